@@ -22,13 +22,23 @@ COMMENT ON COLUMN _migration.applied_at IS 'When the schema reached this version
 CREATE TABLE _meta (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     system_identifier bigint NOT NULL,
-    revision_offset bigint NOT NULL
+    revision_offset bigint NOT NULL,
+    timeline bigint NOT NULL DEFAULT 0,
+    started_at timestamptz NOT NULL DEFAULT '-infinity',
+    history uuid NOT NULL DEFAULT gen_random_uuid(),
+    former_offsets bigint[] NOT NULL DEFAULT '{}',
+    former_until bigint[] NOT NULL DEFAULT '{}'
 );
 COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
 COMMENT ON COLUMN _meta.system_identifier IS
     'The number of the cluster; another one tells that the database was restored from a dump.';
 COMMENT ON COLUMN _meta.revision_offset IS 'What _revision() adds to the transaction id.';
+COMMENT ON COLUMN _meta.timeline IS 'The timeline of the cluster; another one tells of a failover, or of a recovery to a point in time.';
+COMMENT ON COLUMN _meta.started_at IS 'The start of PostgreSQL since which the offset is used.';
+COMMENT ON COLUMN _meta.history IS 'Drawn anew with every restore from a dump, after which no change token is good.';
+COMMENT ON COLUMN _meta.former_offsets IS 'Offsets before this one, with which transactions that still run may have stamped rows.';
+COMMENT ON COLUMN _meta.former_until IS 'For each of these, the transaction id from which on none has.';
 
 CREATE TABLE _setting (
     name text COLLATE "C" PRIMARY KEY,
@@ -84,26 +94,76 @@ COMMENT ON COLUMN _index.changed_at IS 'When the row was last changed.';
 
 -- Revisions -----------------------------------------------------------------------------------------------------------
 
--- The offset is part of the body, so a revision reads no table, and the planner inlines the call.
+-- The offset is part of the body, so a revision reads no table, and the planner inlines the call. Transaction ids that a crash,
+-- a failover or a recovery to a point in time takes back are given out again, so every start of PostgreSQL has an offset of its
+-- own. Whoever writes first after a start has it at once: another start than the one in the body is as many multiples of 2^32
+-- ahead as _move_revisions() will write there.
 CREATE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE
     RETURN pg_current_xact_id()::text::bigint + 0::bigint;
 COMMENT ON FUNCTION _revision() IS
-    'The revision of all that this transaction writes: its id plus an offset that only grows over dump and restore.';
+    'The revision of all that this transaction writes: its id plus an offset that only grows, over starts, dump and restore.';
 
 CREATE FUNCTION _set_revision_offset(new_offset bigint) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
+DECLARE
+    this_transaction bigint := pg_current_xact_id()::text::bigint;
+    -- What this transaction would stamp, and others do until they see the new offset: for some time, also of ids to come.
+    present_offset bigint := _revision() - this_transaction;
+    until bigint := this_transaction + 65536;
+    oldest bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+    home _meta := (SELECT meta FROM _meta AS meta);
+    former_offsets bigint[] := '{}';
+    former_until bigint[] := '{}';
+    system bigint := (SELECT control.system_identifier FROM pg_control_system() AS control);
 BEGIN
+    IF home.system_identifier = system THEN
+        -- A prepared transaction outlives starts.
+        SELECT coalesce(array_agg(former.revision_offset ORDER BY former.place), '{}'),
+            coalesce(array_agg(former.until ORDER BY former.place), '{}')
+        INTO former_offsets, former_until
+        FROM unnest(home.former_offsets, home.former_until) WITH ORDINALITY AS former (revision_offset, until, place)
+        WHERE former.until > oldest;
+        IF home.revision_offset NOT IN (new_offset, present_offset) THEN
+            -- Of what used that one, prepared transactions alone are left.
+            former_offsets := former_offsets || home.revision_offset;
+            former_until := former_until || this_transaction;
+        END IF;
+    END IF;
+    IF present_offset <> new_offset THEN
+        former_offsets := former_offsets || present_offset;
+        former_until := former_until || until;
+    END IF;
     EXECUTE format(
         'CREATE OR REPLACE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE '
-        'RETURN pg_current_xact_id()::text::bigint + %L::bigint',
-        new_offset
+        'RETURN pg_current_xact_id()::text::bigint + CASE WHEN pg_postmaster_start_time() = %1$L::timestamptz THEN %2$L::bigint '
+        'ELSE %2$L::bigint + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32) END',
+        pg_postmaster_start_time(), new_offset
     );
-    INSERT INTO _meta (system_identifier, revision_offset)
-    SELECT control.system_identifier, new_offset FROM pg_control_system() AS control
+    INSERT INTO _meta (system_identifier, revision_offset, timeline, started_at, former_offsets, former_until)
+    VALUES (
+        system, new_offset, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
+        pg_postmaster_start_time(), former_offsets, former_until
+    )
     ON CONFLICT (only_row) DO UPDATE
-    SET system_identifier = EXCLUDED.system_identifier, revision_offset = EXCLUDED.revision_offset;
+    SET system_identifier = EXCLUDED.system_identifier, revision_offset = EXCLUDED.revision_offset,
+        timeline = EXCLUDED.timeline, started_at = EXCLUDED.started_at,
+        former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until;
 END $$;
-COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset.';
+COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset, from this start of PostgreSQL on.';
+
+CREATE FUNCTION _move_revisions() RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    old_offset bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1936423282, hashtext(current_schema()));
+    SELECT meta.revision_offset INTO old_offset FROM _meta AS meta WHERE meta.started_at <> pg_postmaster_start_time();
+    IF FOUND THEN
+        PERFORM _set_revision_offset(old_offset + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32));
+    END IF;
+END $$;
+COMMENT ON FUNCTION _move_revisions() IS
+    'Lets the revisions of this start of PostgreSQL be above all before; processes call it when they find another start.';
 
 -- Transaction ids begin anew in the cluster that a dump is restored to. The next revision is then the first multiple of
 -- 2^32 above all that are stored: a reader of the old cluster may have caught up to its last transaction, which is
@@ -125,6 +185,7 @@ BEGIN
         highest := greatest(highest, highest_here);
     END LOOP;
     PERFORM _set_revision_offset(((highest >> 32) + 1 << 32) - pg_current_xact_id()::text::bigint);
+    UPDATE _meta SET history = gen_random_uuid();
 END $$;
 COMMENT ON FUNCTION _rebase_revisions() IS
     'Lets revisions grow on after a restore into another cluster; the service calls it when it starts there.';
@@ -141,24 +202,58 @@ CREATE TABLE _tombstone (
     access jsonb,
     revision bigint NOT NULL,
     deleted_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (revision, type, id)
+    kind "char" NOT NULL DEFAULT 'd' CHECK (kind IN ('d', 'h')),
+    members jsonb,
+    PRIMARY KEY (database, revision, type, id)
 );
-COMMENT ON TABLE _tombstone IS 'The records that were deleted, for clients that catch up from a revision.';
+CREATE INDEX ON _tombstone USING brin (deleted_at);
+COMMENT ON TABLE _tombstone IS
+    'The records that were deleted, or that some no longer see, for clients that catch up from a change token.';
 COMMENT ON COLUMN _tombstone.type IS 'The record type.';
 COMMENT ON COLUMN _tombstone.id IS 'The _id that the row had.';
 COMMENT ON COLUMN _tombstone.database IS 'The _database that the row had.';
 COMMENT ON COLUMN _tombstone.owner IS 'The _owner that the row had.';
 COMMENT ON COLUMN _tombstone.access IS 'The _access that the row had, which says who may learn that it is gone.';
-COMMENT ON COLUMN _tombstone.revision IS 'The revision of the deletion.';
-COMMENT ON COLUMN _tombstone.deleted_at IS 'When the row was deleted.';
+COMMENT ON COLUMN _tombstone.revision IS 'The revision of the deletion or the change.';
+COMMENT ON COLUMN _tombstone.deleted_at IS 'When the row was deleted or changed.';
+COMMENT ON COLUMN _tombstone.kind IS 'd: the row was deleted, or has another _id; h: its owner, list or database was changed.';
+COMMENT ON COLUMN _tombstone.members IS
+    'The users in the fields that a class rule on reading names, {"assignee": "ann"}; NULL: it names none.';
+
+CREATE FUNCTION _named_fields(type text) RETURNS text[] LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (
+        SELECT array_agg(DISTINCT substr(subject, 7) ORDER BY substr(subject, 7))
+        FROM _class_rule AS rule, unnest(rule.allow) AS subject
+        WHERE rule.type = _named_fields.type COLLATE "C" AND rule.action = 'read' AND starts_with(subject, 'field:')
+    );
+END $$;
+COMMENT ON FUNCTION _named_fields(text) IS
+    'The fields whose users read the records of a type, as its class rule says; NULL: there are none.';
+
+CREATE FUNCTION _users_in(row_now jsonb, fields text[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_object_agg(name, row_now -> name) FROM unnest(fields) AS name
+    WHERE row_now -> name IS NOT NULL AND row_now -> name <> 'null'
+$$;
+COMMENT ON FUNCTION _users_in(jsonb, text[]) IS 'The users in some fields of a row, by the names of these.';
 
 -- These run as the owner of the schema, so that every deletion leaves a tombstone, whatever the role.
 CREATE FUNCTION _tombstone_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
+DECLARE
+    fields text[] := _named_fields(TG_TABLE_NAME);
 BEGIN
-    INSERT INTO _tombstone (type, id, database, owner, access, revision)
-    SELECT TG_TABLE_NAME, _id, _database, _owner, _access, _revision() FROM deleted_row
-    ON CONFLICT DO NOTHING;
+    IF fields IS NULL THEN
+        INSERT INTO _tombstone (type, id, database, owner, access, revision)
+        SELECT TG_TABLE_NAME, _id, _database, _owner, _access, _revision() FROM deleted_row
+        ON CONFLICT DO NOTHING;
+    ELSE
+        INSERT INTO _tombstone (type, id, database, owner, access, revision, members)
+        SELECT TG_TABLE_NAME, _id, _database, _owner, _access, _revision(), _users_in(to_jsonb(deleted_row), fields)
+        FROM deleted_row
+        ON CONFLICT DO NOTHING;
+    END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _tombstone_deleted() IS 'Leaves a tombstone for every row that a statement deleted.';
@@ -167,23 +262,84 @@ CREATE FUNCTION _tombstone_truncated() RETURNS trigger LANGUAGE plpgsql SECURITY
 SET search_path FROM CURRENT AS $$
 BEGIN
     EXECUTE format(
-        'INSERT INTO _tombstone (type, id, database, owner, access, revision) '
-        'SELECT %L, _id, _database, _owner, _access, _revision() FROM %s ON CONFLICT DO NOTHING',
+        'INSERT INTO _tombstone (type, id, database, owner, access, revision, members) '
+        'SELECT %L, _id, _database, _owner, _access, _revision(), '
+        'CASE WHEN $1 IS NOT NULL THEN _users_in(to_jsonb(record), $1) END FROM %s AS record ON CONFLICT DO NOTHING',
         TG_TABLE_NAME, TG_RELID::regclass
-    );
+    ) USING _named_fields(TG_TABLE_NAME);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _tombstone_truncated() IS 'Leaves a tombstone for every row of a table that is about to be truncated.';
 
 CREATE FUNCTION _tombstone_renamed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
+DECLARE
+    fields text[] := _named_fields(TG_TABLE_NAME);
 BEGIN
-    INSERT INTO _tombstone (type, id, database, owner, access, revision)
-    VALUES (TG_TABLE_NAME, OLD._id, OLD._database, OLD._owner, OLD._access, _revision())
+    INSERT INTO _tombstone (type, id, database, owner, access, revision, members)
+    VALUES (
+        TG_TABLE_NAME, OLD._id, OLD._database, OLD._owner, OLD._access, _revision(),
+        CASE WHEN fields IS NOT NULL THEN _users_in(to_jsonb(OLD), fields) END
+    )
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
+
+-- Who could read a row with its old owner and list learns from this that it may be out of sight. Of the states that a row has within a
+-- transaction, others have seen the first one alone.
+CREATE FUNCTION _conceal() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    fields text[] := _named_fields(TG_TABLE_NAME);
+BEGIN
+    INSERT INTO _tombstone (type, id, database, owner, access, revision, kind, members)
+    VALUES (
+        TG_TABLE_NAME, OLD._id, OLD._database, OLD._owner, OLD._access, _revision(), 'h',
+        CASE WHEN fields IS NOT NULL THEN _users_in(to_jsonb(OLD), fields) END
+    )
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _conceal() IS 'Leaves a tombstone with the old owner and list of a row that was given others.';
+
+CREATE FUNCTION _conceal_named() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    fields text[] := _named_fields(TG_TABLE_NAME);
+    users jsonb := _users_in(to_jsonb(OLD), fields);
+BEGIN
+    IF users IS DISTINCT FROM _users_in(to_jsonb(NEW), fields) THEN
+        INSERT INTO _tombstone (type, id, database, owner, access, revision, kind, members)
+        VALUES (TG_TABLE_NAME, OLD._id, OLD._database, OLD._owner, OLD._access, _revision(), 'h', users)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _conceal_named() IS
+    'Leaves a tombstone for a row in whose fields, which a class rule on reading names, other users stand now.';
+
+-- Only types with such a rule pay for it. The trigger names no column, so that fields are added, retyped and deleted as ever.
+CREATE FUNCTION _watch_named_fields(type text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    record_table regclass := to_regclass(format('%I', type));
+    is_watched boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = record_table AND tgname = '_conceal_named');
+    -- The first type is made before there are rules.
+    is_named boolean := CASE WHEN to_regclass('_class_rule') IS NOT NULL THEN _named_fields(type) IS NOT NULL ELSE false END;
+BEGIN
+    IF record_table IS NULL OR is_watched = is_named THEN
+        RETURN;
+    ELSIF is_named THEN
+        EXECUTE format(
+            'CREATE TRIGGER _conceal_named AFTER UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION _conceal_named()', type
+        );
+    ELSE
+        EXECUTE format('DROP TRIGGER _conceal_named ON %I', type);
+    END IF;
+END $$;
+COMMENT ON FUNCTION _watch_named_fields(text) IS
+    'Gives a record type the trigger _conceal_named where its class rule on reading names fields, and takes it away elsewhere.';
 
 -- Text ----------------------------------------------------------------------------------------------------------------
 
@@ -443,6 +599,10 @@ BEGIN
             ('_tombstone_renamed',
                 'CREATE TRIGGER _tombstone_renamed AFTER UPDATE OF _id ON %I FOR EACH ROW '
                 'WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION _tombstone_renamed()'),
+            ('_conceal',
+                'CREATE TRIGGER _conceal AFTER UPDATE OF _owner, _access, _database ON %I FOR EACH ROW '
+                'WHEN (NEW._owner IS DISTINCT FROM OLD._owner OR NEW._access IS DISTINCT FROM OLD._access '
+                'OR NEW._database <> OLD._database) EXECUTE FUNCTION _conceal()'),
             ('_note_relation_entry',
                 'CREATE TRIGGER _note_relation_entry AFTER INSERT OR UPDATE OF _access ON %I FOR EACH ROW '
                 'WHEN (NEW._access ?| ''{relation:friend,relation:follower,relation:followed}'') '
@@ -493,6 +653,7 @@ BEGIN
             _revision bigint NOT NULL DEFAULT _revision()
         )$table$, type);
     PERFORM _create_type_parts(type);
+    PERFORM _watch_named_fields(type);
     EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
     FOR about IN
         SELECT * FROM (VALUES
@@ -1523,6 +1684,21 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_class() IS 'Notifies every process that a record type has other rules now.';
+CREATE FUNCTION _watch_class_rule() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' AND OLD.action = 'read' THEN
+        PERFORM _watch_named_fields(OLD.type);
+    END IF;
+    IF TG_OP <> 'DELETE' AND NEW.action = 'read' THEN
+        PERFORM _watch_named_fields(NEW.type);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _watch_class_rule() IS 'Has rows watched in whose fields users stand who read them, as a class rule says.';
+CREATE TRIGGER _watch AFTER INSERT OR UPDATE OR DELETE ON _class_rule
+    FOR EACH ROW EXECUTE FUNCTION _watch_class_rule();
+
 CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _class_rule
     FOR EACH ROW EXECUTE FUNCTION _announce_class();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _class_rule

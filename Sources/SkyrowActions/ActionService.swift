@@ -39,6 +39,8 @@ package final class ActionService: Service, Sendable {
     /// Wakes the worker that sends mail.
     let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     package let rateLimiter: RateLimiter
+    /// The requests that wait for changes.
+    let feedWaiting: FeedWaiting
     package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
 
@@ -80,6 +82,7 @@ package final class ActionService: Service, Sendable {
         }
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
+        feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
     }
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }
@@ -106,8 +109,15 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.storeAuditPeriodically() }
                 group.addTask { await self.sendMailPeriodically() }
                 group.addTask { await self.deleteAccountsPeriodically() }
+                group.addTask { await self.feedWaiting.run(on: self.store) }
+                group.addTask { await self.sweepFeedPeriodically() }
             }
         }
+    }
+
+    /// Has the requests that wait for changes respond at once, since the service shuts down.
+    package func endWaits() {
+        feedWaiting.end()
     }
 
     /// Whether a request would find a database.
@@ -123,6 +133,7 @@ package final class ActionService: Service, Sendable {
     ) async throws(SkyrowError) -> Success {
         do {
             let success = try await body()
+            if ActionCatalog[action].changesData { feedWaiting.noteWrite() }
             observe(.completed(action, nil))
             return success
         } catch {

@@ -45,6 +45,10 @@ package struct ServiceConfiguration: Sendable {
     package var groupRule: GroupRule
     /// Whom users may add as friends and follow.
     package var relationAudience: RelationAudience
+    /// For how long a change token is good, and what was deleted is known.
+    package var feedRetention: Duration
+    /// How many requests may wait for changes.
+    package var feedWaiting: Int
 
     package init(
         keys: GivenKeys? = nil,
@@ -68,7 +72,9 @@ package struct ServiceConfiguration: Sendable {
         reads: ReadLimits = ReadLimits(),
         scans: ScanPolicy = .allow,
         groupRule: GroupRule = GroupRule(),
-        relationAudience: RelationAudience = .readable
+        relationAudience: RelationAudience = .readable,
+        feedRetention: Duration = .seconds(30 * 86_400),
+        feedWaiting: Int = 1000
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -92,6 +98,8 @@ package struct ServiceConfiguration: Sendable {
         self.scans = scans
         self.groupRule = groupRule
         self.relationAudience = relationAudience
+        self.feedRetention = feedRetention
+        self.feedWaiting = feedWaiting
     }
 }
 

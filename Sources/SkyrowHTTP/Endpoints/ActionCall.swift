@@ -535,6 +535,23 @@ struct ActionCall: Sendable {
                 try context.openSession.unsubscribe(name)
                 return .status
             }
+        case .changesFetch:
+            let request = try ChangesRequest(fetchParameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .changes(
+                    try await service.changes(
+                        request,
+                        by: context.caller,
+                        from: context.sender.client,
+                        turn: context.turn
+                    )
+                )
+            }
+        case .changesCompare:
+            let request = try ChangesRequest(compareParameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .compared(try await service.compare(request, by: context.caller, turn: context.turn))
+            }
         }
     }
 

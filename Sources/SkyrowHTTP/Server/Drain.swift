@@ -9,9 +9,14 @@ package final class Drain: Service {
     private let time: Duration
     private let isOn = Atomic(false)
 
-    /// - Parameter time: how long the proxy takes to notice; zero shuts down at once.
-    package init(time: Duration = .zero) {
+    private let end: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - time: how long the proxy takes to notice; zero shuts down at once.
+    ///   - end: called after that, for requests that wait for something to respond.
+    package init(time: Duration = .zero, end: @escaping @Sendable () -> Void = {}) {
         self.time = time
+        self.end = end
     }
 
     package var hasBegun: Bool { isOn.load(ordering: .relaxed) }
@@ -20,5 +25,6 @@ package final class Drain: Service {
         try? await gracefulShutdown()
         isOn.store(true, ordering: .relaxed)
         if time > .zero { try? await Task.sleep(for: time) }
+        end()
     }
 }

@@ -67,8 +67,14 @@ package struct ArchiveCode: Hashable, Sendable {
             return words.firstMatch(of: shape) != nil
         }
         if code.name == "_revision()" {
-            return words.firstMatch(of: /STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+-?\d+::bigint;/)
-                != nil
+            let plain = /STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+-?\d+::bigint;/
+            let shape =
+                #/
+                STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+CASEWHEN(pg_catalog\.)?pg_postmaster_start_time
+                =[-0-9:.+]+(BC)?::timestampwithtimezoneTHEN-?\d+::bigint
+                ELSE-?\d+::bigint\+(pg_catalog\.)?pg_current_xact_id::text::bigint\+2147483648::bigint>>32\+1<<32END;
+                /#
+            return words.firstMatch(of: plain) != nil || words.firstMatch(of: shape) != nil
         }
         guard let body = text.firstMatch(of: /(?s)\n    AS (\$[a-z_]*\$)(.+)\1;\n/) else { return false }
         return scripts.contains { $0.contains(body.2) }

@@ -86,7 +86,7 @@ package struct DoctorRun: Sendable {
                 switch step {
                 case .install: ["step": "install"]
                 case .migrate(let migration): ["step": "migrate", "summary": migration.name]
-                case .rebaseRevisions, .installEventTriggers: ["step": "other", "summary": step.missing]
+                case .rebaseRevisions, .moveRevisions, .installEventTriggers: ["step": "other", "summary": step.missing]
                 }
             }
         } catch MigrationError.databaseIsNotUTF8 {
@@ -134,6 +134,7 @@ extension Migrator.Step {
         case .install: "the reserved tables"
         case .migrate(let migration): migration.name
         case .rebaseRevisions: "revisions that grow on after a restore"
+        case .moveRevisions: "revisions that grow on after a start of PostgreSQL"
         case .installEventTriggers: "the event triggers that notice changes made in psql"
         }
     }

@@ -14,6 +14,8 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     case tombstoneDeleted
     case tombstoneTruncated
     case tombstoneRenamed
+    /// Tombstones of records that some no longer see.
+    case conceal
     /// Says that access lists name relations.
     case relationEntries
     /// Keeps id, database and access list in their forms.
@@ -28,6 +30,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .tombstoneDeleted: "_tombstone_deleted"
         case .tombstoneTruncated: "_tombstone_truncated"
         case .tombstoneRenamed: "_tombstone_renamed"
+        case .conceal: "_conceal"
         case .relationEntries: "_note_relation_entry"
         case .reservedColumnsFit: "_reserved_columns_fit"
         }
@@ -40,6 +43,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .ownerIndex: "queries for one's own records read the whole table"
         case .stamp: "rows updated in psql keep their old revision, and clients that catch up miss them"
         case .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed: "clients that catch up miss deletions"
+        case .conceal: "clients that catch up keep records that they may no longer read"
         case .relationEntries: "access lists that psql writes admit no friends and followers"
         case .reservedColumnsFit: "rows that no client can name may be written"
         }
@@ -49,7 +53,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         switch self {
         case .databaseIndex, .ownerIndex:
             table.indexes.contains { $0.isValid && isMade(by: $0) }
-        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .relationEntries:
+        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .conceal, .relationEntries:
             table.triggers.contains { $0.name == name && $0.function == name && $0.isEnabled }
         case .reservedColumnsFit:
             table.checks.contains { $0.name == name && $0.isValidated }
@@ -63,7 +67,8 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
             index.columns == ["_database", "_created_at"] && index.condition == nil
         case .ownerIndex:
             index.columns == ["_owner", "_created_at"] && index.condition == "(_owner IS NOT NULL)"
-        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .relationEntries, .reservedColumnsFit:
+        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .conceal, .relationEntries,
+            .reservedColumnsFit:
             false
         }
     }

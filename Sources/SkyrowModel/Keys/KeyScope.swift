@@ -171,7 +171,9 @@ extension ActionName {
     package var scopeUse: ScopeUse {
         switch self {
         case .authLogOut: .none
-        case .recordFetch, .recordQuery, .recordAggregate, .liveSubscribe, .liveUnsubscribe: .records(.reading)
+        case .recordFetch, .recordQuery, .recordAggregate, .changesFetch, .changesCompare, .liveSubscribe,
+            .liveUnsubscribe:
+            .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
             .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:

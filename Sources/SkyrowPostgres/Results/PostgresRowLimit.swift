@@ -22,6 +22,11 @@ package struct PostgresRowLimit: Sendable {
         self.budget = budget
         self.excess = excess
     }
+
+    /// Takes bytes out of the budget; why not, where it has fewer left.
+    package func takeForRows(_ bytes: Int) -> PostgresError.Code? { budget.takeForRows(bytes) }
+
+    package func giveBackForRows(_ bytes: Int) { budget.giveBackForRows(bytes) }
 }
 
 /// Memory for the rows of results. It is asked on the threads of the connections.

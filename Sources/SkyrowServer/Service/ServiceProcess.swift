@@ -94,7 +94,9 @@ package struct ServiceProcess: Sendable {
         let limits = connectionLimits(logger: ground.logger)
         let counts = HTTPServerCounts(limits: limits)
         let page = observability.page(client: client, applications: applications, http: counts, log: ground.log)
-        let drain = Drain(time: settings.times.drain)
+        let drain = Drain(time: settings.times.drain) {
+            for (_, opened) in applications.allOpen { opened.actions.endWaits() }
+        }
         let responder = makeResponder(
             applications,
             on: ground,

@@ -113,7 +113,8 @@ extension ServiceConfiguration {
             ),
             scans: settings.pools.scans,
             groupRule: accounts.groupRule,
-            relationAudience: accounts.relationAudience
+            relationAudience: accounts.relationAudience,
+            feedRetention: settings.records.feedRetention
         )
     }
 }

@@ -418,16 +418,16 @@ private struct DeletionRun {
         )
         try await repeating(
             """
-            DELETE FROM \(schema)._tombstone WHERE owner = \(user) AND (revision, type, id) IN (
-                SELECT grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
+            DELETE FROM \(schema)._tombstone WHERE owner = \(user) AND (database, revision, type, id) IN (
+                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
                 WHERE grave.owner = \(user) AND grave.database = \(user) LIMIT \(Self.batch)
             )
             """
         )
         try await repeating(
             """
-            UPDATE \(schema)._tombstone SET owner = NULL WHERE owner = \(user) AND (revision, type, id) IN (
-                SELECT grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
+            UPDATE \(schema)._tombstone SET owner = NULL WHERE owner = \(user) AND (database, revision, type, id) IN (
+                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
                 WHERE grave.owner = \(user) LIMIT \(Self.batch)
             )
             """

@@ -82,6 +82,8 @@ package struct MigrationRun {
             try await record(migration, in: transaction)
         case .rebaseRevisions:
             _ = try await transaction.query("SELECT _rebase_revisions()")
+        case .moveRevisions:
+            _ = try await transaction.query("SELECT _move_revisions()")
         case .installEventTriggers:
             _ = try await transaction.query("SELECT _install_event_triggers()")
         }
@@ -123,6 +125,11 @@ package struct MigrationRun {
                     SELECT home.system_identifier = here.system_identifier
                     FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
                 ), false),
+                -- Older versions have no such column.
+                coalesce((
+                    SELECT (to_jsonb(home) ->> 'started_at')::timestamptz <> pg_catalog.pg_postmaster_start_time()
+                    FROM \(schema)._meta AS home
+                ), false),
                 (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AND 2 > (
                     SELECT count(*)
                     FROM pg_catalog.pg_event_trigger
@@ -136,7 +143,8 @@ package struct MigrationRun {
         return Migrator.DatabaseState(
             versions: Set(versions.map(Int.init)),
             isHomeCluster: try result.decode(row: 0, column: 1),
-            lacksEventTriggers: try result.decode(row: 0, column: 2),
+            hasRestarted: try result.decode(row: 0, column: 2),
+            lacksEventTriggers: try result.decode(row: 0, column: 3),
             encoding: encoding
         )
     }
@@ -157,6 +165,7 @@ extension Migrator.Step {
         case .install: "created the reserved tables"
         case .migrate(let migration): "applied \(migration.name)"
         case .rebaseRevisions: "let revisions grow on after a restore"
+        case .moveRevisions: "let revisions grow on after a start of PostgreSQL"
         case .installEventTriggers: "created event triggers"
         }
     }

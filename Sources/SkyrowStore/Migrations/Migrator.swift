@@ -7,6 +7,9 @@ package struct Migrator: Sendable {
         case migrate(Migration)
         /// The database was restored from a dump into another cluster, whose transaction ids are smaller.
         case rebaseRevisions
+        /// PostgreSQL was started anew since the last of these steps, or another server has taken its place: transaction ids
+        /// may be given out a second time.
+        case moveRevisions
         /// Create the event triggers that notice changes made in psql.
         case installEventTriggers
     }
@@ -17,6 +20,8 @@ package struct Migrator: Sendable {
         package var versions: Set<Int>?
         /// Whether the revisions were counted on this very cluster.
         package var isHomeCluster: Bool
+        /// Whether they were counted since another start of PostgreSQL.
+        package var hasRestarted: Bool
         /// Whether event triggers are missing that this role could create.
         package var lacksEventTriggers: Bool
         /// As `server_encoding` has it.
@@ -25,11 +30,13 @@ package struct Migrator: Sendable {
         package init(
             versions: Set<Int>?,
             isHomeCluster: Bool = true,
+            hasRestarted: Bool = false,
             lacksEventTriggers: Bool = false,
             encoding: String = "UTF8"
         ) {
             self.versions = versions
             self.isHomeCluster = isHomeCluster
+            self.hasRestarted = hasRestarted
             self.lacksEventTriggers = lacksEventTriggers
             self.encoding = encoding
         }
@@ -56,7 +63,11 @@ package struct Migrator: Sendable {
             throw .databaseIsNewer(version: newest, supported: latestVersion)
         }
         var steps: [Step] = migrations.filter { !versions.contains($0.version) }.map { .migrate($0) }
-        if !state.isHomeCluster { steps.append(.rebaseRevisions) }
+        if !state.isHomeCluster {
+            steps.append(.rebaseRevisions)
+        } else if state.hasRestarted {
+            steps.append(.moveRevisions)
+        }
         if state.lacksEventTriggers { steps.append(.installEventTriggers) }
         return steps
     }

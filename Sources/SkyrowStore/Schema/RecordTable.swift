@@ -28,6 +28,10 @@ package struct RecordColumn: Hashable, Sendable {
     package let home: SQLIdentifier?
     /// The table of the members of a relation; nil for any other field.
     package let members: SQLIdentifier?
+    /// Its number in the table, which no other column of it ever has.
+    package let number: Int
+    /// Whether rows that were there before it have a value, without having been written.
+    package let isFilled: Bool
     /// How many bytes a text or bytes may have, since an index has them; nil where only the record's size counts.
     package fileprivate(set) var maximumBytes: Int?
     /// In which records the caller sees the value; nil for all of them.
@@ -45,7 +49,9 @@ package struct RecordColumn: Hashable, Sendable {
         textLanguage: TextLanguage = .words,
         storedWords: SQLIdentifier? = nil,
         home: SQLIdentifier? = nil,
-        members: SQLIdentifier? = nil
+        members: SQLIdentifier? = nil,
+        number: Int = 0,
+        isFilled: Bool = false
     ) {
         self.field = field
         self.identifier = identifier
@@ -67,6 +73,8 @@ package struct RecordColumn: Hashable, Sendable {
         self.storedWords = self.textLanguage == .words ? nil : storedWords
         self.home = home
         self.members = members
+        self.number = number
+        self.isFilled = isFilled
         key = MemberKey(field.rawValue)
     }
 }
@@ -79,6 +87,8 @@ package final class RecordTable: Sendable {
     package let name: RecordTypeName
     package let schema: SQLIdentifier
     package let identifier: SQLIdentifier
+    /// The number of the table in PostgreSQL, which another of the same name would not have.
+    package let oid: UInt32
     /// `"app"."note"`
     package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
@@ -118,6 +128,7 @@ package final class RecordTable: Sendable {
         name: RecordTypeName,
         schema: SQLIdentifier,
         identifier: SQLIdentifier,
+        oid: UInt32 = 0,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation] = [:],
         indexes: [TableIndex] = [],
@@ -127,6 +138,7 @@ package final class RecordTable: Sendable {
             name: name,
             schema: schema,
             identifier: identifier,
+            oid: oid,
             columns: columns,
             reservedCollations: reservedCollations,
             indexes: indexes,
@@ -145,6 +157,7 @@ package final class RecordTable: Sendable {
         name: RecordTypeName,
         schema: SQLIdentifier,
         identifier: SQLIdentifier,
+        oid: UInt32,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
         indexes: [TableIndex],
@@ -155,6 +168,7 @@ package final class RecordTable: Sendable {
         self.name = name
         self.schema = schema
         self.identifier = identifier
+        self.oid = oid
         qualifiedName = "\(schema).\(identifier)"
         let indexed = Set(indexes.lazy.filter { $0.method == "btree" }.flatMap(\.keys).compactMap(\.column))
         self.columns = columns.sorted { $0.field < $1.field }.map { column in
@@ -191,6 +205,7 @@ package final class RecordTable: Sendable {
                 name: name,
                 schema: schema,
                 identifier: identifier,
+                oid: oid,
                 columns: columns.filter { !view.hidden.contains($0.field) },
                 reservedCollations: reservedCollations,
                 indexes: indexes,
@@ -276,7 +291,7 @@ package final class RecordTable: Sendable {
 
     /// True when both are made of the same columns.
     package func isSame(as other: RecordTable) -> Bool {
-        name == other.name && schema == other.schema && columns == other.columns
+        name == other.name && schema == other.schema && oid == other.oid && columns == other.columns
             && reservedCollations == other.reservedCollations && indexes == other.indexes && rules == other.rules
     }
 }

@@ -107,7 +107,10 @@ extension SchemaCatalog {
                 record_table.stored_words ->> (field.attnum || ' ' || language.name),
                 CASE WHEN record_table.oid IS NOT NULL AND row_number() OVER (
                     PARTITION BY relation.oid ORDER BY field.attnum
-                ) = 1 THEN (SELECT access FROM class WHERE type = relname::text COLLATE "C") END
+                ) = 1 THEN (SELECT access FROM class WHERE type = relname::text COLLATE "C") END,
+                record_table.oid,
+                field.attnum::integer,
+                field.atthasmissing OR field.attgenerated <> ''
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -163,6 +166,7 @@ extension SchemaCatalog {
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
         var indexes: [RecordTypeName: [TableIndex]] = [:]
         var access: [RecordTypeName: StoredClassAccess] = [:]
+        var oids: [RecordTypeName: UInt32] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -177,6 +181,7 @@ extension SchemaCatalog {
             reservedCollations[name] = row.reservedCollations
             if !row.indexes.isEmpty { indexes[name] = row.indexes }
             if let rules = row.access { access[name] = rules }
+            oids[name] = row.oid
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
         for (name, columns) in columns {
@@ -192,6 +197,7 @@ extension SchemaCatalog {
                 name: name,
                 schema: previous.schema,
                 identifier: identifier,
+                oid: oids[name] ?? 0,
                 columns: columns,
                 reservedCollations: reservedCollations[name] ?? [:],
                 indexes: indexes[name] ?? [],
@@ -240,6 +246,10 @@ package struct CatalogRow: Hashable, Sendable {
         var textLanguage = TextLanguage.words
         /// The column that keeps these.
         var storedWords: String?
+        /// Its number in the table, which no other column of it ever has.
+        var number = 0
+        /// Whether rows that were there before it have a value.
+        var isFilled = false
     }
 
     var relation: String
@@ -251,6 +261,8 @@ package struct CatalogRow: Hashable, Sendable {
     var indexes: [TableIndex] = []
     /// The rules of the type, in one of its rows.
     var access: StoredClassAccess?
+    /// The number of the table.
+    var oid: UInt32 = 0
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -272,6 +284,7 @@ package struct CatalogRow: Hashable, Sendable {
         }
         if let text = try result.decode(row: row, column: 12, as: String?.self) { indexes = TableIndex.all(json: text) }
         access = try result.decode(row: row, column: 18, as: String?.self).map { StoredClassAccess(json: $0) }
+        oid = try result.decode(row: row, column: 19, as: PostgresOID?.self)?.rawValue ?? 0
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,
@@ -288,7 +301,9 @@ package struct CatalogRow: Hashable, Sendable {
             members: try result.decode(row: row, column: 15),
             textLanguage: try result.decode(row: row, column: 16, as: String?.self).flatMap(TextLanguage.init)
                 ?? .words,
-            storedWords: try result.decode(row: row, column: 17)
+            storedWords: try result.decode(row: row, column: 17),
+            number: Int(try result.decode(row: row, column: 20, as: Int32.self)),
+            isFilled: try result.decode(row: row, column: 21)
         )
     }
 
@@ -320,7 +335,9 @@ extension RecordColumn {
             textLanguage: column.textLanguage,
             storedWords: column.storedWords.flatMap { try? SQLIdentifier($0) },
             home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) },
-            members: column.members.flatMap { try? SQLIdentifier($0) }
+            members: column.members.flatMap { try? SQLIdentifier($0) },
+            number: column.number,
+            isFilled: column.isFilled || column.isSequence
         )
     }
 }

@@ -62,6 +62,10 @@ package enum ActionResult: Sendable {
     case defaultAccess(DefaultAccessRequest)
     /// `live:subscribe`
     case liveSubscribed(LiveSubscribed)
+    /// `changes:fetch`
+    case changes(ChangesResult)
+    /// `changes:compare`
+    case compared(ComparedRecords)
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -97,7 +101,7 @@ extension JSONWriter {
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .keys, .liveSubscribed, .json:
+                .classAccess, .createRoles, .defaultAccess, .keys, .changes, .compared, .liveSubscribed, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -176,6 +180,8 @@ extension JSONWriter {
         case .createRoles(let request): createRoles(request)
         case .defaultAccess(let request): defaultAccess(request)
         case .liveSubscribed(let result): liveSubscribed(result)
+        case .changes(let result): changes(result)
+        case .compared(let result): compared(result)
         case .json(let text): json(text)
         }
     }

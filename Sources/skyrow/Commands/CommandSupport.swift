@@ -28,7 +28,7 @@ func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: 
         switch step {
         case .install, .migrate:
             throw .failure("The schema \(schema.name) is not up to date with this skyrow: run 'skyrow migrate' first.")
-        case .rebaseRevisions, .installEventTriggers:
+        case .rebaseRevisions, .moveRevisions, .installEventTriggers:
             break
         }
     }

@@ -38,4 +38,11 @@ package struct RecordSettings: SettingGroup {
         false,
         "Whether development mode may be served on an address that other machines reach, where any client makes fields."
     )
+
+    package let feedRetention = Setting.duration(
+        "feed-retention",
+        .seconds(30 * 86_400),
+        in: .seconds(3600)...(.seconds(3650 * 86_400)),
+        "For how long change tokens are good, and what was deleted is known to the change feed."
+    ).ofApplications
 }

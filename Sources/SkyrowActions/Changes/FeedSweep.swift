@@ -1,0 +1,24 @@
+import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// Removes what no change token needs any more, every hour.
+    func sweepFeedPeriodically() async {
+        while !Task.isCancelled {
+            await sweepFeed()
+            do {
+                try await clock.sleep(.seconds(3600))
+            } catch {
+                return
+            }
+        }
+    }
+
+    func sweepFeed() async {
+        do throws(SkyrowError) {
+            try await store.sweepTombstones(olderThan: configuration.feedRetention)
+        } catch {
+            observe(.purgeFailed(error.description))
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+/// Lets requests wait for changes, and asks the database for all of them together.
+///
+/// What this process writes has it ask at once, what others write is found by a look at the transactions that were
+/// visible, every 20 ms while there is something new, and every 200 ms after ten seconds without.
+final class FeedWaiting: Sendable {
+    private enum Waiter {
+        /// It has a ticket, and is about to suspend.
+        case arriving
+        case suspended(CheckedContinuation<Void, Never>)
+        /// Its wait ended before it was suspended.
+        case settled
+    }
+
+    private struct State {
+        var waits: FeedWaits
+        var waiters: [FeedWaits.Ticket: Waiter] = [:]
+        var lastTicket: FeedWaits.Ticket = 0
+
+        /// Notes that a wait ended; returns who is to be resumed.
+        mutating func settle(_ ticket: FeedWaits.Ticket) -> CheckedContinuation<Void, Never>? {
+            switch waiters.removeValue(forKey: ticket) {
+            case .suspended(let continuation):
+                return continuation
+            case .arriving:
+                waiters[ticket] = .settled
+                return nil
+            case .settled, nil:
+                return nil
+            }
+        }
+    }
+
+    private static let shortPause = Duration.milliseconds(20)
+    private static let longPause = Duration.milliseconds(200)
+    private static let quiet = Duration.seconds(10)
+
+    private let state: Mutex<State>
+    /// How many wait, for the look of every write.
+    private let waiting = Atomic(0)
+    private let signals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    init(limit: Int, share: ClientShare) {
+        let limits = FeedWaits.Limits(all: limit, ofClient: share.client(of: limit))
+        state = Mutex(State(waits: FeedWaits(limits)))
+    }
+
+    var count: Int { waiting.load(ordering: .relaxed) }
+
+    /// Whether none waits any more.
+    var hasEnded: Bool { state.withLock { $0.waits.hasEnded } }
+
+    /// Has the database asked now, since this process has written something.
+    func noteWrite() {
+        if waiting.load(ordering: .relaxed) > 0 { signals.continuation.yield() }
+    }
+
+    /// Ends all waits, and every later one at once.
+    func end() {
+        let ended = state.withLock { state in state.waits.end().compactMap { state.settle($0) } }
+        for continuation in ended { continuation.resume() }
+    }
+
+    /// Waits until something may have changed, or until a time is over.
+    ///
+    /// Throws `131 RateLimited` or `135 Overloaded` where too many wait.
+    ///
+    /// - Parameters:
+    ///   - seen: what the request has.
+    ///   - sleep: sleeps for as long as the request waits.
+    func wait(
+        for subject: FeedWaits.Subject,
+        since seen: TransactionSet,
+        of client: ClientKey,
+        _ sleep: @escaping @Sendable () async throws -> Void
+    ) async throws(SkyrowError) {
+        // Networks of one site are one client.
+        let key = client.site ?? client
+        let (arrival, ticket) = state.withLock { state in
+            state.lastTicket += 1
+            let arrival = state.waits.arrive(state.lastTicket, of: key, for: subject, since: seen)
+            if arrival == .waits { state.waiters[state.lastTicket] = .arriving }
+            return (arrival, state.lastTicket)
+        }
+        switch arrival {
+        case .hasEnded:
+            return
+        case .clientIsFull:
+            throw SkyrowError(
+                .rateLimited,
+                "Too many requests of this client wait for changes; try again in a moment.",
+                info: ["retry_after": .integer(1)]
+            )
+        case .isFull:
+            throw SkyrowError(.overloaded, "Too many requests wait for changes; try again in a moment.")
+        case .waits:
+            break
+        }
+        waiting.add(1, ordering: .relaxed)
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        signals.continuation.yield()
+        let timer = Task {
+            guard (try? await sleep()) != nil else { return }
+            giveUp(ticket)
+        }
+        defer { timer.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSettled = state.withLock { state in
+                    if case .settled? = state.waiters[ticket] {
+                        state.waiters[ticket] = nil
+                        return true
+                    }
+                    state.waiters[ticket] = .suspended(continuation)
+                    return false
+                }
+                if isSettled { continuation.resume() }
+            }
+        } onCancel: {
+            giveUp(ticket)
+        }
+    }
+
+    private func giveUp(_ ticket: FeedWaits.Ticket) {
+        let waiter = state.withLock { state in
+            state.waits.leave(ticket) ? state.settle(ticket) : nil
+        }
+        waiter?.resume()
+    }
+
+    /// Asks the database for those that wait, until the task is cancelled; then ends all waits.
+    func run(on store: RecordStore) async {
+        defer { end() }
+        var last: TransactionSet?
+        var lastMove = ContinuousClock.now
+        for await _ in signals.stream {
+            let began = ContinuousClock.now
+            while count > 0, !Task.isCancelled {
+                // A database that is away says so elsewhere.
+                guard let moment = try? await store.changeMoment() else { break }
+                if moment.transactions != last {
+                    last = moment.transactions
+                    lastMove = .now
+                    await ask(store, at: moment.transactions)
+                } else if state.withLock({ $0.waits.questions.contains { $0.seen != moment.transactions } }) {
+                    await ask(store, at: moment.transactions)
+                }
+                break
+            }
+            guard count > 0 else { continue }
+            let now = ContinuousClock.now
+            let pause = now - lastMove > Self.quiet ? Self.longPause : Self.shortPause
+            // Not more than a twentieth of the time.
+            let next = max(pause, (now - began) * 20)
+            Task {
+                try? await Task.sleep(for: next)
+                signals.continuation.yield()
+            }
+            // What is written together is asked for together.
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    private func ask(_ store: RecordStore, at present: TransactionSet) async {
+        for (subject, seen) in state.withLock({ $0.waits.questions }) {
+            guard seen != present,
+                let hasChanged = try? await store.hasChanges(of: subject.type, in: subject.database, since: seen)
+            else { continue }
+            let woken = state.withLock { state in
+                state.waits.answered(subject, since: seen, hasChanged: hasChanged, at: present)
+                    .compactMap { state.settle($0) }
+            }
+            for continuation in woken { continuation.resume() }
+        }
+    }
+}

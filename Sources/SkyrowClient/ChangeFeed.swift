@@ -1,0 +1,280 @@
+public import SkyrowModel
+import SkyrowJSON
+import SkyrowWire
+
+extension RecordDatabase {
+    /// The records of a query, kept current: first all of them, then what changes, for as long as the feed is iterated.
+    ///
+    /// ```swift
+    /// for try await page in notes.changes(of: RecordQuery("note"), from: stored) {
+    ///     if page.beginsAnew { held.removeAll() }
+    ///     for id in page.removed { held[id] = nil }
+    ///     for record in page.changed { held[record.id] = record }
+    ///     stored = page.position
+    /// }
+    /// ```
+    ///
+    /// A page is applied as a whole and stored with its position, from which another feed goes on. Applying it twice does no
+    /// harm. Where a position leads no further, since it is too old, rights have changed or the service was restored, the
+    /// feed compares what is held with what is there and brings the difference; where the type has another form it begins
+    /// anew.
+    ///
+    /// - Parameters:
+    ///   - query: its type, predicate and selected fields count; the predicate may ask of each record by itself alone.
+    ///   - position: of the last page that was stored; nil for a client that holds nothing.
+    ///   - waiting: for how long a call waits for changes, 0 to 30 seconds; nil ends the feed when it is up to date.
+    ///   - held: what the client holds and in which revision, asked for when it is to be compared; without it the feed begins
+    ///     anew then.
+    public func changes(
+        of query: RecordQuery,
+        from position: ChangeFeed.Position? = nil,
+        waiting: Duration? = .seconds(25),
+        held: (@Sendable () async -> [RecordID: Int64])? = nil
+    ) -> ChangeFeed {
+        ChangeFeed(database: self, query: query, position: position, waiting: waiting, held: held)
+    }
+}
+
+/// What a client of a feed has to do to be up to date.
+public struct ChangePage: Hashable, Sendable {
+    /// Whether the client drops all that it holds first.
+    public var beginsAnew = false
+    /// The records to drop, before the others are taken; some of them the client may never have had.
+    public var removed: [RecordID] = []
+    /// The records to put in the place of what the client has.
+    public var changed: [Record] = []
+    /// Where a feed goes on that has applied the page.
+    public var position: ChangeFeed.Position
+    /// Whether the client has now all that there was when the page was asked for.
+    public var isUpToDate = false
+}
+
+/// The pages of a change feed, each of which is asked for when it is iterated to; errors are `ClientError`.
+///
+/// A call that fails is repeated as the client's ``RetryPolicy`` says; after that the error is thrown, and another feed goes on
+/// from the last position.
+public struct ChangeFeed: AsyncSequence, Sendable {
+    /// A page.
+    public typealias Element = ChangePage
+    /// What a call throws.
+    public typealias Failure = ClientError
+
+    /// A place in a feed, to be stored as text.
+    public struct Position: Hashable, Sendable, Codable, LosslessStringConvertible {
+        enum Kind: String { case token = "t", cursor = "c" }
+
+        let kind: Kind
+        let text: String
+
+        init(_ kind: Kind, _ text: String) {
+            self.kind = kind
+            self.text = text
+        }
+
+        /// nil for a text that is no position.
+        public init?(_ description: String) {
+            guard let kind = description.first.flatMap({ Kind(rawValue: String($0)) }) else { return nil }
+            self.init(kind, String(description.dropFirst()))
+        }
+
+        public var description: String { kind.rawValue + text }
+
+        public init(from decoder: any Decoder) throws {
+            let text = try decoder.singleValueContainer().decode(String.self)
+            guard let position = Position(text) else {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "This is no position of a feed.")
+                )
+            }
+            self = position
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(description)
+        }
+    }
+
+    let database: RecordDatabase
+    let query: RecordQuery
+    let position: Position?
+    let waiting: Duration?
+    let held: (@Sendable () async -> [RecordID: Int64])?
+
+    /// Begins at the feed's position.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(feed: self, position: position)
+    }
+
+    /// Asks for one page after another.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// A page.
+        public typealias Element = ChangePage
+        /// What a call throws.
+        public typealias Failure = ClientError
+
+        let feed: ChangeFeed
+        var position: Position?
+        /// Whether the last page was up to date, so that the next call may wait.
+        var isUpToDate = false
+        /// Whether the client is to drop all before the next page.
+        var beginsAnew = false
+        var hasEnded = false
+
+        /// Asks for the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
+        public mutating func next() async throws(ClientError) -> ChangePage? {
+            try await next(isolation: nil)
+        }
+
+        /// Asks for the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> ChangePage? {
+            while !hasEnded, !Task.isCancelled {
+                if isUpToDate, feed.waiting == nil { break }
+                let response: ChangesResponse
+                do throws(ClientError) {
+                    response = try await feed.database.changes(
+                        feed.query,
+                        from: position,
+                        waiting: isUpToDate ? feed.waiting : nil
+                    )
+                } catch {
+                    hasEnded = true
+                    if Task.isCancelled { return nil }
+                    throw error
+                }
+                if let reset = response.reset {
+                    if reset != .schema, let held = feed.held {
+                        do throws(ClientError) {
+                            let page = try await feed.compare(with: await held())
+                            position = page.position
+                            isUpToDate = false
+                            return page
+                        } catch {
+                            hasEnded = true
+                            throw error
+                        }
+                    }
+                    position = nil
+                    isUpToDate = false
+                    beginsAnew = true
+                    continue
+                }
+                guard let next = response.position else {
+                    hasEnded = true
+                    throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
+                }
+                let wasUpToDate = isUpToDate
+                position = next
+                isUpToDate = next.kind == .token
+                // What brings nothing is no page, but for the first one that says so.
+                if wasUpToDate, isUpToDate, response.changed.isEmpty, response.removed.isEmpty, !beginsAnew { continue }
+                defer { beginsAnew = false }
+                return ChangePage(
+                    beginsAnew: beginsAnew,
+                    removed: response.removed,
+                    changed: response.changed,
+                    position: next,
+                    isUpToDate: isUpToDate
+                )
+            }
+            hasEnded = true
+            return nil
+        }
+    }
+
+    /// How many records are fetched at once.
+    private static let batch = 100
+
+    /// The difference between what is held and what is there.
+    private func compare(with held: [RecordID: Int64]) async throws(ClientError) -> ChangePage {
+        var there: [RecordID: Int64] = [:]
+        var cursor: String?
+        var token: String?
+        repeat {
+            let page = try await database.compare(query, cursor: cursor)
+            for (id, revision) in page.pairs { there[id] = revision }
+            cursor = page.cursor
+            token = page.token
+        } while cursor != nil
+        guard let token else { throw ClientError(.invalidResponse, "The comparison has no token.") }
+        var page = ChangePage(position: Position(.token, token))
+        page.removed = held.keys.filter { there[$0] == nil }
+        let differing = there.filter { held[$0.key] != $0.value }.map(\.key)
+        for start in stride(from: 0, to: differing.count, by: Self.batch) {
+            let ids = Array(differing[start..<Swift.min(start + Self.batch, differing.count)])
+            for result in try await database.fetch(ids) {
+                // What has gone meanwhile is of the next page.
+                if case .success(let record) = result { page.changed.append(record) }
+            }
+        }
+        return page
+    }
+}
+
+/// A response of `changes:fetch`.
+struct ChangesResponse {
+    var changed: [Record]
+    var removed: [RecordID]
+    var position: ChangeFeed.Position?
+    var reset: ChangeReset?
+
+    init(_ json: JSONView) throws(SkyrowError) {
+        changed = []
+        for record in json["changed"].map({ Array($0.elements) }) ?? [] { changed.append(try Record(record)) }
+        removed = []
+        for id in json["removed"].map({ Array($0.elements) }) ?? [] { removed.append(try RecordID(id.string ?? "")) }
+        if let cursor = json["cursor"]?.string {
+            position = ChangeFeed.Position(.cursor, cursor)
+        } else if let token = json["token"]?.string {
+            position = ChangeFeed.Position(.token, token)
+        }
+        reset = json["reset"]?.string.flatMap { ChangeReset(rawValue: $0) }
+    }
+}
+
+extension RecordDatabase {
+    fileprivate func changes(
+        _ query: RecordQuery,
+        from position: ChangeFeed.Position?,
+        waiting: Duration?
+    ) async throws(ClientError) -> ChangesResponse {
+        let request = ChangesRequest(
+            database: name,
+            query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
+            position: position.map { $0.kind == .token ? .since($0.text) : .cursor($0.text) } ?? .start,
+            limit: min(max(query.limit, 1), ChangesRequest.maximumLimit),
+            wait: waiting
+        )
+        return try await client.call(.changesFetch) {
+            $0.changesParameters(request)
+        } read: { json throws(SkyrowError) in
+            try ChangesResponse(json)
+        }
+    }
+
+    fileprivate func compare(
+        _ query: RecordQuery,
+        cursor: String?
+    ) async throws(ClientError) -> (pairs: [(RecordID, Int64)], cursor: String?, token: String?) {
+        let request = ChangesRequest(
+            database: name,
+            query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
+            position: cursor.map { .cursor($0) } ?? .start,
+            limit: ChangesRequest.maximumPairs
+        )
+        return try await client.call(.changesCompare) {
+            $0.changesParameters(request)
+        } read: { json throws(SkyrowError) in
+            if json["reset"]?.string != nil {
+                throw SkyrowError(.conflict, "The database was changed while it was compared; begin again.")
+            }
+            var pairs: [(RecordID, Int64)] = []
+            for pair in json["records"].map({ Array($0.elements) }) ?? [] {
+                var parts = pair.elements
+                guard let id = parts.next()?.string, let revision = parts.next()?.wholeNumber else { continue }
+                pairs.append((try RecordID(type: query.type, id: id), Int64(revision)))
+            }
+            return (pairs, json["cursor"]?.string, json["token"]?.string)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// A moment of the database: which transactions were visible, and where the WAL stood.
+package struct ChangeMoment: Hashable, Sendable {
+    package let snapshot: TransactionSnapshot
+    /// The same as revisions.
+    package let transactions: TransactionSet
+    /// The history of the database: another one after a failover or a restore.
+    package let branch: UInt64
+    /// In seconds since 1970, by the database's clock.
+    package let takenAt: Int64
+    /// Where the next record of the WAL was going to be written (an LSN).
+    package let walPosition: UInt64
+
+    package init(
+        snapshot: TransactionSnapshot,
+        transactions: TransactionSet,
+        branch: UInt64,
+        takenAt: Int64,
+        walPosition: UInt64
+    ) {
+        self.snapshot = snapshot
+        self.transactions = transactions
+        self.branch = branch
+        self.takenAt = takenAt
+        self.walPosition = walPosition
+    }
+}

@@ -1,0 +1,320 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The statements of one question to the change feed, with its access, predicate and fields settled.
+///
+/// What changed since a moment are the rows whose revisions are not in its set of transactions, in two branches that have an
+/// order by themselves, so that a page sorts no more than the rows of the transactions that ran then:
+///
+/// ```sql
+/// SELECT "p".* FROM (
+///   (SELECT …, <matches> … WHERE <access> AND "r"."_revision" = ANY ($running) ORDER BY … LIMIT $n)
+///   UNION ALL
+///   (SELECT …, <matches> … WHERE <access> AND "r"."_revision" >= $end ORDER BY … LIMIT $n)
+/// ) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT $n
+/// ```
+///
+/// Tombstones are judged by the same condition, on the owner and the list that the row had.
+struct ChangesStatement {
+    let table: RecordTable
+    let plan: RowPlan
+    let cost: QueryCost
+    /// Digests of what the caller may read, and of predicate and fields.
+    let audience: UInt64
+    let query: UInt64
+    /// The user on whose relations it depends what may be read; nil where that is none.
+    let related: UserID?
+    let form: ChangeToken.Form
+    private let text: QueryText
+    private let scope: AccessScope
+    private let columns: SQL
+    private let width: Int
+    private let condition: SQL?
+    /// What of the predicate is about `_id` and `_owner` alone: no change but that of an owner makes it false of a record.
+    private let fixedTerms: SQL?
+
+    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    init(
+        _ asked: ChangeQuery,
+        table: RecordTable,
+        catalog: SchemaCatalog,
+        access: RecordAccess,
+        size: Double
+    ) throws(SkyrowError) {
+        var resolver = Resolver(schema: catalog, root: table, access: access)
+        let resolved = try resolver.resolve(
+            RecordQuery(type: asked.type, predicate: asked.predicate, desiredFields: asked.desiredFields)
+        )
+        guard !resolved.needsOtherRecords else { throw .changesNeedOtherRecords }
+        self.table = table
+        text = QueryText(table, resolver)
+        cost = QueryCost(resolved, text, in: access.database, size: size)
+        scope = resolved.visibility.records
+        let selection =
+            resolved.fields.map {
+                RecordSelection(
+                    of: table.name,
+                    as: "r",
+                    fields: $0.map { table.columns[$0] },
+                    naming: table.namedColumns
+                )
+            } ?? table.wholeRow
+        columns = selection.columns
+        width = selection.width
+        plan = selection.plan
+        condition = resolved.predicate.map(text.matches)
+        let terms = resolved.predicate.map { Self.fixed($0) } ?? []
+        fixedTerms = terms.isEmpty ? nil : text.matches(.and(terms))
+        related = (scope.clauses + scope.others.joined()).lazy.compactMap(\.relatedUser).first
+        let readable = scope.condition(on: "r")
+        audience = ChangeDigest.of { identity in
+            readable.appendIdentity(to: &identity)
+            table.appendVisibility(for: access, to: &identity)
+        }
+        let condition = condition
+        query = ChangeDigest.of { identity in
+            condition?.appendIdentity(to: &identity)
+            for name in asked.desiredFields.map({ Set($0).sorted() }) ?? ["*"] {
+                identity.append(counted: Array(name.utf8)[...])
+            }
+        }
+        form = table.form
+    }
+
+    /// The digest of what a token is about, whatever the query.
+    static func scope(of type: RecordTypeName, in database: DatabaseScope, _ schema: SQLIdentifier) -> UInt64 {
+        ChangeDigest.of { identity in
+            for name in [schema.name, type.rawValue] { identity.append(counted: Array(name.utf8)[...]) }
+            switch database {
+            case .everyone: identity.append(0)
+            case .union: identity.append(1)
+            case .user(let user):
+                identity.append(2)
+                identity.append(counted: Array(user.rawValue.utf8)[...])
+            }
+        }
+    }
+
+    // MARK: Statements
+
+    /// All that matches, by `_id`.
+    func initial(after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
+        byID(columns, place, limit)
+    }
+
+    /// Ids and revisions of all that matches, by `_id`.
+    func pairs(after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
+        byID("\"r\".\"_id\", \"r\".\"_revision\"", place, limit)
+    }
+
+    private func byID(_ columns: SQL, _ place: ChangeToken.Pass.Place?, _ limit: Int) -> SQL {
+        var sql: SQL = "SELECT \(columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
+        if let condition { sql += " AND (\(condition))" }
+        if let place { sql += " AND \"r\".\"_id\" > \(place.id)" }
+        sql += " ORDER BY \"r\".\"_id\" LIMIT \(Int64(limit))"
+        return sql
+    }
+
+    /// What was changed since, by revision and `_id`; behind the record's columns are those two, and whether it matches.
+    func rows(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
+        let matches: SQL = condition.map { "coalesce((\($0)), false)" } ?? "true"
+        var source: SQL = "FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
+        if let fixedTerms { source += " AND (\(fixedTerms))" }
+        return Self.unseen(
+            "\(columns), \"r\".\"_revision\" AS \"_k1\", \"r\".\"_id\" AS \"_k2\", \(matches) AS \"_k3\" \(source)",
+            revision: "\"r\".\"_revision\"",
+            id: "\"r\".\"_id\"",
+            seen,
+            place,
+            limit
+        )
+    }
+
+    /// What is gone or out of sight since, by revision and `_id`: these two.
+    func tombstones(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
+        let fields = Dictionary(
+            (scope.clauses + scope.others.joined()).compactMap(\.memberField).map { ($0.name, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let members = fields.values.compactMap { field -> SQL? in
+            guard let column = try? SQLIdentifier(field.name.rawValue) else { return nil }
+            let stored: SQL = "\"grave\".\"members\" -> \(literal: field.name.rawValue)"
+            return field.isArray
+                ? """
+                , CASE jsonb_typeof(\(stored)) WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(\(stored))) END \
+                AS \(column)
+                """
+                : ", \"grave\".\"members\" ->> \(literal: field.name.rawValue) AS \(column)"
+        }
+        var source: SQL = """
+            FROM (SELECT "grave"."id" COLLATE "C" AS "_id", "grave"."id" AS "place", "grave"."revision", \
+            "grave"."database" AS "_database", "grave"."owner" COLLATE "C" AS "_owner", "grave"."access" AS "_access"\
+            \(members.joined(separator: "")) FROM \(table.schema)."_tombstone" AS "grave" \
+            WHERE "grave"."type" = \(table.name.rawValue)) AS "r" WHERE \(scope.condition(on: "r"))
+            """
+        if let fixedTerms { source += " AND (\(fixedTerms))" }
+        return Self.unseen(
+            "\"r\".\"revision\" AS \"_k1\", \"r\".\"place\" AS \"_k2\" \(source)",
+            revision: "\"r\".\"revision\"",
+            id: "\"r\".\"place\"",
+            seen,
+            place,
+            limit
+        )
+    }
+
+    private static func unseen(
+        _ selection: SQL,
+        revision: SQL,
+        id: SQL,
+        _ seen: TransactionSet,
+        _ place: ChangeToken.Pass.Place?,
+        _ limit: Int
+    ) -> SQL {
+        let behind: SQL = place.map { " AND (\(revision), \(id)) > (\($0.revision), \($0.id))" } ?? ""
+        let order: SQL = "ORDER BY \(revision), \(id) LIMIT \(Int64(limit))"
+        let later: SQL = "SELECT \(selection) AND \(revision) >= \(seen.end)\(behind) \(order)"
+        guard !seen.missing.isEmpty else { return later }
+        return """
+            SELECT "p".* FROM ((SELECT \(selection) AND \(revision) = ANY (\(seen.missing))\(behind) \(order)) UNION ALL \
+            (\(later))) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT \(Int64(limit))
+            """
+    }
+
+    // MARK: Rows
+
+    /// The place of a row of ``rows(since:after:limit:)``.
+    func place(_ row: Int, of result: PostgresResult) throws -> ChangeToken.Pass.Place {
+        ChangeToken.Pass.Place(
+            revision: try result.decode(row: row, column: width),
+            id: try result.decode(row: row, column: width + 1)
+        )
+    }
+
+    /// Whether a row of ``rows(since:after:limit:)`` matches.
+    func matches(_ row: Int, of result: PostgresResult) throws -> Bool {
+        try result.decode(row: row, column: width + 2)
+    }
+
+    // MARK: Terms
+
+    /// What of a conjunction is about `_id` and `_owner` alone.
+    private static func fixed(_ predicate: ResolvedPredicate) -> [ResolvedPredicate] {
+        if case .and(let parts) = predicate { return parts.flatMap(fixed) }
+        return predicate.isAboutIdentity ? [predicate] : []
+    }
+}
+
+extension ResolvedPredicate {
+    /// Whether it asks for nothing but the id and the owner of a record.
+    fileprivate var isAboutIdentity: Bool {
+        switch self {
+        case .and(let parts), .or(let parts), .none(let parts): parts.allSatisfy(\.isAboutIdentity)
+        case .not(let part): part.isAboutIdentity
+        case .comparison(let column, _, _), .isMissing(let column), .isPresent(let column), .constant(let column, _),
+            .isOneOf(let column, _), .hasID(let column, _), .pattern(let column, _), .suffix(let column, _),
+            .substring(let column, _):
+            column.isIdentity
+        case .columns(let left, _, let right): left.isIdentity && right.isIdentity
+        case .unknown, .match, .regex, .holdsText, .json, .array, .place, .covers, .isFound, .isNotFound, .isMember,
+            .isRelated, .any, .all, .hasEach:
+            false
+        }
+    }
+}
+
+extension ResolvedColumn {
+    fileprivate var isIdentity: Bool {
+        guard join == nil, scope == nil || scope == .query, case .metadata(let field) = place else { return false }
+        return field == .id || field == .owner
+    }
+}
+
+extension AccessClause {
+    fileprivate var relatedUser: UserID? {
+        if case .related(let user, _, _) = self { user } else { nil }
+    }
+
+    fileprivate var memberField: MemberField? {
+        switch self {
+        case .member(let field, _), .unlistedMember(let field, _): field
+        case .everything, .unlisted, .owner, .listed, .related: nil
+        }
+    }
+}
+
+extension RecordTable {
+    /// What a client's records depend on besides their rows.
+    var form: ChangeToken.Form {
+        form(upTo: columns.map(\.number).max() ?? 0)
+    }
+
+    /// The form without columns that were added behind one.
+    private func form(upTo last: Int) -> ChangeToken.Form {
+        ChangeToken.Form(
+            table: oid,
+            columns: UInt16(clamping: last),
+            digest: ChangeDigest.of { identity in
+                for column in columns.filter({ $0.number <= last }).sorted(by: { $0.number < $1.number }) {
+                    identity.append(counted: Array(column.field.rawValue.utf8)[...])
+                    identity.append(counted: Array(column.type.name.utf8)[...])
+                }
+            }
+        )
+    }
+
+    /// Whether records of a form are as those of this one: new fields that are empty make no difference.
+    ///
+    /// - Parameter isSameBranch: whether the table would have the same number in PostgreSQL.
+    func continues(_ known: ChangeToken.Form, isSameBranch: Bool) -> Bool {
+        let last = Int(known.columns)
+        return (!isSameBranch || known.table == oid) && form(upTo: last).digest == known.digest
+            && !columns.contains { $0.number > last && $0.isFilled }
+    }
+
+    /// Appends which fields this form of the table has, and in which records.
+    fileprivate func appendVisibility(for access: RecordAccess, to identity: inout [UInt8]) {
+        for name in hidden.map(\.rawValue).sorted() { identity.append(counted: Array(name.utf8)[...]) }
+        var dependsOnUser = false
+        for column in columns {
+            guard let reach = column.reach else { continue }
+            dependsOnUser = true
+            identity.append(counted: Array(column.field.rawValue.utf8)[...])
+            for term in reach.terms {
+                let ways = term.map { way in
+                    switch way {
+                    case .owner: "owner"
+                    case .member(let field): "field:\(field.name.rawValue)"
+                    }
+                }
+                identity.append(counted: Array(ways.sorted().joined(separator: ",").utf8)[...])
+            }
+        }
+        if dependsOnUser { identity.append(counted: Array((access.conditionUser?.rawValue ?? "").utf8)[...]) }
+    }
+}
+
+extension SkyrowError {
+    /// `120` for a predicate that no row answers by itself.
+    static let changesNeedOtherRecords = SkyrowError(
+        .recordQueryInvalid,
+        """
+        The change feed judges each record by itself: a predicate may not lead through a reference, to another query, to \
+        members of a relation or to relations of users.
+        """,
+        info: ["arguments": .list([.string("predicate")])]
+    ).at("predicate")
+
+    /// `134` for a text that is no change token of the query.
+    static func changeTokenInvalid(_ parameter: String) -> SkyrowError {
+        SkyrowError(
+            .invalidToken,
+            """
+            This is no change token of this query; a token belongs to the type, database, predicate and fields that it came \
+            from.
+            """,
+            info: ["arguments": .list([.string(parameter)])]
+        )
+    }
+}

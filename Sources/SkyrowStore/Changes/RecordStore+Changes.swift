@@ -1,0 +1,187 @@
+internal import SkyrowJSON
+package import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// A page of the change feed: what a client of a query has to change to be up to date.
+    ///
+    /// A pass begins with a moment and ends with its token: everything that was visible then was sent, as it was or newer.
+    /// Throws `134 InvalidToken` for a text that is no token or cursor of the query, `108`, `111`, `120` or `124` for what
+    /// cannot be asked, `110 ResourceNotFound` for a type that is gone, and what the database failed with.
+    ///
+    /// - Parameters:
+    ///   - retention: for how long a token is good.
+    ///   - admit: asked before records are.
+    package func changes(
+        _ request: ChangesRequest,
+        with access: RecordAccess,
+        retention: Duration,
+        admitting admit: QueryCost.Admission? = nil
+    ) async throws(SkyrowError) -> ChangesResult {
+        try await asking(request, with: access, retention: retention, admitting: admit) { feed, start in
+            switch start {
+            case .reset(let reason): ChangesResult(reset: reason)
+            case .pass(let pass, let moment, let isNew):
+                try await feed.page(pass, moment: moment, isNew: isNew)
+            }
+        }
+    }
+
+    /// A page of the ids and revisions of all that matches.
+    ///
+    /// Throws as ``changes(_:with:retention:admitting:)`` does.
+    package func compare(
+        _ request: ChangesRequest,
+        with access: RecordAccess,
+        retention: Duration,
+        admitting admit: QueryCost.Admission? = nil
+    ) async throws(SkyrowError) -> ComparedRecords {
+        try await asking(request, with: access, retention: retention, admitting: admit) { feed, start in
+            switch start {
+            case .reset(let reason): ComparedRecords(reset: reason)
+            case .pass(let pass, let moment, _): try await feed.pairs(pass, moment: moment)
+            }
+        }
+    }
+
+    /// Settles what is asked and from where on, then has `body` answer it.
+    private func asking<Answer: Sendable>(
+        _ request: ChangesRequest,
+        with access: RecordAccess,
+        retention: Duration,
+        admitting admit: QueryCost.Admission?,
+        _ body: @Sendable (FeedRun, FeedStart) async throws -> Answer
+    ) async throws(SkyrowError) -> Answer {
+        guard access.database != .union else {
+            throw SkyrowError.invalidArgument(
+                "The change feed is of the public database or a private one.",
+                "database_id"
+            )
+        }
+        try access.requireReading(request.query.type)
+        let known = try ChangeToken(request.position)
+        return try await reporting {
+            try await withCatalog { _ in
+                let type = request.query.type
+                let table = try await self.table(of: type)?.visible(to: access.fields)
+                let statement = try table.map {
+                    try ChangesStatement(
+                        request.query,
+                        table: $0,
+                        catalog: self.cache.current.visible(to: access.fields),
+                        access: access,
+                        size: self.size(of: type)
+                    )
+                }
+                if let statement { try await admit?(statement.cost) }
+                let (moment, relations) = try await self.changeMoment(relationsOf: statement?.related)
+                let present = ChangeToken(
+                    branch: moment.branch,
+                    takenAt: moment.takenAt,
+                    transactions: moment.transactions,
+                    audience: (statement?.audience ?? 0) ^ UInt64(bitPattern: relations),
+                    scope: ChangesStatement.scope(of: type, in: access.database, self.schema),
+                    query: statement?.query ?? 0,
+                    form: statement?.form ?? ChangeToken.Form(table: 0, columns: 0, digest: 0)
+                )
+                let start = try FeedStart(known, present, moment, table, request, retention: retention)
+                return try await body(FeedRun(self, request, statement, access), start)
+            }
+        }
+    }
+}
+
+extension ChangeToken {
+    /// What a request goes on from; nil where it begins. Throws `134` for any other text.
+    fileprivate init?(_ position: ChangesRequest.Position) throws(SkyrowError) {
+        let parameter: String
+        let text: String
+        switch position {
+        case .start: return nil
+        case .since(let token): (parameter, text) = ("since", token)
+        case .cursor(let cursor): (parameter, text) = ("cursor", cursor)
+        }
+        guard let token = ChangeToken(text: text), (token.pass == nil) == (parameter == "since") else {
+            throw .changeTokenInvalid(parameter)
+        }
+        self = token
+    }
+
+    /// nil for a text that is no token.
+    package init?(text: String) {
+        guard text.utf8.count <= ChangeToken.maximumBytes / 3 * 4, let bytes = Base64URL.decode(text) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// As clients have it.
+    package var text: String { Base64URL.encode(bytes) }
+}
+
+/// From where a request goes on.
+enum FeedStart: Sendable {
+    /// Its token leads no further.
+    case reset(ChangeReset)
+    /// The token of the end of the pass, with the place in it that was reached, and the moment it began at where it is new.
+    case pass(ChangeToken, ChangeMoment, isNew: Bool)
+
+    /// - Parameters:
+    ///   - known: what the request brought.
+    ///   - present: a token of the present moment.
+    ///
+    /// Throws `134` for a token of another query and `110` for one of a type that is gone.
+    init(
+        _ known: ChangeToken?,
+        _ present: ChangeToken,
+        _ moment: ChangeMoment,
+        _ table: RecordTable?,
+        _ request: ChangesRequest,
+        retention: Duration
+    ) throws(SkyrowError) {
+        guard let known else {
+            var pass = present
+            pass.pass = ChangeToken.Pass(step: .initial)
+            self = .pass(pass, moment, isNew: true)
+            return
+        }
+        let parameter = known.pass == nil ? "since" : "cursor"
+        guard known.scope == present.scope else { throw .changeTokenInvalid(parameter) }
+        let isSameBranch = known.branch == present.branch
+        if known.form.table != 0 {
+            guard let table else {
+                throw SkyrowError(.resourceNotFound, "There is no such record type any more.")
+            }
+            guard table.continues(known.form, isSameBranch: isSameBranch) else {
+                self = .reset(.schema)
+                return
+            }
+        }
+        if !isSameBranch {
+            self = .reset(.branch)
+            return
+        }
+        if present.takenAt - known.oldest > retention.components.seconds {
+            self = .reset(.expired)
+            return
+        }
+        if known.form.table != 0 {
+            if known.audience != present.audience {
+                self = .reset(.access)
+                return
+            }
+            guard known.query == present.query else { throw .changeTokenInvalid(parameter) }
+        }
+        var pass = present
+        if known.pass != nil {
+            // The end of the pass was settled at its beginning.
+            pass.takenAt = known.takenAt
+            pass.transactions = known.transactions
+            pass.pass = known.pass
+        } else {
+            pass.pass = ChangeToken.Pass(
+                step: .tombstones,
+                base: ChangeToken.Pass.Base(transactions: known.transactions, takenAt: known.takenAt)
+            )
+        }
+        self = .pass(pass, moment, isNew: known.pass == nil)
+    }
+}

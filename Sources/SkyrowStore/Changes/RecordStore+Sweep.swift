@@ -1,0 +1,35 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// How many tombstones a statement deletes.
+    private static let sweepBatch: Int64 = 10_000
+
+    /// Deletes the tombstones that no change token needs any more: those older than tokens are good for, and a day.
+    ///
+    /// Those of roles stay for a month, for which a role is not given the name of one that is gone. One process at a time does it; returns how
+    /// many it deleted, zero where another one is at it.
+    @discardableResult
+    package func sweepTombstones(olderThan retention: Duration) async throws(SkyrowError) -> Int {
+        try await reporting {
+            var deleted = 0
+            while true {
+                let result = try await client.write(
+                    """
+                    WITH turn AS MATERIALIZED (
+                        SELECT pg_try_advisory_xact_lock(1936423285, hashtext(\(schema.name))) AS is_mine
+                    )
+                    DELETE FROM \(schema)._tombstone AS grave USING (
+                        SELECT old.ctid FROM \(schema)._tombstone AS old, turn
+                        WHERE turn.is_mine AND (old.type <> '_role' OR old.deleted_at < now() - interval '31 days')
+                            AND old.deleted_at < now() - make_interval(secs => \(Double(retention.components.seconds) + 86_400))
+                        LIMIT \(Self.sweepBatch)
+                    ) AS old WHERE grave.ctid = old.ctid
+                    """
+                )
+                deleted += result.affectedRows
+                if result.affectedRows < Self.sweepBatch { return deleted }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+/// Transactions that overlap, stay open, and end in another order than they began.
+@Suite(.timeLimit(.minutes(20))) struct ChangeOverlapTests {
+    /// T2 takes its id, T1 takes a later one, updates the record and commits, T2 updates the same record and commits.
+    @Test func aRevisionThatGoesBackwardsIsSeen() async throws {
+        try await withRecords { f in
+            try await f.psql("INSERT INTO note (_id, title) VALUES ('1', 'old')")
+            var reader = FeedReader(f.store, .anonymous)
+            try await reader.catchUp()
+            try await f.client.withTransaction { second in
+                _ = try await second.query("SELECT pg_current_xact_id()")
+                try await f.psql("UPDATE note SET title = 'first' WHERE _id = '1'")
+                try await reader.catchUp()
+                #expect(reader.held["note/1"]?["title"] == .string("first"))
+                try await second.execute("UPDATE app.note SET title = 'second' WHERE _id = '1'")
+            }
+            let highest = try #require(reader.revisions["note/1"])
+            try await reader.catchUp()
+            #expect(reader.held["note/1"]?["title"] == .string("second"))
+            #expect(try #require(reader.revisions["note/1"]) < highest)
+            // Who reads what is greater than the last number misses it.
+            #expect(try await f.psql("SELECT count(*) FROM note WHERE _revision > \(highest)") == "0")
+        }
+    }
+
+    @Test func aWriterThatStaysOpenHoldsNobodyUp() async throws {
+        try await withRecords { f in
+            var reader = FeedReader(f.store, .anonymous)
+            try await reader.catchUp()
+            try await f.client.withTransaction { open in
+                try await open.execute("INSERT INTO app.note (_id) VALUES ('open')")
+                for number in 1...5 {
+                    try await f.psql("INSERT INTO note (_id) VALUES ('\(number)')")
+                    try await reader.catchUp()
+                    #expect(reader.last.changed.count == 1)
+                }
+            }
+            try await reader.catchUp()
+            #expect(reader.ids == ["1", "2", "3", "4", "5", "open"])
+            #expect(reader.last.changed.count == 1)
+        }
+    }
+
+    @Test func anIdThatIsGivenOutASecondTimeIsSeen() async throws {
+        let cluster = try await TemporaryCluster.start()
+        try await withRecords(on: cluster) { f in
+            try await f.psql("INSERT INTO note (_id) VALUES ('1')")
+            var reader = FeedReader(f.store, .anonymous)
+            // As after a crash that took ids back which a token has: the next start counts from lower ones.
+            try await reader.catchUp()
+            let token = try #require(reader.token.flatMap { ChangeToken(text: $0) })
+            var ahead = token
+            ahead.transactions = TransactionSet(end: token.transactions.end + 1000)
+            reader.go(to: .since(ahead.text))
+            try await f.psql("INSERT INTO note (_id) VALUES ('lost')")
+            try await reader.catchUp()
+            #expect(reader.ids == ["1"], "Without another start the token has seen that revision.")
+            reader.go(to: .since(ahead.text))
+            // Another start than the one of the offset.
+            try await f.psql("UPDATE _meta SET started_at = '2020-01-01'")
+            try await f.psql(
+                """
+                DO $$ BEGIN EXECUTE replace(
+                    pg_get_functiondef('_revision'::regproc), pg_postmaster_start_time()::text, '2020-01-01'
+                ); END $$;
+                INSERT INTO note (_id) VALUES ('found');
+                """
+            )
+            try await reader.catchUp()
+            #expect(reader.ids == ["1", "found"])
+            #expect(try await f.psql("SELECT started_at = pg_postmaster_start_time() FROM _meta") == "t")
+            try await f.psql("INSERT INTO note (_id) VALUES ('after')")
+            try await reader.catchUp()
+            #expect(reader.ids == ["1", "after", "found"])
+            #expect(try await f.psql("SELECT count(DISTINCT _revision >> 32) FROM note WHERE _id IN ('found', 'after')") == "1")
+        }
+    }
+
+    @Test func aPreparedTransactionIsSeenWhenItIsCommitted() async throws {
+        let cluster = try await TemporaryCluster.start(settings: ["max_prepared_transactions": "10"])
+        try await withRecords(on: cluster) { f in
+            var reader = FeedReader(f.store, .anonymous)
+            try await reader.catchUp()
+            try await f.psql("BEGIN; INSERT INTO note (_id) VALUES ('prepared'); PREPARE TRANSACTION 'p'")
+            try await reader.catchUp()
+            // Revisions are moved while it waits, twice: it has stamped with the first offset.
+            for _ in 0..<2 {
+                try await f.psql("SELECT _set_revision_offset(revision_offset + (1::bigint << 32)) FROM _meta")
+                try await f.psql("INSERT INTO note DEFAULT VALUES")
+                try await reader.catchUp()
+            }
+            #expect(!reader.ids.contains("prepared"))
+            try await f.psql("COMMIT PREPARED 'p'")
+            try await reader.catchUp()
+            #expect(reader.ids.contains("prepared") && reader.ids.count == 3)
+            #expect(reader.last.changed.count == 1)
+        }
+    }
+}
