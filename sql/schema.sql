@@ -875,6 +875,7 @@ END $do$;
 COMMENT ON FUNCTION _login_canonical(text) IS 'The form in which login keys are compared.';
 
 SELECT _create_type('user');
+SELECT _publish();
 ALTER TABLE "user"
     ADD COLUMN username text COLLATE "C",
     ADD COLUMN email text COLLATE "C",

@@ -36,7 +36,7 @@ extension DoctorCheck {
                 ) AS permitted, current_user AS role
                 """,
                 """
-                SELECT 'unpublished' AS what, record_table AS table,
+                SELECT 'unpublished' AS what, record_table::text AS table,
                     format('SELECT %I._publish(%L);', \(schema.name), record_table) AS statement
                 FROM \(schema)._unpublished() AS record_table
                 """,

@@ -4,7 +4,8 @@ internal import Synchronization
 package enum ChangeEvent: Sendable {
     /// From here on every transaction comes that commits after this position of the log; those before do not.
     case connected(at: PostgresLSN)
-    /// A slot can't be made yet, since transactions that write are open; ``connected(at:)`` follows when they have ended.
+    /// A slot can't be made yet, since transactions that write are open; ``connected(at:)`` follows when they have
+    /// ended.
     case delayed
     /// A transaction has committed.
     case transaction(ChangeTransaction)

@@ -11,6 +11,9 @@ final class ChangeWorker: Sendable {
 
     /// The longest pause before the next attempt where only a change of settings helps.
     private static let longestPause: Duration = .seconds(30)
+    /// A stream that ends sooner counts as one more failure, so that one that breaks at its first change pauses longer
+    /// and longer, too.
+    private static let lifeOfSuccess: Duration = .seconds(10)
 
     private let configuration: PostgresConfiguration
     private let publication: SQLIdentifier
@@ -49,16 +52,21 @@ final class ChangeWorker: Sendable {
         var lastingBackoff = ReconnectBackoff(longest: Self.longestPause)
         var random = SystemRandomNumberGenerator()
         var lastReason: ReplicationFailure.Reason?
+        var establishedAt: MonotonicTime?
         while !isStopped {
             do throws(ReplicationConnection.Interruption) {
                 try stream {
-                    backoff.reset()
-                    lastingBackoff.reset()
+                    establishedAt = .now
                     if lastReason != nil { logger.notice("Changes of PostgreSQL are streamed again") }
                     lastReason = nil
                 }
             } catch {
                 guard case .failed(let failure) = error, !isStopped else { return }
+                if let time = establishedAt, time + Self.lifeOfSuccess < .now {
+                    backoff.reset()
+                    lastingBackoff.reset()
+                }
+                establishedAt = nil
                 if failure.reason != lastReason {
                     // The server's sentence may quote what a row has in it.
                     logger.warning(

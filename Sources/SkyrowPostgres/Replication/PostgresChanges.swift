@@ -34,7 +34,8 @@ package final class PostgresChanges: AsyncSequence, Sendable {
         worker.stop()
     }
 
-    /// Has the server be asked how far it is, so that a ``ChangeEvent/position(_:)`` comes soon though nothing is written.
+    /// Has the server be asked how far it is, so that a ``ChangeEvent/position(_:)`` comes soon though nothing is
+    /// written.
     package func requestPosition() {
         worker.requestPosition()
     }

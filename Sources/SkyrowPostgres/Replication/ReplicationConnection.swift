@@ -270,7 +270,8 @@ final class ReplicationConnection {
         throw .failed(lastFailure)
     }
 
-    /// Sends a message of this side as far as the socket takes it; the rest goes with later calls of ``wait(until:reads:)``.
+    /// Sends a message of this side as far as the socket takes it; the rest goes with later calls of
+    /// ``wait(until:reads:)``.
     func send(_ bytes: [UInt8]) throws(Interruption) {
         let status = bytes.withUnsafeBytes {
             PQputCopyData(handle, $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count))

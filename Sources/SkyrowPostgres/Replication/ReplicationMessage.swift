@@ -77,8 +77,8 @@ package struct ReplicationTuple: Sendable {
     /// How a value was sent.
     package enum Form: UInt8, Sendable {
         case null = 0x6E
-        /// A large value that the change left alone: it is not in the log. The old row of a table with `REPLICA IDENTITY
-        /// FULL` has it.
+        /// A large value that the change left alone: it is not in the log. The old row of a table with `REPLICA
+        /// IDENTITY FULL` has it.
         case unchanged = 0x75
         /// As text, since the type has no binary form.
         case text = 0x74

@@ -1,7 +1,7 @@
 package import SkyrowPostgres
 
-/// The publication whose changes live queries follow, `skyrow_app`: every record table of an application is in it, and the
-/// tombstones.
+/// The publication whose changes live queries follow, `skyrow_app`: every record table of an application is in it,
+/// and the tombstones.
 package struct Publication: Hashable, Sendable {
     package let name: SQLIdentifier
     /// PostgreSQL's sentence about what the role may not do; nil when every table is in the publication.
