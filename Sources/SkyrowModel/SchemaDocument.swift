@@ -21,20 +21,32 @@ package struct DocumentedType: Hashable, Sendable {
     package var indexes: Set<DocumentedIndex>
     /// Who creates, reads, updates and deletes the records; nil for a file that leaves that as it is.
     package var access: ClassAccess?
+    /// What the log says of a record before its change.
+    package var live: LiveIdentity
 
     package init(
         renamedFrom: RecordTypeName? = nil,
         comment: String? = nil,
         fields: [FieldName: DocumentedField] = [:],
         indexes: Set<DocumentedIndex> = [],
-        access: ClassAccess? = nil
+        access: ClassAccess? = nil,
+        live: LiveIdentity = .full
     ) {
         self.renamedFrom = renamedFrom
         self.comment = comment
         self.fields = fields
         self.indexes = indexes
         self.access = access
+        self.live = live
     }
+}
+
+/// What of a record before its change is in PostgreSQL's log, from which live queries are fed.
+package enum LiveIdentity: String, Hashable, Sendable, CaseIterable {
+    /// All fields, so that live queries have the record as it was.
+    case full
+    /// The id alone, which spares the log the fields of large records that often change.
+    case key
 }
 
 /// A field as a file says it.

@@ -25,6 +25,7 @@ package final class PostgresClient: Service {
     private let groupCommits: ConnectionPool
     let transactions: TransactionPool
     let sessions: SessionPool
+    let changeStreams: ChangeStreamPool
     private let listener: NotificationListener
     let probe: NotificationProbe
 
@@ -60,6 +61,12 @@ package final class PostgresClient: Service {
             threads: threads,
             canceller: canceller,
             control: control
+        )
+        changeStreams = ChangeStreamPool(
+            configuration: configuration,
+            threads: threads,
+            control: control,
+            logger: logger
         )
         let listener = NotificationListener(configuration: configuration, logger: logger)
         self.listener = listener
@@ -355,6 +362,7 @@ package final class PostgresClient: Service {
         for pool in [groupCommits, writes, reads] { pool.drain() }
         transactions.drain()
         sessions.drain()
+        changeStreams.stop()
         listener.stop()
         control.drain()
     }
@@ -363,6 +371,7 @@ package final class PostgresClient: Service {
         for pool in [groupCommits, writes, reads] { pool.close() }
         transactions.close()
         sessions.close()
+        changeStreams.stop()
         listener.close()
         control.close()
     }

@@ -14,6 +14,9 @@ package struct PostgresConfiguration: Sendable {
     /// PostgreSQL itself.
     package var listenConnection: String?
 
+    /// Where to stream changes from, if elsewhere: PostgreSQL itself, or with a role that may replicate.
+    package var replicationConnection: String?
+
     /// The name the sessions carry in `pg_stat_activity`.
     package var applicationName: String? = "skyrow"
 
@@ -99,6 +102,15 @@ package struct PostgresConfiguration: Sendable {
 
     /// The most prepared statements of one connection; the least recently used goes first.
     package var maximumPreparedStatements = 256
+
+    /// What of a transaction a stream of changes keeps.
+    package var changeLimits = ChangeTransactionLimits()
+
+    /// The most bytes of changes that wait for the reader of a stream, beside the transaction that is being received.
+    package var maximumChangeBytes = 16 << 20
+
+    /// How long a stream is held up by a reader that is behind, until it is given up: PostgreSQL keeps its log meanwhile.
+    package var changeReaderTimeout: Duration = .seconds(30)
 
     /// Receives a report of every statement that ended; nil for no reports.
     package var reporting: StatementReporting?

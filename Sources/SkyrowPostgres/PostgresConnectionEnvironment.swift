@@ -32,6 +32,16 @@ extension PostgresConfiguration {
         return isFound
     }
 
+    /// How many hosts a connection string names, which libpq tries one after another; 1 for one that names none.
+    static func hostCount(ofConnection text: String) -> Int {
+        var count = 1
+        try? forEachOption(ofConnection: text) { option in
+            guard ["host", "hostaddr"].contains(String(cString: option.keyword)), let value = option.val else { return }
+            count = max(count, String(cString: value).split(separator: ",", omittingEmptySubsequences: false).count)
+        }
+        return count
+    }
+
     private static func forEachOption(
         ofConnection text: String,
         _ body: (PQconninfoOption) -> Void

@@ -14,6 +14,7 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package var conditionClass: Substring { rawValue.prefix(2) }
 
     package static let featureNotSupported: PostgresSQLState = "0A000"
+    package static let protocolViolation: PostgresSQLState = "08P01"
     package static let notNullViolation: PostgresSQLState = "23502"
     package static let foreignKeyViolation: PostgresSQLState = "23503"
     package static let uniqueViolation: PostgresSQLState = "23505"
@@ -32,11 +33,14 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let duplicateDatabase: PostgresSQLState = "42P04"
     package static let duplicatePreparedStatement: PostgresSQLState = "42P05"
     package static let datatypeMismatch: PostgresSQLState = "42804"
+    package static let undefinedObject: PostgresSQLState = "42704"
+    package static let objectNotInPrerequisiteState: PostgresSQLState = "55000"
     package static let lockNotAvailable: PostgresSQLState = "55P03"
     package static let queryCanceled: PostgresSQLState = "57014"
     package static let adminShutdown: PostgresSQLState = "57P01"
     package static let programLimitExceeded: PostgresSQLState = "54000"
     package static let tooManyConnections: PostgresSQLState = "53300"
+    package static let configurationLimitExceeded: PostgresSQLState = "53400"
     package static let numericValueOutOfRange: PostgresSQLState = "22003"
     package static let invalidTextRepresentation: PostgresSQLState = "22P02"
     package static let raiseException: PostgresSQLState = "P0001"

@@ -153,6 +153,10 @@ package final class TemporaryCluster: Sendable {
             "timezone": "UTC",
             "log_line_prefix": "%m [%p] %q%a ",
             "max_prepared_transactions": "8",
+            // As the embedded PostgreSQL and the compose files have it.
+            "wal_level": "logical",
+            "max_replication_slots": "20",
+            "max_wal_senders": "20",
             // The service has it so in its sessions: to compile the query of the catalogue takes as long as a statement may.
             "jit": "off",
         ]

@@ -18,6 +18,7 @@ final class FaultyProxy: Sendable {
         /// How many new connections are closed, first at once, then after their first bytes.
         var refusals = 0
         var isSilent = false
+        var connections = 0
         var isClosed = false
     }
 
@@ -43,6 +44,9 @@ final class FaultyProxy: Sendable {
         state.withLock { ($0.fault, $0.hasHit, $0.refusals) = (fault, false, 2) }
     }
 
+    /// How many connections were made to it.
+    var connections: Int { state.withLock(\.connections) }
+
     /// Whether the fault that was armed last has happened.
     var hasHit: Bool { state.withLock(\.hasHit) }
 
@@ -63,6 +67,7 @@ final class FaultyProxy: Sendable {
             let client = Glibc.accept(listener, nil, nil)
             guard client >= 0 else { continue }
             let refusal = state.withLock { state -> Int? in
+                state.connections += 1
                 guard state.hasHit, state.refusals > 0 else { return nil }
                 defer { state.refusals -= 1 }
                 return state.refusals

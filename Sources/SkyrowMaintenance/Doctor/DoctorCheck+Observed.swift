@@ -9,7 +9,7 @@ extension DoctorCheck {
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
-        accounts, keys, rules, policies, records,
+        accounts, keys, rules, policies, records, changes,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.
@@ -120,7 +120,8 @@ extension SchemaDrift.Fault {
     /// Whether it can cost data or answers, rather than being a matter of taste.
     var concernsDoctor: Bool {
         switch self {
-        case .reservedDefault, .reservedNull, .noPart, .unvalidatedForeignKey, .required, .unreadableName, .halfMade:
+        case .reservedDefault, .reservedNull, .noPart, .unvalidatedForeignKey, .required, .unreadableName, .halfMade,
+            .noIdentity:
             true
         // The index checks have a check of their own, the others work as they are.
         case .noComment, .noReferenceIndex, .immediateForeignKey, .narrowColumn, .unsupportedType, .generated,

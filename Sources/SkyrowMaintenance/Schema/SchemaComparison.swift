@@ -99,6 +99,7 @@ struct SchemaComparison {
         var comparison = TableComparison(type, named: name, with: InventoryTable(), named: name, renamed: kept)
         comparison.compareFields()
         comparison.compareIndexes()
+        comparison.compareLive()
         changes += comparison.changes
         refusals += comparison.refusals
     }
@@ -128,6 +129,7 @@ struct SchemaComparison {
         comparison.compareComment()
         comparison.compareFields()
         comparison.compareIndexes()
+        comparison.compareLive()
         if let access = type.access, access != table.access { set(access, of: type, named: name) }
         changes += comparison.changes
         refusals += comparison.refusals

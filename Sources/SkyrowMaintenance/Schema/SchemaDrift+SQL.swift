@@ -7,7 +7,7 @@ extension SchemaDrift {
     package var isRepairable: Bool {
         switch fault {
         case .noComment, .reservedDefault, .reservedNull, .noPart, .noReferenceIndex, .immediateForeignKey,
-            .unvalidatedForeignKey, .narrowColumn, .textOrder:
+            .unvalidatedForeignKey, .narrowColumn, .textOrder, .noIdentity:
             true
         case .unsupportedType, .generated, .required, .unreadableName, .invalidIndex, .halfMade:
             false
@@ -48,6 +48,8 @@ extension SchemaDrift {
                 ?? []
         case .textOrder:
             return ["SELECT \(schema)._order_by_bytes(\(literal: relation))"]
+        case .noIdentity:
+            return ["ALTER TABLE \(table) REPLICA IDENTITY FULL"]
         case .required:
             return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) DROP NOT NULL"] } ?? []
         case .invalidIndex(let name):

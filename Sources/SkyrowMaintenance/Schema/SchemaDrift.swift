@@ -24,6 +24,8 @@ package struct SchemaDrift: Hashable, Sendable {
         case halfMade([ReservedColumn])
         /// Text columns whose collation orders by the rules of a language, and can be given another.
         case textOrder([String])
+        /// The log does not say which row was changed.
+        case noIdentity
     }
 
     /// The name of the table.
@@ -58,6 +60,7 @@ package struct SchemaDrift: Hashable, Sendable {
         case .invalidIndex(let name): "\(place):invalid:\(name)"
         case .halfMade: "\(place):no-record-type"
         case .textOrder: "\(place):text-order"
+        case .noIdentity: "\(place):replica-identity"
         }
     }
 
@@ -99,6 +102,8 @@ package struct SchemaDrift: Hashable, Sendable {
         case .textOrder(let columns):
             "has text in another order than that of bytes (\(columns.joined(separator: ", "))), so queries that compare or sort "
                 + "it use no index"
+        case .noIdentity:
+            "has no replica identity, so live queries cannot follow its changes"
         }
     }
 }

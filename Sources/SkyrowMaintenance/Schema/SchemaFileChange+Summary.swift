@@ -21,6 +21,7 @@ extension SchemaFileChange {
         case .createIndex: "create_index"
         case .deleteIndex: "delete_index"
         case .setAccess: "set_access"
+        case .setLive: "set_live"
         case .repair: "repair"
         }
     }
@@ -34,7 +35,7 @@ extension SchemaFileChange {
             .deleteType(let type),
             .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type), .setTextLanguage(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
-            .deleteIndex(_, let type), .setAccess(_, let type):
+            .deleteIndex(_, let type), .setAccess(_, let type), .setLive(_, let type):
             type.rawValue
         case .repair(let drift): drift.relation
         }
@@ -51,7 +52,7 @@ extension SchemaFileChange {
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
-        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess: nil
+        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess, .setLive: nil
         }
     }
 
@@ -76,6 +77,8 @@ extension SchemaFileChange {
         case .createIndex(let index, _): "new index \(index.text)"
         case .deleteIndex(let index, _): "index \(index.name) \(index.described?.text ?? "") deleted"
         case .setAccess(let access, _): "rules of access: \(access.summary)"
+        case .setLive(.full, _): "live full: the log has whole records before their changes"
+        case .setLive(.key, _): "live key: the log has only ids of records before their changes"
         case .repair(let drift): drift.sentence
         }
     }

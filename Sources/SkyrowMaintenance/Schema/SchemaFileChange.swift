@@ -27,6 +27,8 @@ package enum SchemaFileChange: Hashable, Sendable {
     case deleteIndex(InventoryIndex, of: RecordTypeName)
     /// `DELETE FROM _class_rule WHERE type = 'note'; INSERT INTO _class_rule …`
     case setAccess(ClassAccess, of: RecordTypeName)
+    /// `ALTER TABLE note REPLICA IDENTITY FULL`
+    case setLive(LiveIdentity, of: RecordTypeName)
     /// What Skyrow would have made otherwise.
     case repair(SchemaDrift)
 }
@@ -38,7 +40,7 @@ extension SchemaFileChange {
         case .common(let change): change.locks
         case .deleteType: SchemaChange.locksPerType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
-        case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex: 1
+        case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive: 1
         // The tables of rules are locked once for all of them.
         case .setAccess: 0
         }
@@ -73,7 +75,7 @@ extension SchemaFileChange {
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
-                .deleteIndex, .setAccess, .repair:
+                .deleteIndex, .setAccess, .setLive, .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -85,7 +87,7 @@ extension SchemaFileChange {
         switch self {
         case .renameType, .common(.renameField), .common(.renameRelation): true
         case .common, .deleteType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
-            .createIndex, .deleteIndex, .setAccess, .repair:
+            .createIndex, .deleteIndex, .setAccess, .setLive, .repair:
             false
         }
     }

@@ -24,6 +24,7 @@ extension SchemaInventory {
             }
             type.indexes = Set(table.indexes.filter(\.isWritable).compactMap(\.described))
             if table.access != ClassAccess() { type.access = table.access }
+            if let live = table.live { type.live = live }
             document.types[name] = type
         }
         return document

@@ -22,6 +22,7 @@ extension InventoryTable {
         faults += RecordTablePart.allCases.filter { !$0.isPresent(in: self) }.map { .noPart($0) }
         faults += otherColumns.map { .unreadableName($0) }
         if !unorderedTexts.isEmpty { faults.append(.textOrder(unorderedTexts)) }
+        if live == nil { faults.append(.noIdentity) }
         faults += indexes.filter { !$0.isValid }.map { .invalidIndex($0.name) }
         return faults.map { SchemaDrift(type.rawValue, $0) }
             + fields.sorted { $0.key < $1.key }.flatMap { name, field in

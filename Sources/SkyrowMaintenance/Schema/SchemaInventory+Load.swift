@@ -30,7 +30,8 @@ extension SchemaInventory {
         try inventory.add(columns: columns, of: catalog)
         for row in 0..<comments.rowCount {
             let comment = try comments.decode(row: row, column: 1, as: String?.self)
-            try inventory.update(comments, row) { $0.comment = comment }
+            let live = try comments.decode(row: row, column: 2, as: String?.self).flatMap { LiveIdentity(rawValue: $0) }
+            try inventory.update(comments, row) { ($0.comment, $0.live) = (comment, live) }
         }
         for row in 0..<indexes.rowCount {
             let index = try InventoryIndex(indexes, row)
@@ -178,7 +179,7 @@ extension InventoryIndex {
 private func relations(_ schema: PostgresName) -> SQL {
     """
     (
-        SELECT oid, relname FROM pg_catalog.pg_class
+        SELECT oid, relname, relreplident FROM pg_catalog.pg_class
         WHERE relkind IN ('r', 'p') AND NOT relispartition AND NOT starts_with(relname, '_')
             AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(schema))
     ) AS relation
@@ -199,7 +200,16 @@ private func columnQuery(_ schema: PostgresName) -> SQL {
 }
 
 private func commentQuery(_ schema: PostgresName) -> SQL {
-    "SELECT relname, obj_description(oid, 'pg_class') FROM \(relations(schema))"
+    """
+    SELECT relname, obj_description(oid, 'pg_class'),
+        CASE
+            WHEN relreplident = 'f' THEN 'full'
+            WHEN relreplident = 'i' OR relreplident = 'd' AND EXISTS (
+                SELECT FROM pg_catalog.pg_index WHERE indrelid = relation.oid AND indisprimary
+            ) THEN 'key'
+        END
+    FROM \(relations(schema))
+    """
 }
 
 private func indexQuery(_ schema: PostgresName) -> SQL {

@@ -36,6 +36,8 @@ package struct InventoryTable: Hashable, Sendable {
     package var foreignKeys: [InventoryForeignKey]
     /// The rules of the type, as far as they were asked for.
     package var access = ClassAccess()
+    /// What the log says of a row before its change; nil when it says nothing, as with `REPLICA IDENTITY NOTHING`.
+    package var live: LiveIdentity? = .full
 
     package init(
         comment: String? = nil,

@@ -58,7 +58,7 @@ struct TableComparison {
         case .narrowColumn, .unsupportedType, .noReferenceIndex, .immediateForeignKey, .unvalidatedForeignKey: true
         case .required: conversion.from == .sequence
         case .noComment, .reservedDefault, .reservedNull, .noPart, .generated, .unreadableName, .invalidIndex,
-            .halfMade, .textOrder:
+            .halfMade, .textOrder, .noIdentity:
             false
         }
     }
@@ -250,6 +250,12 @@ struct TableComparison {
         )
         converted[formerField] = conversion
         return true
+    }
+
+    /// Has the log say of old rows what the file says; a table without any identity is drift.
+    mutating func compareLive() {
+        guard let known = table.live, known != type.live else { return }
+        add(.setLive(type.live, of: name))
     }
 
     // MARK: Comments

@@ -12,7 +12,6 @@ final class BackendControl: Sendable {
         var abandoned: AbandonedBackends
         var hasTerminator = false
         var isDraining = false
-        var isClosed = false
     }
 
     static let maximumCancelThreads = 4
@@ -64,7 +63,7 @@ final class BackendControl: Sendable {
     private func sendCancels() {
         while true {
             let next = state.withLock { state -> (@Sendable () -> Void)? in
-                if state.cancels.isEmpty || state.isClosed {
+                if state.cancels.isEmpty {
                     state.threads -= 1
                     return nil
                 }
@@ -150,7 +149,7 @@ final class BackendControl: Sendable {
     func close() {
         state.withLock { state in
             state.isDraining = true
-            state.isClosed = true
+            // The connections are cut off. A replication slot that waits for other transactions is still given up.
             state.cancels = []
         }
         state.broadcast()

@@ -37,17 +37,7 @@ final class PostgresConnection {
         if let control = gate.control, !control.admitsConnection {
             throw PostgresError(code: .cannotConnect, message: "Too many abandoned statements still run")
         }
-        // Later entries win over earlier ones, so the connection string can change all of the defaults.
-        var options: [(String, String)] = [
-            ("connect_timeout", String(max(2, configuration.connectTimeout.components.seconds))),
-            ("keepalives_idle", "15"),
-            ("keepalives_interval", "5"),
-            ("keepalives_count", "3"),
-            ("tcp_user_timeout", "15000"),
-        ]
-        if let name = configuration.applicationName { options.append(("fallback_application_name", name)) }
-        options.append(("dbname", configuration.connection))
-        options.append(("client_encoding", "UTF8"))
+        let options = configuration.libpqOptions(address: configuration.connection)
         let handle = withCStrings(options.map(\.0)) { keywords in
             withCStrings(options.map(\.1)) { values in
                 PQconnectdbParams(keywords, values, 1)
@@ -176,8 +166,26 @@ final class PostgresConnection {
     }
 }
 
+extension PostgresConfiguration {
+    /// What libpq needs to connect to an address. Later entries win over earlier ones, so the connection string can
+    /// change all of the defaults.
+    func libpqOptions(address: String) -> [(String, String)] {
+        var options: [(String, String)] = [
+            ("connect_timeout", String(max(2, connectTimeout.components.seconds))),
+            ("keepalives_idle", "15"),
+            ("keepalives_interval", "5"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "15000"),
+        ]
+        if let name = applicationName { options.append(("fallback_application_name", name)) }
+        options.append(("dbname", address))
+        options.append(("client_encoding", "UTF8"))
+        return options
+    }
+}
+
 /// Lends a null-terminated array of C strings.
-private func withCStrings<Success>(
+func withCStrings<Success>(
     _ strings: [String],
     _ body: ([UnsafePointer<CChar>?]) -> Success
 ) -> Success {

@@ -20,25 +20,15 @@ final class NotificationListener: Sendable {
     private let logger: Logger
     private let gate = ConnectionGate()
     private let state = Mutex(State())
-    /// The pipe's first end becomes readable when the thread has to look at `state`.
-    private let wakePipe: [Int32]
+    /// Woken when the thread has to look at `state`.
+    private let waker: WakePipe
 
     init(configuration: PostgresConfiguration, logger: Logger) {
         var configuration = configuration
         if let own = configuration.listenConnection { configuration.connection = own }
         self.configuration = configuration
         self.logger = logger
-        var ends: [Int32] = [-1, -1]
-        if pipe(&ends) != 0 { logger.error("No pipe can be made", metadata: ["errno": "\(errno)"]) }
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
-        wakePipe = ends
-    }
-
-    deinit {
-        for end in wakePipe { Glibc.close(end) }
+        waker = WakePipe(logger: logger)
     }
 
     func subscribe(to channel: SQLIdentifier) -> PostgresNotifications {
@@ -49,7 +39,7 @@ final class NotificationListener: Sendable {
             return state.isStopped
         }
         if isStopped { subscriber.finish() }
-        wake()
+        waker.wake()
         return PostgresNotifications(subscriber: subscriber)
     }
 
@@ -58,7 +48,7 @@ final class NotificationListener: Sendable {
             state.isStopped = true
             return state.channels.values.joined().compactMap(\.subscriber)
         }
-        wake()
+        waker.wake()
         for subscriber in subscribers { subscriber.finish() }
     }
 
@@ -94,7 +84,7 @@ final class NotificationListener: Sendable {
                 if backoff.failures == 0 {
                     logger.warning("Not listening for notifications", metadata: ["error": "\(error)"])
                 }
-                pause(backoff.next(using: &random))
+                waker.sleep(until: .now + backoff.next(using: &random))
             }
         }
     }
@@ -149,13 +139,7 @@ final class NotificationListener: Sendable {
     }
 
     private func waitForInput(of connection: PostgresConnection) throws(PostgresError) {
-        var entries = [
-            pollfd(fd: PQsocket(connection.handle), events: Int16(POLLIN), revents: 0),
-            pollfd(fd: wakePipe[0], events: Int16(POLLIN), revents: 0),
-        ]
-        while poll(&entries, 2, -1) < 0 && errno == EINTR {}
-        if entries[1].revents != 0 { drainWakes() }
-        guard entries[0].revents != 0 else { return }
+        guard waker.wait(for: PQsocket(connection.handle), events: POLLIN, until: .distantFuture) else { return }
         guard PQconsumeInput(connection.handle) == 1, PQstatus(connection.handle) == CONNECTION_OK else {
             throw PostgresError(code: .connectionLost, message: connection.lastMessage)
         }
@@ -178,25 +162,7 @@ final class NotificationListener: Sendable {
             let (isStopped, isWanted) = state.withLock { ($0.isStopped, !$0.channels.isEmpty) }
             if isStopped { return false }
             if isWanted { return true }
-            pause(nil)
+            waker.sleep(until: .distantFuture)
         }
-    }
-
-    /// Sleeps until woken, or for a time.
-    private func pause(_ duration: Duration?) {
-        var entry = pollfd(fd: wakePipe[0], events: Int16(POLLIN), revents: 0)
-        poll(&entry, 1, duration.map { Int32($0.settingMilliseconds) } ?? -1)
-        drainWakes()
-    }
-
-    private func wake() {
-        // A full pipe is as good a wake as one more byte.
-        var byte: UInt8 = 1
-        _ = write(wakePipe[1], &byte, 1)
-    }
-
-    private func drainWakes() {
-        var bytes = [UInt8](repeating: 0, count: 64)
-        while read(wakePipe[0], &bytes, bytes.count) > 0 {}
     }
 }

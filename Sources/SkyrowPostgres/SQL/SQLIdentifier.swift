@@ -61,6 +61,12 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: "\(language)-x-icu")
     }
 
+    /// `skyrow_app_1f…`, a replication slot: lower-case letters, digits and underscores.
+    init(slotOf readable: String, _ random: UInt64) {
+        let prefix = readable.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }.prefix(40)
+        self.init(checked: "\(String(prefix))_\(String(random, radix: 16))")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

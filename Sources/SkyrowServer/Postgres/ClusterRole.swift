@@ -3,19 +3,23 @@ import SkyrowStore
 /// Who may do what in the embedded PostgreSQL: the administrator, a superuser whom nothing but the making of the cluster
 /// and `skyrow psql --administrator` needs, and the role of the service, which owns the database and all in it.
 ///
+/// The third one streams changes and has no other right: REPLICATION lets a role copy the whole cluster.
+///
 /// What runs as the service's role, statements of clients and of a restored archive alike, runs no commands, reads no
 /// files, and makes no role a superuser. Documentation/Decisions/0024 has the alternatives.
 package enum ClusterRole: String, Sendable {
     /// The superuser that initdb makes.
     case administrator = "skyrow"
     case service = "skyrow_service"
+    /// Has REPLICATION.
+    case replication = "skyrow_replication"
 }
 
 extension ClusterRole {
     /// The file in a cluster that says that its roles are as the script has them.
     static let marker = "skyrow-roles"
     /// Counts the forms of ``script``; an older cluster gets the present one before its server starts.
-    static let markerText = "2\n"
+    static let markerText = "3\n"
 
     /// Makes the service's role and gives it what the administrator owns in the database, however often it runs.
     ///
@@ -33,6 +37,14 @@ extension ClusterRole {
         END $roles$;
 
         ALTER ROLE \(service.rawValue) LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS;
+
+        DO $roles$ BEGIN
+            IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(replication.rawValue)') THEN
+                CREATE ROLE \(replication.rawValue);
+            END IF;
+        END $roles$;
+
+        ALTER ROLE \(replication.rawValue) LOGIN REPLICATION NOSUPERUSER NOCREATEROLE NOCREATEDB NOBYPASSRLS;
 
         GRANT pg_read_all_settings, pg_read_all_stats TO \(service.rawValue);
 
@@ -81,6 +93,8 @@ extension ClusterRole {
                     WHERE opfnamespace IN (TABLE home) AND opfowner = (TABLE administrator)
                     UNION ALL SELECT 'pg_opclass'::regclass, oid FROM pg_opclass
                     WHERE opcnamespace IN (TABLE home) AND opcowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_publication'::regclass, oid FROM pg_publication
+                    WHERE pubname ~ '^skyrow_' AND pubowner = (TABLE administrator)
                 )
                 SELECT identity, CASE type
                     WHEN 'composite type' THEN 'TYPE'

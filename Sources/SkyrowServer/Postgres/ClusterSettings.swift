@@ -31,7 +31,8 @@ package struct ClusterSettings: Hashable, Sendable {
         """
 
         # Skyrow's choices for this machine, made once with the cluster; change them as you like.
-        # The service itself sets listen_addresses, port and unix_socket_* on the command line.
+        # The service itself sets listen_addresses, port, unix_socket_*, wal_level, max_replication_slots and max_wal_senders
+        # on the command line.
         shared_buffers = \(sharedBuffers)MB
         effective_cache_size = \(effectiveCacheSize)MB
         random_page_cost = 1.1

@@ -85,6 +85,8 @@ struct EmbeddedCluster: Sendable {
             [
                 "-c", "listen_addresses=", "-c", "port=\(DatabaseAddress.port)", "-c", "unix_socket_directories=.",
                 "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off", "-c", "log_destination=stderr",
+                // Here and not in postgresql.conf, so that clusters of older versions have it too.
+                "-c", "wal_level=logical", "-c", "max_replication_slots=20", "-c", "max_wal_senders=20",
             ]
         )
     }

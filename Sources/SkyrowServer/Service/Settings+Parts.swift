@@ -55,7 +55,13 @@ extension PostgresConfiguration {
         // catalogue took 140 ms for 15.
         sessionSettings["jit"] = "off"
         namedStatements = settings.database.preparedStatements
-        if settings.database.url != nil { listenConnection = settings.database.listenURL }
+        if settings.database.url != nil {
+            listenConnection = settings.database.listenURL
+            replicationConnection = settings.database.replicationURL
+        } else {
+            // Statements of clients run as a role that may not replicate.
+            replicationConnection = "\(connection) user=\(ClusterRole.replication.rawValue)"
+        }
         readConnections = pools.readConnections
         maximumReadConnections = pools.maximumReadConnections
         maximumWriteConnections = pools.maximumWriteConnections

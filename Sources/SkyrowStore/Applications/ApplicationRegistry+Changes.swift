@@ -51,6 +51,7 @@ extension ApplicationRegistry {
             }
             guard dropsSchema else { return }
             try await transaction.lockSchema(schema)
+            try await Publication.drop(of: schema, in: transaction)
             try await transaction.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE")
         }
     }

@@ -30,7 +30,13 @@ extension SchemaDocument {
 extension DocumentedType {
     fileprivate init(_ object: FileObject, named name: RecordTypeName) throws(SkyrowError) {
         self.init()
-        let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from"])
+        let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from", "live"])
+        if let text = try object.text(members, "live") {
+            guard let live = LiveIdentity(rawValue: text) else {
+                throw object.fault("has \"live\": \"\(text)\"; there are: full, key")
+            }
+            self.live = live
+        }
         if let json = members["access"], !json.isNull {
             let place = "\(object.place).access"
             _ = try FileObject(json, at: place).members(of: ClassAccess.memberNames)

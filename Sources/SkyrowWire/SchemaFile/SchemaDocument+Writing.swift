@@ -23,6 +23,7 @@ extension DocumentedType {
         if let comment { lines.append("      \"comment\": \(quoted(comment))") }
         lines.append(list("fields", fields.sorted { $0.key < $1.key }.map { $0.value.line(named: $0.key) }))
         if !indexes.isEmpty { lines.append(list("indexes", indexes.sorted().map(\.line))) }
+        if live != .full { lines.append("      \"live\": \(quoted(live.rawValue))") }
         if let access {
             let writer = JSONWriter()
             writer.documentedAccess(access)

@@ -225,6 +225,9 @@ import Testing
             SELECT 'statistics', stxname, stxowner::regrole FROM pg_statistic_ext
             WHERE stxowner <> 'skyrow_service'::regrole
             UNION ALL
+            SELECT 'publication', pubname, pubowner::regrole FROM pg_publication
+            WHERE pubowner <> 'skyrow_service'::regrole
+            UNION ALL
             SELECT 'schema', nspname, nspowner::regrole FROM pg_namespace
             WHERE nspname IN ('app', 'other') AND nspowner <> 'skyrow_service'::regrole
             UNION ALL
@@ -233,5 +236,14 @@ import Testing
             """
         )
         #expect(others == "")
+        // Changes are streamed by a role that may do nothing else, whatever the data directory was made by.
+        let replication = try await service.psql(
+            """
+            SELECT current_setting('wal_level'), current_setting('max_wal_senders'), rolreplication, rolsuper, rolcanlogin,
+                (SELECT count(*) FROM app._unpublished())
+            FROM pg_roles WHERE rolname = 'skyrow_replication'
+            """
+        )
+        #expect(replication == "logical|20|t|f|t|0")
     }
 }

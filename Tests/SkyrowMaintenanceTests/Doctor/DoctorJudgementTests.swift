@@ -369,6 +369,43 @@ import Testing
             (.error, "2 accounts have an id"),
             (.warning, "No role is an administrator's")
         ),
+        Row(
+            .changes,
+            [
+                [
+                    "what": "server", "wal_level": "logical", "slots": "20", "senders": "20", "slots_used": "1",
+                    "senders_used": "1",
+                ],
+                ["what": "role", "permitted": "true", "role": "app"],
+            ]
+        ),
+        Row(
+            .changes,
+            [
+                ["what": "server", "wal_level": "replica", "slots": "10", "senders": "10"],
+                ["what": "role", "permitted": "false", "role": "app"],
+                ["what": "unpublished", "table": "note", "statement": "SELECT app._publish('note');"],
+                ["what": "slot", "name": "skyrow_app_1"],
+                ["what": "standby", "names": "ANY 1 (*)"],
+                ["what": "wide", "table": "note", "bytes": "90000"],
+            ],
+            (.warning, "wal_level is replica"),
+            (.warning, "app neither"),
+            (.warning, "changes of note"),
+            (.error, "skyrow_app_1"),
+            (.warning, "ANY 1 (*)"),
+            (.warning, "90000 bytes")
+        ),
+        Row(
+            .changes,
+            [["what": "server", "wal_level": "logical", "slots": "5", "senders": "20", "slots_used": "5"]],
+            (.warning, "5 of 5 replication slots")
+        ),
+        Row(
+            .changes,
+            [["what": "server", "wal_level": "logical", "slots": "20", "senders": "4", "senders_used": "4"]],
+            (.warning, "4 of 4 WAL senders")
+        ),
         Row(.records, []),
         Row(
             .records,

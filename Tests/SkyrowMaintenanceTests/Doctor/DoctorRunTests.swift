@@ -128,6 +128,30 @@ import Testing
         }
     }
 
+    @Test func whatLiveQueriesLackIsFound() async throws {
+        try await withStore { fixture in
+            try await fixture.keep(draft("note/1"))
+            func found() async throws -> [DoctorFinding] {
+                try await examine(fixture.database.url, [.changes]).flatMap(\.value)
+            }
+            #expect(try await found() == [])
+            try await fixture.psql(
+                "ALTER PUBLICATION skyrow_app DROP TABLE note; SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')"
+            )
+            let findings = try await found()
+            #expect(
+                findings.map(\.what) == [
+                    "The changes of app.note are not published.",
+                    "The replication slot \(slot) is not temporary, and the service makes no such slots.",
+                ]
+            )
+            for command in findings.flatMap(\.commands) { try await fixture.psql(command) }
+            #expect(try await found() == [])
+        }
+    }
+
+    private let slot = "skyrow_doctor_test"
+
     @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
         try await withRecordsToExamine { fixture in
             let findings = try await examine(fixture.database.url)

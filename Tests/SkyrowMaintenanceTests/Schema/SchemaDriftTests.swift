@@ -33,6 +33,7 @@ import Testing
                 + "CHECK (_reserved_columns_fit(_id, _database, _access)) NOT VALID",
             "%:_reserved_columns_fit", true
         ),
+        ("ALTER TABLE % REPLICA IDENTITY NOTHING", "%:replica-identity", true),
         ("DROP INDEX %_other_idx", "%.other:index", true),
         (
             "ALTER TABLE % ALTER CONSTRAINT %_other_fkey NOT DEFERRABLE",

@@ -18,6 +18,36 @@ import Testing
         return report
     }
 
+    @Test func theLogHasOfOldRecordsWhatTheFileSays() async throws {
+        try await withStore(.production) { fixture in
+            var document = try await fixture.store.schemaDocument()
+            document.types[type("large")] = DocumentedType(live: .key)
+            document.types[type("small")] = DocumentedType()
+            let identities = "SELECT relname, relreplident FROM pg_class WHERE relname IN ('large', 'small') ORDER BY 1"
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.psql(identities) == "large|d\nsmall|f")
+            #expect(try await fixture.store.schemaDocument() == document)
+            document.types[type("large")]?.live = .full
+            document.types[type("small")]?.live = .key
+            let report = try await apply(document, to: fixture)
+            #expect(
+                Set(report.difference.changes.map(\.change))
+                    == [.setLive(.full, of: type("large")), .setLive(.key, of: type("small"))]
+            )
+            #expect(report.difference.changes.allSatisfy { $0.loss == nil })
+            #expect(try await fixture.psql(identities) == "large|f\nsmall|d")
+            // What psql changes is found, and a table whose changes cannot be followed at all is put right.
+            try await fixture.psql(
+                "ALTER TABLE small REPLICA IDENTITY FULL; ALTER TABLE large REPLICA IDENTITY NOTHING"
+            )
+            let difference = try await fixture.store.compareSchema(with: document).difference
+            #expect(difference.changes.map(\.change) == [.setLive(.key, of: type("small"))])
+            #expect(difference.drift.map(\.key) == ["large:replica-identity"])
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.psql(identities) == "large|f\nsmall|d")
+        }
+    }
+
     /// Everything a file can say, made from nothing, is then as the file says.
     @Test func aFileMakesTheDatabaseThatItDescribes() async throws {
         try await withStore(.production) { fixture in

@@ -59,6 +59,26 @@ import Testing
         #expect(try refusal(renamed) { try SchemaDocument(schemaFile: $0) } != nil)
     }
 
+    @Test func aFileSaysWhatIsLoggedOfOldRecords() throws {
+        func document(_ member: String) throws -> SchemaDocument {
+            try readJSON(#"{"record_types":{"item":{"fields":[]"# + member + "}}}") {
+                try SchemaDocument(schemaFile: $0)
+            }
+        }
+        #expect(try document("").types[type("item")]?.live == .full)
+        let keyed = try document(#","live":"key""#)
+        #expect(keyed.types[type("item")]?.live == .key)
+        #expect(try readJSON(keyed.schemaFile) { try SchemaDocument(schemaFile: $0) } == keyed)
+        #expect(try document(#","live":"full""#) == document(""))
+        for member in [#","live":"nothing""#, #","live":true"#] {
+            let text = #"{"record_types":{"item":{"fields":[]"# + member + "}}}"
+            #expect(
+                try refusal(text) { try SchemaDocument(schemaFile: $0) }?.message.contains("live") == true,
+                "\(member)"
+            )
+        }
+    }
+
     @Test func aFileKeepsTheRules() throws {
         let document = try readJSON(Self.text) { try SchemaDocument(schemaFile: $0) }
         #expect(document.types[type("item")]?.fields[field("list")]?.onDelete == .cascade)

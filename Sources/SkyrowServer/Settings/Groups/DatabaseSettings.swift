@@ -41,6 +41,20 @@ package struct DatabaseSettings: SettingGroup {
         isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
+    package let replicationURL = Setting<String?>(
+        "replication-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
+        """
+        Where to stream changes from for live queries: PostgreSQL itself, with a role that has REPLICATION. `database-url` \
+        where it is not given.
+        """
+    ) { text in
+        isAddress(text) ? .some(text) : nil
+    }.secret(hasFlag: true)
+
     package let schema = Setting(
         "schema",
         "app",
@@ -65,6 +79,7 @@ package struct DatabaseSettings: SettingGroup {
     package static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
         try check(settings.url, origin: settings.origin(of: \.url), name: "database-url")
         try check(settings.listenURL, origin: settings.origin(of: \.listenURL), name: "listen-database-url")
+        try check(settings.replicationURL, origin: settings.origin(of: \.replicationURL), name: "replication-url")
     }
 
     private static func check(_ url: String?, origin: SettingOrigin?, name: String) throws(ToolError) {

@@ -1,0 +1,137 @@
+internal import SkyrowPostgres
+
+// Checks of what live queries are fed from. Without it they work by asking again and again.
+
+extension DoctorCheck {
+    /// What a finding about the stream of changes means.
+    private static let polling =
+        "Live queries ask for changes many times a second instead, and do not have records before their changes."
+
+    /// A row whose `what` is
+    /// - `server`: `wal_level`, `slots` and `senders` as they are allowed, `slots_used` and `senders_used`;
+    /// - `role`: `permitted`, whether this role or one of another login may replicate;
+    /// - `unpublished`: a `table` whose changes are not published, `statement` what publishes it;
+    /// - `slot`: a replication slot of the service's making that should not be there, `name`;
+    /// - `standby`: `names`, where the stream may count as a synchronous standby;
+    /// - `wide`: a `table` with `bytes` a row on average, of whose old rows the log has all.
+    package static let changes = DoctorCheck(
+        "changes",
+        "What live queries are fed from",
+        needsTables: true,
+        queries: { scope in
+            let schema = scope.schema
+            return [
+                """
+                SELECT 'server' AS what, current_setting('wal_level') AS wal_level,
+                    current_setting('max_replication_slots') AS slots, current_setting('max_wal_senders') AS senders,
+                    (SELECT count(*) FROM pg_catalog.pg_replication_slots) AS slots_used,
+                    (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender') AS senders_used
+                """,
+                """
+                SELECT 'role' AS what, EXISTS (
+                    SELECT FROM pg_catalog.pg_roles
+                    WHERE rolcanlogin AND (
+                        rolname = current_user AND rolsuper OR rolreplication AND (NOT rolsuper OR rolname = current_user)
+                    )
+                ) AS permitted, current_user AS role
+                """,
+                """
+                SELECT 'unpublished' AS what, record_table::text AS table,
+                    format('SELECT %I._publish(%L);', \(schema.name), record_table) AS statement
+                FROM \(schema)._unpublished() AS record_table
+                """,
+                """
+                SELECT 'slot' AS what, slot_name AS name FROM pg_catalog.pg_replication_slots
+                WHERE starts_with(slot_name, 'skyrow_') AND database = current_database() AND NOT temporary
+                """,
+                """
+                SELECT 'standby' AS what, current_setting('synchronous_standby_names') AS names
+                WHERE current_setting('synchronous_standby_names') ~ '[*]'
+                """,
+                """
+                SELECT 'wide' AS what, relname AS table, (pg_table_size(pg_class.oid) / reltuples)::bigint AS bytes
+                FROM pg_catalog.pg_class
+                WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+                    AND relkind = 'r' AND relreplident = 'f' AND NOT starts_with(relname, '_')
+                    AND reltuples >= 1000 AND pg_table_size(pg_class.oid) / reltuples > 8192
+                """,
+            ]
+        },
+        judge: { rows, _ in rows.compactMap(judgeChanges) }
+    )
+
+    private static func judgeChanges(_ row: DoctorRow) -> DoctorFinding? {
+        switch row["what"] {
+        case "server":
+            judgeServer(row)
+        case "role" where !row.flag("permitted"):
+            DoctorFinding(
+                .warning,
+                "No role that logs in may replicate, \(row["role"]) neither.",
+                meaning: polling,
+                remedy: "Give the right to the role of the service, or better to one of its own, whose address is "
+                    + "--replication-url: it lets a role copy the whole cluster.",
+                commands: ["CREATE ROLE skyrow_replication LOGIN REPLICATION PASSWORD '…';"]
+            )
+        case "unpublished":
+            DoctorFinding(
+                .warning,
+                "The changes of \(row["table"]) are not published.",
+                meaning: "Live queries of the type get no changes by the stream.",
+                remedy:
+                    "Publish them, as a role that owns the table and the publication and has CREATE on the database.",
+                commands: [row["statement"]]
+            )
+        case "slot":
+            DoctorFinding(
+                .error,
+                "The replication slot \(row["name"]) is not temporary, and the service makes no such slots.",
+                meaning: "PostgreSQL keeps its log for it until the disk is full.",
+                remedy: "Find out who made it; drop it when nothing needs it.",
+                commands: ["SELECT pg_drop_replication_slot('\(row["name"])');"]
+            )
+        case "standby":
+            DoctorFinding(
+                .warning,
+                "synchronous_standby_names is '\(row["names"])', which names the service's stream of changes too.",
+                meaning:
+                    "A commit may wait for the service, up to a second, and count as safe though no standby has it.",
+                remedy: "Name the standbys one by one."
+            )
+        case "wide":
+            DoctorFinding(
+                .warning,
+                "A record of \(row["table"]) takes \(row["bytes"]) bytes on average, and PostgreSQL's log has all of it before "
+                    + "each change.",
+                meaning: "An update of one small field writes the whole record to the log.",
+                remedy: "Where its records change often, give the type \"live\": \"key\" in the schema file."
+            )
+        default:
+            nil
+        }
+    }
+
+    private static func judgeServer(_ row: DoctorRow) -> DoctorFinding? {
+        if row["wal_level"] != "logical" {
+            return DoctorFinding(
+                .warning,
+                "wal_level is \(row["wal_level"]).",
+                meaning: polling,
+                remedy: "Set it to logical, which takes a restart of PostgreSQL and costs writers nothing.",
+                commands: ["ALTER SYSTEM SET wal_level = logical;"]
+            )
+        }
+        for (what, setting) in [("slots", "max_replication_slots"), ("senders", "max_wal_senders")] {
+            let (limit, used) = (row.integer(what), row.integer("\(what)_used"))
+            guard used >= limit else { continue }
+            return DoctorFinding(
+                .warning,
+                "\(used) of \(limit) \(what == "slots" ? "replication slots" : "WAL senders") are in use.",
+                meaning: "A service that starts now gets none. \(polling)",
+                remedy: "Allow more, which takes a restart of PostgreSQL. A running service takes one.",
+                commands: ["ALTER SYSTEM SET \(setting) = \(max(20, limit * 2));"]
+            )
+        }
+        return nil
+    }
+}

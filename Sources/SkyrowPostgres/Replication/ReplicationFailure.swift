@@ -1,0 +1,123 @@
+/// Why changes do not arrive.
+package struct ReplicationFailure: Error, Hashable, Sendable {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// The server writes no log that can be decoded.
+        case walLevel = "wal-level"
+        /// The role may not replicate.
+        case missingPrivilege = "missing-privilege"
+        /// All of the server's replication slots are in use.
+        case slotsExhausted = "slots-exhausted"
+        /// The server takes no further WAL sender.
+        case sendersExhausted = "senders-exhausted"
+        /// A pooler that passes on no replication connections is in between.
+        case pooler
+        case missingPublication = "missing-publication"
+        /// The server is a standby, whose log cannot be decoded.
+        case standby
+        /// No connection could be opened, for another reason.
+        case cannotConnect = "cannot-connect"
+        /// The connection was lost, or the server ended it.
+        case connectionLost = "connection-lost"
+        /// The server says nothing any more.
+        case silent
+        /// The server refused a command, for another reason.
+        case refused
+        /// Something came that is no message of the protocol.
+        case undecodable
+        /// What arrived was not read for too long, and the server cannot keep its log for ever.
+        case slowReader = "slow-reader"
+    }
+
+    package let reason: Reason
+    /// What the server called it.
+    package let sqlState: PostgresSQLState?
+    /// The sentence of the server or of libpq, which may name hosts and roles: for the log only.
+    package let message: String?
+
+    package init(_ reason: Reason, sqlState: PostgresSQLState? = nil, message: String? = nil) {
+        self.reason = reason
+        self.sqlState = sqlState
+        self.message = message
+    }
+
+    /// Whether it stays until someone changes a setting or a role, so that trying often is of no use.
+    package var isLasting: Bool {
+        switch reason {
+        case .walLevel, .missingPrivilege, .slotsExhausted, .sendersExhausted, .pooler, .missingPublication, .standby:
+            true
+        case .cannotConnect, .connectionLost, .silent, .refused, .undecodable, .slowReader:
+            false
+        }
+    }
+}
+
+extension ReplicationFailure: CustomStringConvertible {
+    /// One sentence that says what is wrong, and what to do where something can be done.
+    package var description: String {
+        switch reason {
+        case .walLevel:
+            "PostgreSQL writes no log that can be decoded: set wal_level to logical and start it again"
+        case .missingPrivilege:
+            "The role of the replication connection may not replicate: ALTER ROLE … REPLICATION"
+        case .slotsExhausted:
+            "All replication slots of PostgreSQL are in use: raise max_replication_slots"
+        case .sendersExhausted:
+            "PostgreSQL takes no further replication connection: raise max_wal_senders"
+        case .pooler:
+            "A pooler refuses the replication connection: set replication-url to the address of PostgreSQL itself"
+        case .missingPublication:
+            "The publication of the record tables is missing: skyrow doctor says how it is made"
+        case .standby:
+            "The server of the replication connection is a standby: set replication-url to the primary"
+        case .cannotConnect: "No replication connection can be opened"
+        case .connectionLost: "The replication connection was lost"
+        case .silent: "The server of the replication connection does not respond"
+        case .refused: "PostgreSQL refused to stream changes"
+        case .undecodable: "The replication connection brought something that is no message of its protocol"
+        case .slowReader: "Changes were not read in time, and the stream was given up"
+        }
+    }
+}
+
+extension ReplicationFailure {
+    /// What an attempt to connect that libpq gave up failed of. Its message has the SQLSTATE in it, since the
+    /// verbosity was raised: `FATAL:  42501: must be superuser …`.
+    init(connecting message: String) {
+        let state = Self.sqlState(in: message)
+        let reason: Reason =
+            switch state {
+            case .insufficientPrivilege: .missingPrivilege
+            // Also too many connections of any kind.
+            case .tooManyConnections: .sendersExhausted
+            // "unsupported startup parameter: replication"
+            case .protocolViolation: .pooler
+            default: .cannotConnect
+            }
+        self.init(reason, sqlState: state, message: message)
+    }
+
+    /// The last SQLSTATE that a message of several lines names: of several hosts the last one counts.
+    static func sqlState(in message: String) -> PostgresSQLState? {
+        let found = message.split(whereSeparator: \.isWhitespace).last { word in
+            // "FATAL:" has as many letters.
+            word.utf8.count == 6 && word.hasSuffix(":") && word.dropLast().contains(where: \.isNumber)
+                && word.dropLast().allSatisfy { $0.isASCII && ($0.isNumber || $0.isUppercase) }
+        }
+        return found.map { PostgresSQLState(rawValue: String($0.dropLast())) }
+    }
+
+    /// What an error of a command or of the stream means.
+    init(_ error: PostgresError) {
+        let reason: Reason =
+            switch error.sqlState {
+            case nil: .connectionLost
+            case .insufficientPrivilege: .missingPrivilege
+            case .configurationLimitExceeded: .slotsExhausted
+            case .undefinedObject: .missingPublication
+            // The connection ends with these: an administrator, a shutdown, a crash of another process.
+            case .adminShutdown, "57P02", "57P03": .connectionLost
+            default: .refused
+            }
+        self.init(reason, sqlState: error.sqlState, message: error.message)
+    }
+}

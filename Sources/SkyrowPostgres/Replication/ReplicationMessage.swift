@@ -1,0 +1,146 @@
+/// One message of logical decoding with `pgoutput`, protocol version 1.
+///
+/// The names are those of PostgreSQL's manual, chapter "Logical Replication Message Formats".
+package enum ReplicationMessage: Sendable {
+    /// A transaction follows, whose commit record is at `commitPosition`.
+    case begin(commitPosition: PostgresLSN, committedAt: PostgresTimestamp, transactionID: UInt32)
+    /// The transaction has ended; the log goes on at `endPosition`.
+    case commit(commitPosition: PostgresLSN, endPosition: PostgresLSN, committedAt: PostgresTimestamp)
+    /// The transaction came from another server.
+    case origin(commitPosition: PostgresLSN, name: String)
+    /// What rows with this number are from now on: sent before the first row of a table and after a change of it.
+    case relation(ReplicationRelation)
+    /// A type that comes not with PostgreSQL.
+    case type(oid: PostgresOID, schema: String, name: String)
+    case insert(relation: PostgresOID, new: ReplicationTuple)
+    case update(relation: PostgresOID, old: ReplicationOldTuple?, new: ReplicationTuple)
+    case delete(relation: PostgresOID, old: ReplicationOldTuple)
+    case truncate(relations: [PostgresOID], cascades: Bool, restartsIdentity: Bool)
+    /// What `pg_logical_emit_message` wrote.
+    case message(position: PostgresLSN, isTransactional: Bool, prefix: String, content: [UInt8])
+}
+
+/// A row before its change.
+package enum ReplicationOldTuple: Sendable {
+    /// The columns of the key; all others are null.
+    case key(ReplicationTuple)
+    /// All columns, as of a table with `REPLICA IDENTITY FULL`.
+    case full(ReplicationTuple)
+
+    package var tuple: ReplicationTuple {
+        switch self {
+        case .key(let tuple), .full(let tuple): tuple
+        }
+    }
+}
+
+/// A table as its rows are sent. It never changes: after `ALTER TABLE` there is another one.
+package final class ReplicationRelation: Sendable {
+    package struct Column: Hashable, Sendable {
+        package let name: String
+        package let type: PostgresOID
+        package let modifier: Int32
+        /// Whether it is part of the key by which old rows are sent.
+        package let isKey: Bool
+    }
+
+    /// Which columns of an old row are sent (`pg_class.relreplident`).
+    package enum Identity: UInt8, Sendable {
+        case primaryKey = 0x64
+        case nothing = 0x6E
+        case full = 0x66
+        case index = 0x69
+    }
+
+    package let oid: PostgresOID
+    package let schema: String
+    package let name: String
+    package let identity: Identity
+    package let columns: [Column]
+
+    init(oid: PostgresOID, schema: String, name: String, identity: Identity, columns: [Column]) {
+        self.oid = oid
+        self.schema = schema
+        self.name = name
+        self.identity = identity
+        self.columns = columns
+    }
+
+    /// The place of a column in the tuples; nil when there is none of that name.
+    package func columnIndex(named name: String) -> Int? {
+        columns.firstIndex { $0.name == name }
+    }
+}
+
+/// A row as it was sent; its values are slices of the message.
+package struct ReplicationTuple: Sendable {
+    /// How a value was sent.
+    package enum Form: UInt8, Sendable {
+        case null = 0x6E
+        /// A large value that the change left alone: it is not in the log. The old row of a table with `REPLICA
+        /// IDENTITY FULL` has it.
+        case unchanged = 0x75
+        /// As text, since the type has no binary form.
+        case text = 0x74
+        case binary = 0x62
+    }
+
+    private let buffer: ReplicationBuffer
+    /// Where the form of each column is in the buffer: after it come the length, 4 bytes, and the value.
+    private let places: [UInt32]
+
+    init(buffer: ReplicationBuffer, places: [UInt32]) {
+        self.buffer = buffer
+        self.places = places
+    }
+
+    package var count: Int { places.count }
+
+    /// How a value was sent; one beyond the last column is null.
+    package func form(_ column: Int) -> Form {
+        guard places.indices.contains(column) else { return .null }
+        return Form(rawValue: buffer.bytes[Int(places[column])]) ?? .null
+    }
+
+    /// The bytes of a value, valid while the caller keeps the tuple; nil for null and for what is unchanged.
+    package func unsafeBytes(_ column: Int) -> UnsafeRawBufferPointer? {
+        guard places.indices.contains(column) else { return nil }
+        let place = Int(places[column])
+        switch form(column) {
+        case .null, .unchanged:
+            return nil
+        case .text, .binary:
+            let length = Int(UInt32(bigEndian: buffer.bytes.loadUnaligned(fromByteOffset: place + 1, as: UInt32.self)))
+            return UnsafeRawBufferPointer(rebasing: buffer.bytes[(place + 5)..<(place + 5 + length)])
+        }
+    }
+
+    /// Lends the bytes of a value; nil for null and for what is unchanged.
+    package func withColumn<Success, Failure: Error>(
+        _ column: Int,
+        _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Success
+    ) throws(Failure) -> Success {
+        defer { withExtendedLifetime(buffer) {} }
+        return try body(unsafeBytes(column))
+    }
+
+    /// Reads a value that was sent in binary form, or is null.
+    ///
+    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or type, and for null where `Value` is
+    ///   not optional.
+    package func decode<Value: PostgresDecodable>(
+        _ column: Int,
+        type: PostgresOID,
+        as _: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        switch form(column) {
+        case .text, .unchanged:
+            throw Value.undecodable(type: type, isNull: false)
+        case .null, .binary:
+            return try withColumn(column) { bytes throws(PostgresError) in try Value.decode(bytes, type: type) }
+        }
+    }
+
+    /// The bytes that keep this tuple alive; old and new row of one change share them.
+    var byteCount: Int { buffer.bytes.count + places.count * MemoryLayout<UInt32>.size }
+}
