@@ -200,7 +200,7 @@ let package = Package(
             name: "SkyrowActionsTests",
             dependencies: [
                 "SkyrowActions", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]

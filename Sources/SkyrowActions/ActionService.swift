@@ -43,6 +43,7 @@ package final class ActionService: Service, Sendable {
     let feedWaiting: FeedWaiting
     package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
+    let live: LiveDispatcher
 
     /// - Parameters:
     ///   - shared: what all applications of a process have together; its own when nil.
@@ -83,6 +84,7 @@ package final class ActionService: Service, Sendable {
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
         feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
+        live = LiveDispatcher(configuration.live, store: store, observe: observe)
     }
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }
@@ -111,6 +113,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.deleteAccountsPeriodically() }
                 group.addTask { await self.feedWaiting.run(on: self.store) }
                 group.addTask { await self.sweepFeedPeriodically() }
+                group.addTask { await self.live.run(self) }
             }
         }
     }
@@ -135,6 +138,7 @@ package final class ActionService: Service, Sendable {
             let success = try await body()
             if ActionCatalog[action].changesData { feedWaiting.noteWrite() }
             observe(.completed(action, nil))
+            live.noteWrite()
             return success
         } catch {
             observe(.completed(action, error.code))

@@ -42,6 +42,13 @@ package enum Observation: Sendable, Hashable {
     case auditLost(Int, String)
     /// Why the last use of sessions could not be written down; safe to show.
     case usesLost(String)
+    /// Where changes come from, from now on.
+    case changesFollowed(LiveSourceName)
+    /// Why changes are missed for a while; the sentence is safe to show.
+    case changesInterrupted(String, message: String)
+    /// What a transaction led to: its changes, the events by their kinds, how many groups each change was judged for, and how many
+    /// subscriptions ended.
+    case changesDispatched(rows: Int, events: [LiveEventKind: Int], candidates: [Int], resets: Int)
 }
 
 /// What became of a mail.

@@ -17,6 +17,7 @@ package final class ObservationRecorder: Sendable {
     private let keysPurged: Counter
     private let mails: [MailResult: Counter]
     private let providerKeys: [Bool: Counter]
+    private let live: LiveMetrics
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -43,6 +44,7 @@ package final class ObservationRecorder: Sendable {
                 return (result, Counter(label: "skyrow_mail_total", dimensions: labels, factory: factory))
             }
         )
+        live = LiveMetrics(of: label, factory: factory)
         providerKeys = Dictionary(
             uniqueKeysWithValues: [true, false].map { isFetched in
                 let labels = label + [("outcome", isFetched ? "fetched" : "failed")]
@@ -72,6 +74,10 @@ package final class ObservationRecorder: Sendable {
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
+        case .changesFollowed(let source): live.followed(source)
+        case .changesInterrupted(let reason, _): live.interrupted(reason)
+        case .changesDispatched(let rows, let events, let candidates, let resets):
+            live.dispatched(rows: rows, events, candidates, resets: resets)
         case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost:
             break
         }
@@ -127,7 +133,12 @@ package final class ObservationRecorder: Sendable {
             )
         case .usesLost(let reason):
             logger.warning("The last use of sessions or keys could not be recorded", metadata: ["error": "\(reason)"])
-        case .providerKeysFetched, .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
+        case .changesFollowed(let source):
+            logger.info("Changes are followed", metadata: ["source": "\(source.rawValue)"])
+        case .changesInterrupted(let reason, let message):
+            logger.warning("\(message)", metadata: ["reason": "\(reason)"])
+        case .changesDispatched, .providerKeysFetched, .mail, .passwordHashed, .guessRefused, .sessionLoaded,
+            .sessionsForgotten:
             break
         }
     }

@@ -49,6 +49,8 @@ package struct ServiceConfiguration: Sendable {
     package var feedRetention: Duration
     /// How many requests may wait for changes.
     package var feedWaiting: Int
+    /// How live queries are served.
+    package var live: LiveConfiguration
 
     package init(
         keys: GivenKeys? = nil,
@@ -74,7 +76,8 @@ package struct ServiceConfiguration: Sendable {
         groupRule: GroupRule = GroupRule(),
         relationAudience: RelationAudience = .readable,
         feedRetention: Duration = .seconds(30 * 86_400),
-        feedWaiting: Int = 1000
+        feedWaiting: Int = 1000,
+        live: LiveConfiguration = LiveConfiguration()
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -100,6 +103,7 @@ package struct ServiceConfiguration: Sendable {
         self.relationAudience = relationAudience
         self.feedRetention = feedRetention
         self.feedWaiting = feedWaiting
+        self.live = live
     }
 }
 

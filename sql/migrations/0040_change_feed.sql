@@ -308,6 +308,9 @@ BEGIN
         )$table$, type);
     PERFORM _create_type_parts(type);
     PERFORM _watch_named_fields(type);
+    -- Which live queries a record leaves is decided by the whole row before its change.
+    EXECUTE format('ALTER TABLE %I REPLICA IDENTITY FULL', type);
+    PERFORM _publish(format('%I', type)::regclass);
     EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
     FOR about IN
         SELECT * FROM (VALUES

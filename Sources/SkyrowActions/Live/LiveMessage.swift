@@ -37,6 +37,13 @@ package protocol LiveOutlet: AnyObject, Sendable {
     func send(_ message: LiveMessage)
     /// Ends the connection after what it has taken.
     func close(_ reason: LiveClosure)
+    /// Waits until what it has taken has left, so that the pages of many records do not make it fall behind.
+    func waitForRoom(atMost limit: Duration) async
+}
+
+extension LiveOutlet {
+    /// For an outlet that holds nothing back.
+    package func waitForRoom(atMost limit: Duration) async {}
 }
 
 /// Why the service ends a connection.

@@ -44,7 +44,7 @@ struct LiveRegistry {
         var candidates: [Int] = []
     }
 
-    let limits: LiveLimits
+    let limits: SubscriptionLimits
     private(set) var index: SubscriptionIndex
     private(set) var subscribers: [Subscriber: LiveSubscriber] = [:]
     private var groups: [SubscriptionIndex.Group: SubscriptionGroup] = [:]
@@ -63,7 +63,7 @@ struct LiveRegistry {
     private var groupCounts: [RecordTypeName: Int] = [:]
     private var nextNumber = 0
 
-    init(limits: LiveLimits) {
+    init(limits: SubscriptionLimits) {
         self.limits = limits
         index = SubscriptionIndex(scanLimit: limits.scans)
     }
@@ -234,7 +234,7 @@ struct LiveRegistry {
                 starting.remove(number)
                 continue
             }
-            guard let seen = start.position, seen <= position else { continue }
+            guard start.position <= position else { continue }
             starting.remove(number)
             subscribers[number]?.state = .live(since: nil)
         }
@@ -408,7 +408,9 @@ struct LiveRegistry {
         guard didMatch || matches else { return }
         for audience in group.audiences.values {
             func sight(_ record: StoredRecord?, _ matches: Bool) -> LiveSight {
-                guard let record, audience.key.read.admits(record, isRelated: relations.isRelated) else { return .hidden }
+                guard let record, audience.key.read.admits(record, isRelated: relations.isRelated) else {
+                    return .hidden
+                }
                 return matches ? .matching : .readable
             }
             let kind = LiveEventKind.of(
@@ -521,7 +523,7 @@ struct LiveRegistry {
 }
 
 extension CommittedTransaction {
-    var mark: CommittedMark { CommittedMark(revision: revision, end: end) }
+    var mark: CommittedMark { CommittedMark(id: id, end: end) }
 }
 
 extension RecordTable {

@@ -1,4 +1,7 @@
 package import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+import Synchronization
 
 /// The subscriptions of one connection.
 ///
@@ -9,12 +12,26 @@ package import SkyrowModel
 /// session.end()
 /// ```
 package final class LiveSession: Sendable {
+    private enum State {
+        case new
+        case open(LiveRegistry.Connection)
+        case ended
+    }
+
     private let service: ActionService
     private let outlet: any LiveOutlet
+    private let state = Mutex(State.new)
+
+    /// How long the first subscription of a process waits until changes are followed.
+    private static let patience: Duration = .seconds(10)
 
     package init(of service: ActionService, outlet: any LiveOutlet) {
         self.service = service
         self.outlet = outlet
+    }
+
+    deinit {
+        end()
     }
 
     /// `live:subscribe`: returns before the first message of the subscription is sent.
@@ -28,22 +45,187 @@ package final class LiveSession: Sendable {
         with credentials: Credentials,
         from client: ClientKey
     ) async throws(SkyrowError) -> LiveSubscribed {
-        throw .liveQueriesAreOff
+        try await service.observed(.liveSubscribe) { () async throws(SkyrowError) in
+            let live = service.live
+            guard live.configuration.source != .off else { throw .liveQueriesAreOff }
+            let resolved = try await service.resolve(request, by: caller)
+            if let since = request.since {
+                guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
+            }
+            guard await live.waitForSource(atMost: Self.patience) else { throw .changesNotFollowed }
+            guard let connection = connection(live) else { throw .connectionHasEnded }
+            let share: LiveShare? =
+                caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
+            let (subscriber, source) = try live.state.withLock { state throws(SkyrowError) in
+                let subscriber = try state.registry.subscribe(
+                    LiveRegistry.Request(
+                        name: request.name,
+                        connection: connection,
+                        share: share,
+                        table: resolved.whole,
+                        database: resolved.access.database,
+                        query: resolved.query,
+                        asked: resolved.asked,
+                        audience: SubscriptionGroup.AudienceKey(
+                            read: resolved.query.visibility.records,
+                            fields: resolved.access.fields
+                        ),
+                        events: request.events,
+                        watched: resolved.watched,
+                        previous: resolved.previous
+                    )
+                )
+                state.details[subscriber] = LiveState.Details(
+                    request: resolved.changes,
+                    caller: caller,
+                    credentials: credentials,
+                    client: client,
+                    table: resolved.table,
+                    position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now)
+                )
+                return (subscriber, state.mode == .polling ? LiveSourceName.polling : .logical)
+            }
+            if source == .polling {
+                // Whether there are too many of them is said at once.
+                do {
+                    try await live.loadMembers(of: subscriber)
+                } catch let error as SkyrowError {
+                    live.state.withLock { $0.remove(subscriber) }
+                    throw error
+                } catch {
+                    live.state.withLock { $0.remove(subscriber) }
+                    throw .changesNotFollowed
+                }
+            }
+            live.loads.continuation.yield(LiveDispatcher.Load(subscriber: subscriber, attempt: 0))
+            return LiveSubscribed(name: request.name, source: source)
+        }
     }
 
     /// `live:unsubscribe`; throws `110 ResourceNotFound` for a name that is not in use.
     package func unsubscribe(_ name: String) throws(SkyrowError) {
-        throw .noSuchSubscription
+        guard case .open(let connection) = state.withLock({ $0 }) else { throw .noSuchSubscription }
+        try service.live.unsubscribe(name, of: connection)
     }
 
     /// The outlet's queue was full: it has dropped what waited, and takes nothing until ``outletCaughtUp()`` is called.
-    package func outletFellBehind() {}
+    package func outletFellBehind() {
+        guard case .open(let connection) = state.withLock({ $0 }) else { return }
+        service.live.fellBehind(connection)
+    }
 
     /// The outlet has written all that it had: subscriptions resume from their last checkpoints.
-    package func outletCaughtUp() {}
+    package func outletCaughtUp() {
+        guard case .open(let connection) = state.withLock({ $0 }) else { return }
+        service.live.caughtUp(connection)
+    }
 
     /// The connection is gone; everything of it is given up.
-    package func end() {}
+    package func end() {
+        let connection = state.withLock { state -> LiveRegistry.Connection? in
+            defer { state = .ended }
+            if case .open(let connection) = state { return connection }
+            return nil
+        }
+        if let connection { service.live.close(connection) }
+    }
+
+    /// nil where the connection has ended.
+    private func connection(_ live: LiveDispatcher) -> LiveRegistry.Connection? {
+        state.withLock { state in
+            switch state {
+            case .open(let connection): return connection
+            case .ended: return nil
+            case .new:
+                let connection = live.open(outlet)
+                state = .open(connection)
+                return connection
+            }
+        }
+    }
+}
+
+extension ActionService {
+    /// A subscription that is settled against the schema and the rights of its caller.
+    struct ResolvedSubscription {
+        let access: RecordAccess
+        /// The type with all its fields, and as the caller sees it.
+        let whole: RecordTable
+        let table: RecordTable
+        let query: ResolvedQuery
+        let asked: Set<FieldName>?
+        let watched: Set<FieldName>?
+        let previous: PreviousFields
+        /// What is asked of the change feed for its beginning.
+        let changes: ChangesRequest
+    }
+
+    func resolve(
+        _ request: LiveSubscribeRequest,
+        by caller: Caller
+    ) async throws(SkyrowError) -> ResolvedSubscription {
+        let access = try recordAccess(to: request.database, for: .reading, by: caller)
+        try access.requireReading(request.type)
+        guard let whole = try await store.table(of: request.type) else {
+            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+        }
+        let table = whole.visible(to: access.fields)
+        let catalog = store.cache.current.visible(to: access.fields)
+        func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
+            var resolver = Resolver(schema: catalog, root: table, access: access)
+            return try resolver.resolve(query)
+        }
+        func fields(_ names: [String]?, _ parameter: String) throws(SkyrowError) -> Set<FieldName>? {
+            guard let names else { return nil }
+            var query = RecordQuery(type: request.type, desiredFields: names)
+            query.selectionParameter = parameter
+            let places = try resolve(query).fields ?? []
+            return Set(places.map { table.columns[$0].field })
+        }
+        let query = try resolve(RecordQuery(type: request.type, predicate: request.predicate))
+        guard query.isAboutRecordsAlone else { throw .liveNeedsOwnFields }
+        let asked = try fields(request.desiredFields, "desired_keys")
+        let previous: PreviousFields =
+            switch request.previous {
+            case .none: .none
+            case .all: .all
+            case .fields(let names): .some(try fields(names, "previous") ?? [])
+            }
+        return ResolvedSubscription(
+            access: access,
+            whole: whole,
+            table: table,
+            query: query,
+            asked: asked,
+            watched: try fields(request.watched, "watch"),
+            previous: previous,
+            changes: ChangesRequest(
+                database: request.database,
+                query: ChangeQuery(
+                    type: request.type,
+                    predicate: request.predicate,
+                    desiredFields: request.desiredFields
+                )
+            )
+        )
+    }
+
+    /// A page of the change feed for the beginning of a subscription.
+    func changesOfSubscription(
+        _ request: ChangesRequest,
+        by caller: Caller,
+        turn: ReadTurn?
+    ) async throws(SkyrowError) -> ChangesResult {
+        let access = try recordAccess(to: request.database, for: .reading, by: caller)
+        return try await admitting(caller, turn) { admit async throws(SkyrowError) in
+            try await self.store.changes(
+                request,
+                with: access,
+                retention: self.configuration.feedRetention,
+                admitting: admit
+            )
+        }
+    }
 }
 
 extension SkyrowError {
@@ -53,6 +235,27 @@ extension SkyrowError {
     )
 
     static let noSuchSubscription = SkyrowError(.resourceNotFound, "There is no subscription of that name.")
+
+    fileprivate static let changesNotFollowed = SkyrowError(
+        .overloaded,
+        "Changes of the database cannot be followed at the moment; try again."
+    )
+
+    fileprivate static let tokenUnreadable = SkyrowError(
+        .invalidToken,
+        "This is no change token; one comes with a checkpoint of a live query, or with changes:fetch.",
+        info: ["arguments": .list([.string("since")])]
+    )
+
+    fileprivate static let connectionHasEnded = SkyrowError(.overloaded, "The connection has ended.")
+
+    /// `120` for a predicate that no record answers by itself.
+    fileprivate static let liveNeedsOwnFields = SkyrowError(
+        .recordQueryInvalid,
+        "A live query judges each record by itself: a predicate may not lead through a reference, to another query, to members "
+            + "of a relation or to relations of users, nor ask for words of a language or polygons.",
+        info: ["arguments": .list([.string("predicate")])]
+    ).at("predicate")
 
     /// `111` for a call that comes over a connection without live queries.
     package static let liveNeedsConnection = SkyrowError(

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowQuery
+import SkyrowStore
 
 /// One subscription of a connection, as the registry has it.
 struct LiveSubscriber {
@@ -50,21 +51,22 @@ enum PreviousFields: Hashable, Sendable {
 
 /// The moment from which a subscription is live: what was read up to it need not be told again.
 struct LiveStart: Sendable {
-    /// Whether a transaction was visible to those who read.
-    let isVisible: @Sendable (_ revision: Int64) -> Bool
-    /// Every transaction that was visible ends at or before this position of the log; nil where that is not known.
-    let position: UInt64?
+    /// When those who read began to.
+    let moment: ChangeMoment
+
+    /// Every transaction that was visible ends at or before this position of the log.
+    var position: UInt64 { moment.walPosition }
 
     /// Whether a transaction was visible.
     func covers(_ transaction: CommittedMark) -> Bool {
-        if let position, let end = transaction.end, end > position { return false }
-        return isVisible(transaction.revision)
+        if let end = transaction.end, end > position { return false }
+        return moment.hasSeen(transaction.id)
     }
 }
 
 /// What tells one transaction from others.
 struct CommittedMark: Hashable, Sendable {
-    let revision: Int64
+    let id: CommittedTransaction.ID
     let end: UInt64?
 }
 

@@ -12,6 +12,7 @@ extension ActionService {
 
     /// Drops remembered sessions, so that the database is asked about them again.
     func forget(_ notice: SessionNotice) {
+        defer { live.rightsMayHaveChanged() }
         switch notice {
         case .listening(let again):
             // What was said before was not heard.

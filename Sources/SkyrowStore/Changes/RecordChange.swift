@@ -4,8 +4,15 @@ package import SkyrowQuery
 
 /// What one committed transaction changed in the records of an application.
 package struct CommittedTransaction: Sendable {
-    /// The revision of all that it wrote: its id in the form that rows have it.
-    package let revision: Int64
+    /// What tells it from others.
+    package enum ID: Hashable, Sendable {
+        /// The revision that it stamped.
+        case revision(Int64)
+        /// The last 32 bits of its id, as PostgreSQL's log has them.
+        case truncated(UInt32)
+    }
+
+    package let id: ID
     /// Where its commit ends in PostgreSQL's log; nil where that is not known.
     package let end: UInt64?
     /// In their order.
@@ -16,17 +23,27 @@ package struct CommittedTransaction: Sendable {
     package let seenAt: ContinuousClock.Instant
 
     package init(
-        revision: Int64,
+        id: ID,
         end: UInt64? = nil,
         changes: [RecordChange],
         bulk: Set<RecordTypeName> = [],
         seenAt: ContinuousClock.Instant = .now
     ) {
-        self.revision = revision
+        self.id = id
         self.end = end
         self.changes = changes
         self.bulk = bulk
         self.seenAt = seenAt
+    }
+}
+
+extension ChangeMoment {
+    /// Whether what a transaction wrote was visible.
+    package func hasSeen(_ transaction: CommittedTransaction.ID) -> Bool {
+        switch transaction {
+        case .revision(let revision): transactions.contains(revision)
+        case .truncated(let id): snapshot.isVisible(truncated: id)
+        }
     }
 }
 
@@ -49,21 +66,25 @@ package final class RecordChange: Sendable {
     package let before: Before
     /// nil for a record that is gone.
     package let after: StoredRecord?
-    /// The row after, if there is one, and then the row before, if that is known.
+    /// The row after, if there is one, and behind it the row before, if that is known.
     private let rows: PostgresResult?
+    /// The first of them.
+    private let row: Int
 
     package init(
         of table: RecordTable,
         storedID: String,
         before: Before,
         after: StoredRecord?,
-        rows: PostgresResult?
+        rows: PostgresResult?,
+        row: Int = 0
     ) {
         self.table = table
         self.storedID = storedID
         self.before = before
         self.after = after
         self.rows = rows
+        self.row = row
         database = after?.database ?? DatabaseScope(ofStoredID: storedID)
     }
 
@@ -99,13 +120,13 @@ package final class RecordChange: Sendable {
     /// The record after, as the JSON writer takes it; nil for one that is gone.
     package func source(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
         guard after != nil, let rows else { return nil }
-        return StoredRows(rows, plan: plan, for: reader)[0]
+        return StoredRows(rows, plan: plan, for: reader)[row]
     }
 
     /// The record before, likewise; nil where it is not known.
     package func oldSource(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
         guard old != nil, let rows else { return nil }
-        return StoredRows(rows, plan: plan, for: reader)[after == nil ? 0 : 1]
+        return StoredRows(rows, plan: plan, for: reader)[after == nil ? row : row + 1]
     }
 
     /// The fields that have another value after the change; all where the record before is not known.
@@ -114,8 +135,8 @@ package final class RecordChange: Sendable {
         let reserved = table.wholeRow.reservedWidth
         var changed: Set<FieldName> = []
         for (place, column) in table.columns.enumerated() {
-            let isSame = rows.withColumn(0, reserved + place) { new in
-                rows.withColumn(1, reserved + place) { old in
+            let isSame = rows.withColumn(row, reserved + place) { new in
+                rows.withColumn(row + 1, reserved + place) { old in
                     switch (new, old) {
                     case (nil, nil): true
                     case (let new?, let old?): new.elementsEqual(old)

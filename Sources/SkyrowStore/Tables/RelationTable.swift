@@ -71,6 +71,40 @@ package struct RelationTable: Sendable {
         }
     }
 
+    /// What two users are to each other, by the doing of one of them.
+    package struct Edge: Hashable, Sendable {
+        package let user: UserID
+        package let relation: UserRelation
+        package let other: UserID
+    }
+
+    /// The friends and followers among pairs of users, in both directions.
+    package func between(_ pairs: [(UserID, UserID)]) async throws(SkyrowError) -> [Edge] {
+        try await store.reporting {
+            let (firsts, seconds) = (pairs.map(\.0), pairs.map(\.1))
+            let result = try await store.client.read(
+                """
+                SELECT made.user_id, made.name, made.other_id
+                FROM unnest(\(firsts), \(seconds)) AS pair (first, second)
+                JOIN \(schema)._relation AS made ON made.name IN ('friend', 'follow')
+                    AND (made.user_id, made.other_id) IN ((pair.first, pair.second), (pair.second, pair.first))
+                """
+            )
+            var edges: [Edge] = []
+            for row in 0..<result.rowCount {
+                guard let relation = UserRelation(rawValue: try result.decode(row: row, column: 1)) else { continue }
+                edges.append(
+                    Edge(
+                        user: try result.decode(row: row, column: 0),
+                        relation: relation,
+                        other: try result.decode(row: row, column: 2)
+                    )
+                )
+            }
+            return edges
+        }
+    }
+
     /// Removes users; one who is not there is passed over. What they have added themselves stays.
     package func remove(
         _ relation: UserRelation,

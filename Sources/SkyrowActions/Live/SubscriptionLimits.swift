@@ -1,5 +1,5 @@
 /// How much live queries may take of a process.
-package struct LiveLimits: Hashable, Sendable {
+package struct SubscriptionLimits: Hashable, Sendable {
     /// Subscriptions of one connection.
     package var perConnection = 100
     /// Subscriptions of one user, or of one address without a user.

@@ -1,0 +1,265 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+import SkyrowWire
+import Synchronization
+
+/// Why the beginning of a subscription is given up without a word: it ended, or begins again.
+private struct Superseded: Error {}
+
+extension LiveDispatcher {
+    /// How often the beginning of a subscription is tried while the database does not answer.
+    private static let attempts = 30
+    /// Records of one page.
+    private static let pageSize = ChangesRequest.maximumLimit
+    /// How long a page waits for the connection to have written the one before.
+    private static let patience: Duration = .seconds(30)
+
+    /// Reads the records at the beginning of subscriptions, of some at once.
+    func readBeginnings(_ service: ActionService) async {
+        await withDiscardingTaskGroup { group in
+            let seats = AsyncSeats(Self.loaders)
+            for await load in loads.stream {
+                await seats.take()
+                group.addTask {
+                    await self.readBeginning(load, service)
+                    seats.leave()
+                }
+            }
+        }
+    }
+
+    private func readBeginning(_ load: Load, _ service: ActionService) async {
+        for attempt in 0..<Self.attempts {
+            do {
+                guard await waitForSource(atMost: .seconds(30)) else { continue }
+                try await loadMembers(of: load.subscriber)
+                try await read(load, service)
+                return
+            } catch is Superseded {
+                return
+            } catch is CancellationError {
+                return
+            } catch let error as SkyrowError where error.isPassing && attempt + 1 < Self.attempts {
+                guard (try? await Task.sleep(for: .milliseconds(500) + .jitter(within: .seconds(1)))) != nil else { return }
+            } catch {
+                state.withLock { state in
+                    guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
+                    let isDenied = (error as? SkyrowError).map { $0.isDenial } ?? false
+                    state.reset(load.subscriber, isDenied ? .access : .gap, after: .jitter(within: .seconds(2)))
+                }
+                return
+            }
+        }
+        state.withLock { state in
+            guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
+            state.reset(load.subscriber, .gap, after: .seconds(1) + .jitter(within: .seconds(2)))
+        }
+    }
+
+    // MARK: Members
+
+    /// Reads which records match the query of a subscription, where changes come without the records before.
+    ///
+    /// Throws `135 Overloaded` where too many do.
+    func loadMembers(of subscriber: LiveRegistry.Subscriber) async throws {
+        while true {
+            let asked = state.withLock { state -> (SubscriptionIndex.Group, SubscriptionGroup, RecordTable)? in
+                guard state.mode == .polling, let (number, group) = state.registry.group(of: subscriber),
+                    let table = state.details[subscriber]?.table, state.registry.beginMembers(of: number)
+                else { return nil }
+                return (number, group, table)
+            }
+            guard let (number, group, table) = asked else {
+                let isWaiting = state.withLock { state in
+                    guard state.mode == .polling, let (number, _) = state.registry.group(of: subscriber) else {
+                        return false
+                    }
+                    return !state.registry.hasMembers(number)
+                }
+                guard isWaiting else { return }
+                // Another subscription of the group reads them.
+                try await Task.sleep(for: .milliseconds(5))
+                continue
+            }
+            do {
+                let (moment, records) = try await store.matchingRecords(
+                    of: table,
+                    in: group.key.database,
+                    group.query.predicate,
+                    limit: configuration.limits.members
+                )
+                try await setMembers(number, records, at: LiveStart(moment: moment))
+            } catch {
+                state.withLock { $0.registry.forgetMembers(of: number) }
+                throw error
+            }
+            return
+        }
+    }
+
+    private func setMembers(
+        _ number: SubscriptionIndex.Group,
+        _ records: [StoredRecord]?,
+        at start: LiveStart
+    ) async throws {
+        guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
+        state.withLock { state in
+            let dispatch = state.registry.setMembers(of: number, records, readAt: start)
+            state.perform(dispatch)
+        }
+    }
+
+    // MARK: Records
+
+    private func read(_ load: Load, _ service: ActionService) async throws {
+        let details = state.withLock { state in
+            state.isCurrent(load.attempt, of: load.subscriber) ? state.details[load.subscriber] : nil
+        }
+        guard let details else { throw Superseded() }
+        let turn: ReadTurn? = details.caller.isOperator ? nil : ReadTurn(of: details.client, in: service.reads)
+        try await turn?.enter()
+        defer { turn?.leave() }
+        var request = details.request
+        request.limit = Self.pageSize
+        var phase: LiveText.Phase?
+        switch details.position {
+        case .now: request.limit = 1
+        case .initial: phase = .initial
+        case .since(let token):
+            phase = .resume
+            request.position = .since(token)
+        }
+        var moment: ChangeMoment?
+        while true {
+            let page = try await service.changesOfSubscription(request, by: details.caller, turn: turn)
+            if let reason = page.reset {
+                state.withLock { state in
+                    guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
+                    state.reset(load.subscriber, LiveText.Reset(reason))
+                }
+                return
+            }
+            if let begun = page.moment { moment = begun }
+            guard let text = page.token ?? page.cursor, var token = ChangeToken(text: text), let moment else {
+                throw SkyrowError.unexpected
+            }
+            token.pass = nil
+            if let phase { try await send(page, phase, load) }
+            guard let cursor = page.cursor, phase != nil else {
+                try finish(load, at: moment, token)
+                return
+            }
+            request.position = .cursor(cursor)
+        }
+    }
+
+    private func send(_ page: ChangesResult, _ phase: LiveText.Phase, _ load: Load) async throws {
+        guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
+        let head = state.withLock { $0.registry.subscribers[load.subscriber]?.head }
+        guard let head else { throw Superseded() }
+        // What is removed comes first: a record may have been deleted and made again.
+        var events = page.removed.map { LiveText.event(head, "removed", id: $0) }
+        for source in page.changed {
+            let writer = JSONWriter(capacity: 512)
+            writer.record(source)
+            events.append(LiveText.event(head, "changed", record: writer.bytes, previous: nil))
+        }
+        let message = LiveText.changes(phase, events)
+        let outlet = try state.withLock { state throws(Superseded) in
+            guard state.isCurrent(load.attempt, of: load.subscriber),
+                let known = state.registry.subscribers[load.subscriber]
+            else { throw Superseded() }
+            state.send(message, to: known.connection)
+            return state.connections[known.connection]?.outlet
+        }
+        // The pages of many records are more than a connection may have waiting.
+        await outlet?.waitForRoom(atMost: Self.patience)
+    }
+
+    private func finish(_ load: Load, at moment: ChangeMoment, _ token: ChangeToken) throws {
+        let again = state.withLock { state -> Load? in
+            guard state.isCurrent(load.attempt, of: load.subscriber),
+                let known = state.registry.subscribers[load.subscriber]
+            else { return nil }
+            state.details[load.subscriber]?.template = token
+            guard let messages = state.registry.finishLoading(load.subscriber, from: LiveStart(moment: moment)) else {
+                guard state.details[load.subscriber]?.hasRestarted == false,
+                    let position = state.details[load.subscriber]?.position
+                else {
+                    state.reset(load.subscriber, .gap, after: .seconds(1) + .jitter(within: .seconds(2)))
+                    return nil
+                }
+                state.details[load.subscriber]?.hasRestarted = true
+                // What was sent of the beginning holds, so that only what came since is read.
+                let next: LiveState.Position = if case .now = position { .now } else { .since(token.text) }
+                return state.beginAgain(load.subscriber, at: next).map {
+                    Load(subscriber: load.subscriber, attempt: $0)
+                }
+            }
+            state.details[load.subscriber]?.hasRestarted = false
+            if case .now = state.details[load.subscriber]?.position {
+                // From here on it goes on from the moment at which it began.
+                state.details[load.subscriber]?.position = .since(token.text)
+            }
+            state.details[load.subscriber]?.beganAtBytes = state.connections[known.connection]?.sentBytes ?? 0
+            let checkpoint = LiveText.checkpoint([(known.name, token.text)], isReady: true)
+            state.send(checkpoint, to: known.connection)
+            for message in messages { state.send(message, to: known.connection) }
+            return nil
+        }
+        if let again { loads.continuation.yield(again) }
+    }
+}
+
+extension LiveText.Reset {
+    fileprivate init(_ reason: ChangeReset) {
+        switch reason {
+        case .expired: self = .expired
+        case .access: self = .access
+        case .schema: self = .schema
+        case .branch: self = .branch
+        }
+    }
+}
+
+extension SkyrowError {
+    /// Whether the same may succeed a moment later.
+    fileprivate var isPassing: Bool {
+        switch code {
+        case .overloaded, .rateLimited, .responseTimeout, .unexpectedUnableToOpenDatabase: true
+        default: false
+        }
+    }
+
+    fileprivate var isDenial: Bool {
+        switch code {
+        case .permissionDenied, .recordQueryDenied, .notAuthenticated: true
+        default: false
+        }
+    }
+
+    fileprivate static func tooManyMembers(_ limit: Int) -> SkyrowError {
+        SkyrowError(
+            .overloaded,
+            "More than \(limit) records match, and changes come without the records before: narrow the predicate."
+        )
+    }
+}
+
+/// Room for some tasks at once.
+private final class AsyncSeats: Sendable {
+    private let seats = AsyncStream.makeStream(of: Void.self)
+
+    init(_ count: Int) {
+        for _ in 0..<count { seats.continuation.yield() }
+    }
+
+    func take() async {
+        var iterator = seats.stream.makeAsyncIterator()
+        _ = await iterator.next()
+    }
+
+    func leave() { seats.continuation.yield() }
+}

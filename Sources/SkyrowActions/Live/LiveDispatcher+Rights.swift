@@ -1,0 +1,178 @@
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+extension LiveDispatcher {
+    /// How often the rights of all sessions are looked at; notices have them be looked at at once.
+    private static let rightsInterval: Duration = .milliseconds(600)
+    /// No event is judged by rights that are older.
+    private static let rightsAge: Duration = .seconds(1)
+    /// How many sessions are looked up at once where each has to be.
+    private static let lookups = 8
+
+    /// Who has subscriptions by the same credentials.
+    private struct Holder: Sendable {
+        let credentials: Credentials
+        let caller: Caller
+        var subscribers: [LiveRegistry.Subscriber] = []
+        var connections: Set<LiveRegistry.Connection> = []
+        /// Whether relations of users decide what it may read.
+        var asksRelations = false
+    }
+
+    private struct HolderKey: Hashable {
+        let credentials: Credentials
+        let caller: Caller
+    }
+
+    /// Has the rights of all sessions be looked at now.
+    func rightsMayHaveChanged() {
+        rightsSignals.continuation.yield()
+    }
+
+    /// Ends or resets subscriptions whose callers have other rights than when they were made.
+    func keepRights(_ service: ActionService) async {
+        var known: [TokenHash: String] = [:]
+        let timer = Task {
+            while (try? await Task.sleep(for: Self.rightsInterval)) != nil { rightsSignals.continuation.yield() }
+        }
+        defer { timer.cancel() }
+        for await _ in rightsSignals.stream {
+            let start = ContinuousClock.now
+            let holders = holders()
+            let hashes = Set(holders.compactMap(\.credentials.tokenHash))
+            do {
+                let asking = Set(holders.lazy.filter(\.asksRelations).compactMap(\.credentials.tokenHash))
+                let list = Array(hashes)
+                let found = try await store.sessions.standings(
+                    of: list.map(\.bytes),
+                    withRelations: list.map { asking.contains($0) }
+                )
+                let present = Dictionary(uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? "") })
+                let changed = Set(list.filter { known[$0] != nil && known[$0] != present[$0] })
+                for hash in changed { service.forgetSession(hash) }
+                let isSettled = await check(holders, changed, service)
+                known = present
+                if isSettled { rightsKnownAt.withLock { $0 = start } }
+            } catch {
+                // The next look may tell; until then nothing is judged.
+                continue
+            }
+        }
+    }
+
+    /// Waits until the rights of all sessions are known as of the last second.
+    func rightsKnown() async {
+        while !Task.isCancelled {
+            let isNeeded = state.withLock { !$0.details.isEmpty }
+            let age = rightsKnownAt.withLock { $0.map { .now - $0 } }
+            if !isNeeded { return }
+            if let age, age <= Self.rightsAge { return }
+            rightsSignals.continuation.yield()
+            _ = try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private func holders() -> [Holder] {
+        state.withLock { state in
+            var holders: [HolderKey: Holder] = [:]
+            for (subscriber, details) in state.details {
+                guard let known = state.registry.subscribers[subscriber] else { continue }
+                let key = HolderKey(credentials: details.credentials, caller: details.caller)
+                holders[key, default: Holder(credentials: details.credentials, caller: details.caller)]
+                    .subscribers.append(subscriber)
+                holders[key]?.connections.insert(known.connection)
+                if known.audience.read.asksRelations { holders[key]?.asksRelations = true }
+            }
+            return Array(holders.values)
+        }
+    }
+
+    /// Asks again who calls; false where that cannot be said of all at the moment.
+    ///
+    /// - Parameter changed: the sessions of which something has changed in the database.
+    private func check(_ holders: [Holder], _ changed: Set<TokenHash>, _ service: ActionService) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            var isSettled = true
+            var next = holders.makeIterator()
+            func startNext() {
+                guard let holder = next.next() else { return }
+                group.addTask { await self.check(holder, changed, service) }
+            }
+            for _ in 0..<Self.lookups { startNext() }
+            for await isKnown in group {
+                if !isKnown { isSettled = false }
+                startNext()
+            }
+            return isSettled
+        }
+    }
+
+    private func check(_ holder: Holder, _ changed: Set<TokenHash>, _ service: ActionService) async -> Bool {
+        let hasChanged = holder.credentials.tokenHash.map { changed.contains($0) } ?? false
+        // Where neither a notice nor the database says otherwise, what was found before still holds.
+        guard hasChanged || !service.remembers(holder.credentials) else { return true }
+        do throws(SkyrowError) {
+            let caller = try await service.authenticate(holder.credentials, for: .keyOrToken, .liveSubscribe)
+            guard !caller.hasRights(of: holder.caller) || (hasChanged && holder.asksRelations) else { return true }
+            end(holder, .access)
+            return true
+        } catch {
+            guard error.endsSession else { return false }
+            end(holder, .session)
+            return true
+        }
+    }
+
+    private func end(_ holder: Holder, _ reason: LiveText.Reset) {
+        state.withLock { state in
+            for subscriber in holder.subscribers { state.reset(subscriber, reason) }
+            guard reason == .session else { return }
+            for connection in holder.connections { state.connections[connection]?.outlet.close(.sessionEnded) }
+        }
+    }
+}
+
+extension ActionService {
+    /// Whether who calls with these credentials is known from a moment ago, without asking the database.
+    fileprivate func remembers(_ credentials: Credentials) -> Bool {
+        guard let hash = credentials.tokenHash else { return false }
+        return cachedSession(hash) != nil
+    }
+
+    /// Has the database be asked about a session again.
+    fileprivate func forgetSession(_ token: TokenHash) {
+        sessions.withLock { $0.remove(token) }
+    }
+}
+
+extension Credentials {
+    fileprivate var tokenHash: TokenHash? {
+        guard let accessToken, !accessToken.isEmpty else { return nil }
+        return TokenHash(of: accessToken)
+    }
+}
+
+extension Caller {
+    /// Whether both may do the same: whether one has proved a moment ago who it is makes no difference.
+    fileprivate func hasRights(of other: Caller) -> Bool {
+        kind == other.kind && roles == other.roles && groups == other.groups && isRegistered == other.isRegistered
+            && key == other.key
+    }
+}
+
+extension AccessScope {
+    fileprivate var asksRelations: Bool {
+        (clauses + others.joined()).contains { if case .related = $0 { true } else { false } }
+    }
+}
+
+extension SkyrowError {
+    /// Whether the credentials are no longer good for anything.
+    fileprivate var endsSession: Bool {
+        switch code {
+        case .accessTokenNotAccepted, .accessKeyNotAccepted, .notAuthenticated, .permissionDenied, .userDisabled: true
+        default: false
+        }
+    }
+}

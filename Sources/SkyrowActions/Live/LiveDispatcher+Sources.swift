@@ -1,0 +1,370 @@
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+extension LiveDispatcher {
+    /// How long changes are followed when the last subscription has ended.
+    private static let linger: Duration = .seconds(5)
+    /// How long the stream may take to begin before changes are asked for.
+    private static let bridgeAfter: Duration = .milliseconds(500)
+    /// How long the stream is left alone where what it brings cannot be read.
+    private static let unreadablePause: Duration = .seconds(3600)
+    /// How many subscriptions resume after changes were missed; others are begun anew by their clients.
+    private static let maximumResumptions = 1_000
+
+    /// Follows changes while there are subscriptions.
+    func followOnDemand() async {
+        for await _ in demand.stream {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.follow() }
+                group.addTask { await self.waitUntilUnused() }
+                await group.next()
+                group.cancelAll()
+            }
+            sources.withLock { $0 = SourceSwitch() }
+            state.withLock { state in
+                _ = state.setMode(.none)
+                state.complete = nil
+                state.pending = []
+                state.registry.forgetAllMembers()
+            }
+            // A subscription that came at the last moment.
+            if state.withLock({ !$0.registry.isEmpty || !$0.waiters.isEmpty }) { demand.continuation.yield() }
+        }
+    }
+
+    private func waitUntilUnused() async {
+        var unusedSince: ContinuousClock.Instant?
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let isUsed = state.withLock { !$0.registry.isEmpty || !$0.waiters.isEmpty }
+            guard !isUsed else {
+                unusedSince = nil
+                continue
+            }
+            let since = unusedSince ?? .now
+            unusedSince = since
+            if .now - since >= Self.linger { return }
+        }
+    }
+
+    private func follow() async {
+        switch configuration.source {
+        case .off: return
+        case .polling: await ask()
+        case .logical: await listen()
+        case .auto:
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.listen() }
+                group.addTask { await self.bridge() }
+                await group.waitForAll()
+            }
+        }
+    }
+
+    /// Asks for changes whenever the stream does not bring them.
+    private func bridge() async {
+        var idleSince: ContinuousClock.Instant? = .now
+        while !Task.isCancelled {
+            let mode = state.withLock { $0.mode }
+            if mode == .none {
+                let since = idleSince ?? .now
+                idleSince = since
+                if sources.withLock({ $0.isAsking }) || .now - since >= Self.bridgeAfter {
+                    await ask()
+                    idleSince = nil
+                    continue
+                }
+            } else {
+                idleSince = nil
+            }
+            guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+        }
+    }
+
+    // MARK: The stream
+
+    private func listen() async {
+        let source = LogicalChangeSource(store, rowLimit: configuration.limits.transactionRows)
+        logical.withLock { $0 = source }
+        defer { logical.withLock { $0 = nil } }
+        while !Task.isCancelled {
+            let version = store.cache.current.version
+            let isUnreadable = RaisedFlag()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await source.run { event in
+                        let leaves = await self.takeTurn { await self.takeStreamed(event) }
+                        if leaves { isUnreadable.raise() }
+                    }
+                }
+                group.addTask {
+                    while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+                        if isUnreadable.isRaised { return }
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+            guard isUnreadable.isRaised else { return }
+            let end = ContinuousClock.now + Self.unreadablePause
+            while .now < end, store.cache.current.version == version {
+                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+            }
+        }
+    }
+
+    private func takeTurn<Result>(_ body: () async -> Result) async -> Result {
+        await turns.take()
+        defer { turns.leave() }
+        return await body()
+    }
+
+    /// Takes an event of the stream; true where the stream is to be left alone.
+    private func takeStreamed(_ event: ChangeSourceEvent) async -> Bool {
+        switch event {
+        case .started:
+            let isAlone = sources.withLock { sources in
+                sources.waiting = []
+                sources.stream = sources.isAsking ? .ready : .running
+                return !sources.isAsking
+            }
+            observe(.changesFollowed(.logical))
+            if isAlone { begin(.logical) }
+        case .delayed:
+            sources.withLock { $0.isAsking = true }
+        case .transaction(let transaction):
+            let isWaiting = sources.withLock { sources in
+                guard sources.stream == .ready else { return false }
+                sources.waiting.append(transaction)
+                return true
+            }
+            if !isWaiting { await dispatch(transaction) }
+        case .position(let position):
+            guard sources.withLock({ $0.stream == .running }) else { return false }
+            passed(position)
+        case .moment: break
+        case .interrupted(let interruption):
+            observe(.changesInterrupted(interruption.reason, message: interruption.message))
+            let (wasRunning, isLeft) = sources.withLock { sources in
+                let wasRunning = sources.stream == .running
+                sources.stream = .idle
+                sources.waiting = []
+                if interruption.isLasting { sources.isAsking = true }
+                return (wasRunning, interruption.isUnreadable && sources.noteUnreadable(at: .now))
+            }
+            if wasRunning { lose() }
+            return isLeft
+        }
+        return false
+    }
+
+    private func passed(_ position: UInt64) {
+        state.withLock { state in
+            state.registry.passed(position)
+            var reached: ChangeMoment?
+            while let first = state.pending.first, first.walPosition <= position {
+                reached = first
+                state.pending.removeFirst()
+            }
+            if let reached { state.completed(reached) }
+        }
+    }
+
+    // MARK: Questions
+
+    private func ask() async {
+        let source = PollingChangeSource(
+            store,
+            interval: configuration.pollInterval,
+            rowLimit: configuration.limits.transactionRows
+        ) {
+            self.state.withLock { state in
+                Dictionary(
+                    uniqueKeysWithValues: state.registry.types.map { ($0, state.registry.index.databases(of: $0)) }
+                )
+            }
+        }
+        sources.withLock { $0.isAsking = true }
+        polling.withLock { $0 = source }
+        isPolling.store(true, ordering: .relaxed)
+        defer {
+            isPolling.store(false, ordering: .relaxed)
+            polling.withLock { $0 = nil }
+            sources.withLock { $0.isAsking = false }
+        }
+        let isOver = RaisedFlag()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await source.run { event in
+                    let ends = await self.takeTurn { await self.takeAsked(event) }
+                    if ends { isOver.raise() }
+                }
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: .milliseconds(5))) != nil {
+                    if isOver.isRaised { return }
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Takes an answer; true when the stream has taken over.
+    private func takeAsked(_ event: ChangeSourceEvent) async -> Bool {
+        // The stream may have taken over a moment ago.
+        guard sources.withLock({ $0.stream != .running }) else { return true }
+        switch event {
+        case .started:
+            observe(.changesFollowed(.polling))
+            begin(.polling)
+        case .transaction(let transaction): await dispatch(transaction)
+        case .moment(let moment):
+            state.withLock { state in
+                state.registry.passed(moment.walPosition)
+                state.completed(moment)
+            }
+            return await handOver(at: moment)
+        case .interrupted(let interruption):
+            observe(.changesInterrupted(interruption.reason, message: interruption.message))
+            lose()
+        case .delayed, .position: break
+        }
+        return false
+    }
+
+    /// Lets the stream take over, if it is ready.
+    private func handOver(at moment: ChangeMoment) async -> Bool {
+        let waiting = sources.withLock { sources -> [CommittedTransaction]? in
+            guard sources.stream == .ready else { return nil }
+            sources.stream = .running
+            sources.taken = LiveStart(moment: moment)
+            defer { sources.waiting = [] }
+            return sources.waiting
+        }
+        guard let waiting else { return false }
+        state.withLock { state in
+            state.registry.forgetAllMembers()
+            _ = state.setMode(.logical)
+        }
+        for transaction in waiting { await dispatch(transaction) }
+        return true
+    }
+
+    // MARK: Both
+
+    private func begin(_ mode: LiveState.Mode) {
+        let waiters = state.withLock { state in
+            if mode == .logical { state.registry.forgetAllMembers() }
+            return state.setMode(mode)
+        }
+        for waiter in waiters { waiter.resume(returning: true) }
+    }
+
+    /// Changes are missed from here on: all subscriptions go on from the last moment up to which all was sent.
+    private func lose() {
+        let loads = state.withLock { state -> [Load] in
+            _ = state.setMode(.none)
+            state.registry.forgetAllMembers()
+            state.pending = []
+            var loads: [Load] = []
+            for (subscriber, known) in state.registry.subscribers {
+                if case .paused = known.state { continue }
+                var position = state.details[subscriber]?.position ?? .now
+                if case .live = known.state, let complete = state.complete,
+                    let token = state.token(of: subscriber, at: complete)
+                {
+                    position = .since(token)
+                } else if case .live = known.state {
+                    state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
+                    continue
+                }
+                guard loads.count < Self.maximumResumptions else {
+                    state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
+                    continue
+                }
+                if let attempt = state.beginAgain(subscriber, at: position) {
+                    loads.append(Load(subscriber: subscriber, attempt: attempt))
+                }
+            }
+            return loads
+        }
+        for load in loads { self.loads.continuation.yield(load) }
+    }
+
+    /// Sends what a transaction means to all whom it concerns.
+    private func dispatch(_ transaction: CommittedTransaction) async {
+        if let taken = sources.withLock({ $0.taken }), transaction.end != nil {
+            if taken.covers(transaction.mark) { return }
+            if let end = transaction.end, end > taken.position { sources.withLock { $0.taken = nil } }
+        }
+        await rightsKnown()
+        let catalog = store.cache.current
+        let questions = state.withLock { state in
+            for (subscriber, reason) in state.registry.takeTables({ catalog.tables[$0] }) { state.reset(subscriber, reason) }
+            return state.registry.askedRelations(transaction)
+        }
+        var relations = RelatedUsers.none
+        if let questions, !questions.isEmpty {
+            while !Task.isCancelled {
+                // Without an answer nothing may be judged: the stream waits.
+                if let found = try? await store.relatedUsers(questions) {
+                    relations = found
+                    break
+                }
+                _ = try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        let statistics = state.withLock { state -> LiveRegistry.Dispatch in
+            state.hasStreamed = true
+            var transaction = transaction
+            if questions == nil {
+                // Too many relations decide about it: all of its types are read anew.
+                transaction = CommittedTransaction(
+                    id: transaction.id,
+                    end: transaction.end,
+                    changes: [],
+                    bulk: transaction.bulk.union(transaction.changes.map(\.table.name)),
+                    seenAt: transaction.seenAt
+                )
+            }
+            let dispatch = state.registry.dispatch(transaction, relations: relations)
+            state.perform(dispatch)
+            return dispatch
+        }
+        observe(
+            .changesDispatched(
+                rows: transaction.changes.count,
+                events: statistics.events,
+                candidates: statistics.candidates,
+                resets: statistics.resets.count
+            )
+        )
+    }
+
+    /// Has changes be asked for at once, since this process has written something.
+    func noteWrite() {
+        guard isPolling.load(ordering: .relaxed) else { return }
+        polling.withLock { $0 }?.wake()
+    }
+}
+
+extension RecordStore {
+    /// The relations between pairs of users, in one statement.
+    fileprivate func relatedUsers(_ questions: Set<RelatedUsers.Question>) async throws(SkyrowError) -> RelatedUsers {
+        let pairs = questions.map { ($0.user, $0.owner) }
+        let found = try await relations.between(pairs)
+        return RelatedUsers(
+            pairs: Set(found.map { RelatedUsers.Pair(user: $0.user, relation: $0.relation, other: $0.other) })
+        )
+    }
+}
+
+/// Something that becomes true once.
+private final class RaisedFlag: Sendable {
+    private let state = Atomic(false)
+
+    var isRaised: Bool { state.load(ordering: .relaxed) }
+
+    func raise() { state.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,178 @@
+import Logging
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+/// Follows what is committed, for as long as anyone has asked for it, and sends each connection what concerns it.
+///
+/// The decisions are ``LiveRegistry``'s; here is what waits: the source of changes, the records at the beginning of
+/// subscriptions, the rights of those who ask.
+final class LiveDispatcher: Sendable {
+    let configuration: LiveConfiguration
+    let store: RecordStore
+    let observe: @Sendable (Observation) -> Void
+    let state: Mutex<LiveState>
+    /// Wakes the task that follows changes.
+    let demand = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// The subscriptions whose beginnings are to be read.
+    let loads = AsyncStream.makeStream(of: Load.self)
+    /// Has the rights of all sessions be looked at.
+    let rightsSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// The source that asks, while there is one; own writes wake it.
+    let polling = Mutex<PollingChangeSource?>(nil)
+    let logical = Mutex<LogicalChangeSource?>(nil)
+    let isPolling = Atomic(false)
+    /// One event is handled after the other, whichever source it comes from.
+    let turns = AsyncTurns()
+    /// When it was last known that the rights of all sessions are those that are judged by.
+    let rightsKnownAt = Mutex<ContinuousClock.Instant?>(nil)
+    let sources = Mutex(SourceSwitch())
+
+    /// The beginning of one subscription.
+    struct Load: Sendable {
+        let subscriber: LiveRegistry.Subscriber
+        let attempt: Int
+    }
+
+    /// How many beginnings are read at once.
+    static let loaders = 8
+
+    init(
+        _ configuration: LiveConfiguration,
+        store: RecordStore,
+        observe: @escaping @Sendable (Observation) -> Void
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.observe = observe
+        state = Mutex(LiveState(limits: configuration.limits))
+    }
+
+    /// Serves subscriptions until the task is cancelled.
+    func run(_ service: ActionService) async {
+        guard configuration.source != .off else { return }
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.followOnDemand() }
+            group.addTask { await self.readBeginnings(service) }
+            group.addTask { await self.keepRights(service) }
+            group.addTask { await self.keepCheckpoints() }
+        }
+        let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: false) }
+    }
+
+    // MARK: Connections
+
+    func open(_ outlet: any LiveOutlet) -> LiveRegistry.Connection {
+        state.withLock { state in
+            state.nextConnection += 1
+            state.connections[state.nextConnection] = LiveState.Connection(outlet: outlet, lastCheckpoint: .now)
+            return state.nextConnection
+        }
+    }
+
+    func close(_ connection: LiveRegistry.Connection) {
+        state.withLock { state in
+            for subscriber in state.registry.subscribers(of: connection) { state.remove(subscriber) }
+            state.connections[connection] = nil
+        }
+    }
+
+    func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
+        let isKnown = state.withLock { state in
+            guard let subscriber = state.registry.subscriber(name, of: connection) else { return false }
+            state.remove(subscriber)
+            return true
+        }
+        guard isKnown else { throw .noSuchSubscription }
+    }
+
+    func fellBehind(_ connection: LiveRegistry.Connection) {
+        state.withLock { state in
+            state.connections[connection]?.isBehind = true
+            // What waits for records at the beginning of a subscription was dropped as well.
+            for subscriber in state.registry.subscribers(of: connection) {
+                let position = state.positionAfterLoss(of: subscriber, buffer: configuration.outletBuffer)
+                if let position { state.details[subscriber]?.position = position }
+                state.details[subscriber]?.attempt += 1
+            }
+            state.registry.pause(connection)
+        }
+    }
+
+    func caughtUp(_ connection: LiveRegistry.Connection) {
+        let loads = state.withLock { state -> [Load] in
+            state.connections[connection]?.isBehind = false
+            for message in state.connections[connection]?.deferred ?? [] { state.send(message, to: connection) }
+            state.connections[connection]?.deferred = []
+            return state.registry.subscribers(of: connection).compactMap { subscriber in
+                guard let position = state.details[subscriber]?.position else { return nil }
+                return state.beginAgain(subscriber, at: position).map { Load(subscriber: subscriber, attempt: $0) }
+            }
+        }
+        for load in loads { self.loads.continuation.yield(load) }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until changes are followed; false where that takes too long.
+    func waitForSource(atMost limit: Duration) async -> Bool {
+        if state.withLock({ $0.mode != .none }) { return true }
+        demand.continuation.yield()
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            giveUp(number)
+        }
+        defer { timer.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.mode != .none { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isReady {
+                    continuation.resume(returning: true)
+                } else if Task.isCancelled {
+                    giveUp(number)
+                }
+            }
+        } onCancel: {
+            giveUp(number)
+        }
+    }
+
+    private func giveUp(_ number: Int) {
+        let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
+        waiter?.resume(returning: false)
+    }
+
+    // MARK: Checkpoints
+
+    private func keepCheckpoints() async {
+        var lastMoment = ContinuousClock.now
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let (mode, isDue) = state.withLock { state in
+                (state.mode, !state.registry.isEmpty && (state.hasStreamed || .now - lastMoment > .seconds(20)))
+            }
+            if mode == .logical, isDue, let moment = try? await store.changeMoment() {
+                lastMoment = .now
+                state.withLock { state in
+                    guard state.mode == .logical else { return }
+                    state.hasStreamed = false
+                    state.pending.append(moment)
+                    if state.pending.count > 64 { state.pending.removeFirst(32) }
+                }
+                logical.withLock { $0 }?.requestPosition()
+            }
+            state.withLock { $0.sendCheckpoints(at: .now) }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import SkyrowModel
+import SkyrowStore
+
+/// All that the dispatcher of live queries has at hand, under one lock.
+struct LiveState {
+    /// What a connection has got.
+    struct Connection {
+        let outlet: any LiveOutlet
+        /// The bytes of all messages so far.
+        var sentBytes = 0
+        /// Moments up to which all events were sent, with the bytes sent by then, the oldest first.
+        var moments: [(bytes: Int, moment: ChangeMoment)] = []
+        /// Whether anything was sent since the last checkpoint, and when that was.
+        var hasNews = false
+        var lastCheckpoint: ContinuousClock.Instant
+        /// Whether it takes nothing at the moment.
+        var isBehind = false
+        /// What it gets as soon as it takes something again.
+        var deferred: [LiveMessage] = []
+    }
+
+    /// Where a subscription begins.
+    enum Position {
+        /// With what comes.
+        case now
+        /// With all that matches.
+        case initial
+        /// Behind a change token.
+        case since(String)
+    }
+
+    /// What is needed to begin a subscription, again and again.
+    struct Details {
+        let request: ChangesRequest
+        let caller: Caller
+        let credentials: Credentials
+        let client: ClientKey
+        /// The type as the caller sees it.
+        let table: RecordTable
+        var position: Position
+        /// A token of the subscription, whose transactions are replaced for another one.
+        var template: ChangeToken?
+        /// The bytes that its connection had got when it became live.
+        var beganAtBytes = 0
+        /// Which attempt to begin it counts; those before are given up.
+        var attempt = 0
+        /// Whether it was begun again because too much had changed meanwhile.
+        var hasRestarted = false
+    }
+
+    /// Which source changes come from.
+    enum Mode: Equatable {
+        /// None yet, or none any more.
+        case none
+        case logical
+        case polling
+    }
+
+    var registry: LiveRegistry
+    var connections: [LiveRegistry.Connection: Connection] = [:]
+    var details: [LiveRegistry.Subscriber: Details] = [:]
+    var mode = Mode.none
+    /// All transactions that were visible at this moment have been dispatched.
+    var complete: ChangeMoment?
+    /// Moments that the stream has to pass first.
+    var pending: [ChangeMoment] = []
+    /// Whether a transaction has come since the last moment was taken.
+    var hasStreamed = false
+    var nextConnection = 0
+    /// Who waits for a source to begin.
+    var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+    var nextWaiter = 0
+
+    init(limits: SubscriptionLimits) {
+        registry = LiveRegistry(limits: limits)
+    }
+
+    // MARK: Sending
+
+    mutating func send(_ message: LiveMessage, to number: LiveRegistry.Connection) {
+        guard let connection = connections[number], !connection.isBehind else { return }
+        connections[number]?.sentBytes += message.byteCount
+        connections[number]?.hasNews = true
+        connection.outlet.send(message)
+    }
+
+    /// Ends a subscription and says why.
+    mutating func reset(
+        _ subscriber: LiveRegistry.Subscriber,
+        _ reason: LiveText.Reset,
+        after pause: Duration? = nil
+    ) {
+        guard let known = registry.subscribers[subscriber] else { return }
+        let hasToken = reason == .gap || reason == .bulk
+        let token = hasToken ? resumptionToken(of: subscriber) : nil
+        let message = LiveText.reset(known.name, reason, token: token, after: pause)
+        remove(subscriber)
+        if connections[known.connection]?.isBehind == true {
+            connections[known.connection]?.deferred.append(message)
+        } else {
+            send(message, to: known.connection)
+        }
+    }
+
+    mutating func remove(_ subscriber: LiveRegistry.Subscriber) {
+        registry.remove(subscriber)
+        details[subscriber] = nil
+    }
+
+    // MARK: Checkpoints
+
+    /// The token of a subscription at a moment; nil before it has begun.
+    func token(of subscriber: LiveRegistry.Subscriber, at moment: ChangeMoment) -> String? {
+        guard var token = details[subscriber]?.template else { return nil }
+        token.branch = moment.branch
+        token.takenAt = moment.takenAt
+        token.transactions = moment.transactions
+        return token.text
+    }
+
+    /// A token from which a subscription goes on without a gap; nil where that is its beginning.
+    private func resumptionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
+        guard let known = registry.subscribers[subscriber], case .live = known.state, let complete else { return nil }
+        return token(of: subscriber, at: complete)
+    }
+
+    /// Where a subscription whose connection has dropped messages goes on.
+    ///
+    /// At most `buffer` bytes of the last ones were dropped: what was sent before has left.
+    func positionAfterLoss(of subscriber: LiveRegistry.Subscriber, buffer: Int) -> Position? {
+        guard let known = registry.subscribers[subscriber], let details = details[subscriber],
+            let connection = connections[known.connection]
+        else { return nil }
+        let safe = connection.moments.last {
+            $0.bytes <= connection.sentBytes - buffer && $0.bytes >= details.beganAtBytes
+        }
+        guard let safe, let token = token(of: subscriber, at: safe.moment) else { return details.position }
+        return .since(token)
+    }
+
+    /// Takes a moment up to which all has been dispatched.
+    mutating func completed(_ moment: ChangeMoment) {
+        complete = moment
+        for number in connections.keys {
+            guard let connection = connections[number], !connection.isBehind else { continue }
+            connections[number]?.moments.append((connection.sentBytes, moment))
+            if connection.moments.count > 128 { connections[number]?.moments.removeFirst(64) }
+        }
+    }
+
+    /// Sends each connection that has had news, or has heard nothing for long, the tokens of its subscriptions.
+    mutating func sendCheckpoints(at now: ContinuousClock.Instant) {
+        guard let complete else { return }
+        for (number, connection) in connections where !connection.isBehind {
+            let elapsed = now - connection.lastCheckpoint
+            guard elapsed >= .seconds(25) || (connection.hasNews && elapsed >= .seconds(5)) else { continue }
+            var tokens: [(name: String, token: String)] = []
+            for subscriber in registry.subscribers(of: number) {
+                guard let known = registry.subscribers[subscriber], case .live = known.state,
+                    let token = token(of: subscriber, at: complete)
+                else { continue }
+                tokens.append((known.name, token))
+            }
+            connections[number]?.lastCheckpoint = now
+            connections[number]?.hasNews = false
+            guard !tokens.isEmpty else { continue }
+            let message = LiveText.checkpoint(tokens.sorted { $0.name < $1.name }, isReady: false)
+            connections[number]?.sentBytes += message.byteCount
+            connection.outlet.send(message)
+        }
+    }
+
+    // MARK: Beginning
+
+    /// Has a subscription begin again; returns the number of the attempt.
+    mutating func beginAgain(_ subscriber: LiveRegistry.Subscriber, at position: Position) -> Int? {
+        guard details[subscriber] != nil else { return nil }
+        registry.beginLoading(subscriber)
+        details[subscriber]?.position = position
+        details[subscriber]?.attempt += 1
+        return details[subscriber]?.attempt
+    }
+
+    /// Whether an attempt to begin a subscription still counts.
+    func isCurrent(_ attempt: Int, of subscriber: LiveRegistry.Subscriber) -> Bool {
+        details[subscriber]?.attempt == attempt
+    }
+
+    /// Sends what a transaction led to.
+    mutating func perform(_ dispatch: LiveRegistry.Dispatch) {
+        for (connection, message) in dispatch.messages { send(message, to: connection) }
+        for (subscriber, reason) in dispatch.resets { reset(subscriber, reason, after: .jitter(within: .seconds(2))) }
+    }
+
+    mutating func setMode(_ mode: Mode) -> [CheckedContinuation<Bool, Never>] {
+        self.mode = mode
+        guard mode != .none else { return [] }
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
+}
+
+extension Duration {
+    /// A random time, so that not all come back at once.
+    static func jitter(within limit: Duration) -> Duration {
+        let (seconds, attoseconds) = limit.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        return .milliseconds(Int64.random(in: 0...max(0, milliseconds)))
+    }
+}

@@ -1,0 +1,166 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import Synchronization
+
+/// Streams changes from PostgreSQL's log, through a slot that lives as long as its connection.
+package final class LogicalChangeSource: ChangeSource {
+    private let store: RecordStore
+    private let rowLimit: Int
+    private let stream = Mutex<PostgresChanges?>(nil)
+
+    /// How long a transaction waits before it is looked at again whether others see it.
+    private static let visibilityPause: Duration = .milliseconds(2)
+
+    /// - Parameter rowLimit: how many rows of a transaction are handed on one by one.
+    package init(_ store: RecordStore, rowLimit: Int) {
+        self.store = store
+        self.rowLimit = rowLimit
+    }
+
+    /// Has the server be asked how far it is, so that an ``ChangeSourceEvent/position(_:)`` comes soon.
+    package func requestPosition() {
+        stream.withLock { $0 }?.requestPosition()
+    }
+
+    package func run(_ take: @Sendable (ChangeSourceEvent) async -> Void) async {
+        var decoder = ChangeDecoder(schema: store.schema)
+        while !Task.isCancelled {
+            let changes: PostgresChanges
+            do {
+                let publication = try await Publication.prepare(of: store.schema, by: store.client)
+                changes = try store.client.changes(publication: publication.name)
+            } catch {
+                await take(.interrupted(ChangeInterruption(error)))
+                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                continue
+            }
+            stream.withLock { $0 = changes }
+            defer {
+                stream.withLock { $0 = nil }
+                changes.stop()
+            }
+            var waiting = SynchronousCommits(store)
+            do {
+                for await event in changes {
+                    switch event {
+                    case .connected:
+                        waiting = try await SynchronousCommits.found(in: store)
+                        await take(.started)
+                    case .delayed: await take(.delayed)
+                    case .position(let position): await take(.position(position.rawValue))
+                    case .interrupted(let failure): await take(.interrupted(ChangeInterruption(failure)))
+                    case .transaction(let transaction):
+                        try await waiting.pass(transaction, pause: Self.visibilityPause)
+                        let committed = try await decode(transaction, &decoder)
+                        if let committed { await take(.transaction(committed)) }
+                        await take(.position(transaction.endPosition.rawValue))
+                    }
+                    if Task.isCancelled { return }
+                }
+                // The client shuts down.
+                return
+            } catch {
+                if Task.isCancelled { return }
+                await take(
+                    .interrupted(
+                        ChangeInterruption(
+                            reason: "undecodable",
+                            isLasting: false,
+                            isUnreadable: true,
+                            message: "A change could not be read: \(error)"
+                        )
+                    )
+                )
+            }
+        }
+    }
+
+    /// nil for a transaction that changed no record.
+    private func decode(
+        _ transaction: ChangeTransaction,
+        _ decoder: inout ChangeDecoder
+    ) async throws -> CommittedTransaction? {
+        var bulk: Set<RecordTypeName> = []
+        var changes: [RecordChange] = []
+        var unknown: Set<PostgresOID> = []
+        for (oid, relation) in transaction.relations {
+            guard let type = decoder.type(of: relation) else { continue }
+            if try await !accepts(relation, of: type, &decoder) { unknown.insert(oid) }
+        }
+        if !transaction.isComplete || transaction.rowCount > rowLimit {
+            bulk = Set(transaction.relations.values.compactMap { decoder.type(of: $0) })
+        } else {
+            changes.reserveCapacity(transaction.rows.count)
+            for row in transaction.rows {
+                guard let type = decoder.type(of: row.relation), !bulk.contains(type) else { continue }
+                guard !unknown.contains(row.relation.oid), let found = decoder.changes(row) else {
+                    // What was sent is not enough to judge it by.
+                    bulk.insert(type)
+                    continue
+                }
+                changes += found
+            }
+        }
+        bulk.formUnion(transaction.truncations.compactMap { decoder.type(of: $0.relation) })
+        if !bulk.isEmpty { changes.removeAll { bulk.contains($0.table.name) } }
+        guard !changes.isEmpty || !bulk.isEmpty else { return nil }
+        return CommittedTransaction(
+            id: .truncated(transaction.transactionID),
+            end: transaction.endPosition.rawValue,
+            changes: changes,
+            bulk: bulk
+        )
+    }
+
+    /// Whether the catalogue has the table as it is sent; it is read again where it has not.
+    private func accepts(
+        _ relation: ReplicationRelation,
+        of type: RecordTypeName,
+        _ decoder: inout ChangeDecoder
+    ) async throws -> Bool {
+        if let table = store.cache.current.tables[type], decoder.accepts(relation, as: table) { return true }
+        try await store.cache.reload(.types([type]))
+        return store.cache.current.tables[type].map { decoder.accepts(relation, as: $0) } ?? false
+    }
+}
+
+/// With synchronous replication a transaction is in the log before others see it; here it waits until they do.
+private struct SynchronousCommits {
+    private let store: RecordStore
+    private var isOn = false
+    private var moment: ChangeMoment?
+
+    init(_ store: RecordStore) {
+        self.store = store
+    }
+
+    static func found(in store: RecordStore) async throws -> SynchronousCommits {
+        var commits = SynchronousCommits(store)
+        let names = try await store.client.read("SELECT current_setting('synchronous_standby_names')")
+        commits.isOn = try !names.decode(row: 0, column: 0, as: String.self).isEmpty
+        return commits
+    }
+
+    mutating func pass(_ transaction: ChangeTransaction, pause: Duration) async throws {
+        guard isOn else { return }
+        while moment?.snapshot.isVisible(truncated: transaction.transactionID) != true {
+            if moment != nil { try await Task.sleep(for: pause) }
+            moment = try await store.changeMoment()
+        }
+    }
+}
+
+extension ChangeInterruption {
+    fileprivate init(_ failure: ReplicationFailure) {
+        self.init(
+            reason: failure.reason.rawValue,
+            isLasting: failure.isLasting,
+            isUnreadable: failure.reason == .undecodable,
+            message: failure.description
+        )
+    }
+
+    fileprivate init(_ error: any Error) {
+        self.init(reason: "refused", isLasting: false, message: "Changes of PostgreSQL are not streamed: \(error)")
+    }
+}

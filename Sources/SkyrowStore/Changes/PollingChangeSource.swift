@@ -1,0 +1,243 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+internal import Synchronization
+
+/// Asks for changes again and again: which transactions have become visible, and when any did, which rows they wrote.
+///
+/// It comes without the records before, and tells of several changes of a record between two questions as of one.
+package final class PollingChangeSource: ChangeSource {
+    private let store: RecordStore
+    private let interval: Duration
+    private let rowLimit: Int
+    private let watched: WatchedTypes
+    private let pause = Pause()
+
+    /// So much longer is the pause when nothing has changed for a while.
+    private static let quietFactor = 10
+    private static let quietAfter: Duration = .seconds(10)
+    /// The pause after a question that was not answered.
+    private static let patience: Duration = .milliseconds(100)
+
+    /// - Parameters:
+    ///   - interval: the pause between two questions.
+    ///   - rowLimit: how many rows of a type are handed on one by one.
+    ///   - watched: asked before every question.
+    package init(_ store: RecordStore, interval: Duration, rowLimit: Int, watched: @escaping WatchedTypes) {
+        self.store = store
+        self.interval = interval
+        self.rowLimit = rowLimit
+        self.watched = watched
+    }
+
+    /// Has it ask at once.
+    package func wake() {
+        pause.wake()
+    }
+
+    package func run(_ take: @Sendable (ChangeSourceEvent) async -> Void) async {
+        var isRunning = false
+        var seen: ChangeMoment?
+        var lastChange = ContinuousClock.now
+        while !Task.isCancelled {
+            do {
+                let moment = try await store.changeMoment()
+                if let known = seen, known.branch == moment.branch {
+                    if known.transactions != moment.transactions {
+                        let found = try await changes(since: known, at: moment)
+                        if !found.isEmpty { lastChange = .now }
+                        for transaction in found { await take(.transaction(transaction)) }
+                    }
+                } else if seen != nil {
+                    await take(.interrupted(ChangeInterruption(branch: ())))
+                    isRunning = false
+                }
+                seen = moment
+                if !isRunning { await take(.started) }
+                isRunning = true
+                await take(.moment(moment))
+            } catch {
+                if Task.isCancelled { return }
+                // What was missed is asked for once the database is back.
+                try? await Task.sleep(for: Self.patience)
+                continue
+            }
+            let isQuiet = ContinuousClock.now - lastChange > Self.quietAfter
+            await pause.wait(for: isQuiet ? interval * Self.quietFactor : interval)
+        }
+    }
+
+    // MARK: Rows
+
+    /// What was visible at a moment and not at one before.
+    private func changes(
+        since seen: ChangeMoment,
+        at moment: ChangeMoment
+    ) async throws -> [CommittedTransaction] {
+        var parts: [Int64: [RecordChange]] = [:]
+        var bulk: Set<RecordTypeName> = []
+        for (type, databases) in watched() {
+            guard let table = store.cache.current.tables[type] else { continue }
+            let statement = PolledRows(table, databases, limit: rowLimit)
+            async let foundGraves = store.client.read(statement.tombstones(since: seen.transactions))
+            let rows = try await store.client.read(statement.rows(since: seen.transactions), limit: .reading)
+            let graves = try await foundGraves
+            guard rows.rowCount <= rowLimit, graves.rowCount <= rowLimit else {
+                bulk.insert(type)
+                continue
+            }
+            var deleted: [String: Int64] = [:]
+            for row in 0..<graves.rowCount {
+                let revision = try graves.decode(row: row, column: 0, as: Int64.self)
+                guard moment.transactions.contains(revision) else { continue }
+                let id = try graves.decode(row: row, column: 1, as: String.self)
+                deleted[id] = max(deleted[id] ?? .min, revision)
+            }
+            for row in 0..<rows.rowCount {
+                guard let after = StoredRecord(rows, row: row, of: table), let revision = after.revision,
+                    // A later one is told of with its transaction.
+                    moment.transactions.contains(revision)
+                else { continue }
+                let wasDeleted = deleted.removeValue(forKey: after.storedID) != nil
+                if wasDeleted { parts[revision, default: []].append(RecordChange(deleting: after.storedID, of: table)) }
+                parts[revision, default: []].append(
+                    RecordChange(
+                        of: table,
+                        storedID: after.storedID,
+                        before: wasDeleted ? .missing : .unknown(mayBeNew: after.isNew(since: seen)),
+                        after: after,
+                        rows: rows,
+                        row: row
+                    )
+                )
+            }
+            for (id, revision) in deleted {
+                parts[revision, default: []].append(RecordChange(deleting: id, of: table))
+            }
+        }
+        var found = parts.sorted { $0.key < $1.key }.map { revision, changes in
+            CommittedTransaction(id: .revision(revision), changes: changes)
+        }
+        if !bulk.isEmpty {
+            found.append(CommittedTransaction(id: .revision(moment.transactions.end), changes: [], bulk: bulk))
+        }
+        return found
+    }
+}
+
+extension ChangeInterruption {
+    fileprivate init(branch: Void) {
+        self.init(reason: "branch", isLasting: false, message: "Another server has taken the place of PostgreSQL")
+    }
+}
+
+extension RecordChange {
+    /// The end of a record, of which nothing else is known.
+    fileprivate convenience init(deleting storedID: String, of table: RecordTable) {
+        self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
+    }
+}
+
+extension StoredRecord {
+    /// Whether it was made since a moment, as far as its times tell: a transaction that began before it and ended after it, and
+    /// whose record another one has changed since, is not recognised.
+    fileprivate func isNew(since moment: ChangeMoment) -> Bool {
+        guard let createdAt, let updatedAt else { return false }
+        if createdAt == updatedAt { return true }
+        let seconds = Timestamp(microseconds: moment.takenAt * 1_000_000 - Timestamp.unixEpochOffset)
+        return createdAt >= seconds.adding(seconds: 1)
+    }
+}
+
+extension Timestamp {
+    fileprivate func adding(seconds: Int64) -> Timestamp {
+        Timestamp(microseconds: microseconds + seconds * 1_000_000)
+    }
+}
+
+/// Waits for a time or until it is woken.
+private final class Pause: Sendable {
+    private struct State {
+        var isWoken = false
+        var sleeper: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func wake() {
+        state.withLock { state in
+            state.isWoken = true
+            state.sleeper?.cancel()
+        }
+    }
+
+    func wait(for duration: Duration) async {
+        let sleeper = Task { _ = try? await Task.sleep(for: duration) }
+        state.withLock { state in
+            if state.isWoken { sleeper.cancel() }
+            state.sleeper = sleeper
+        }
+        await withTaskCancellationHandler {
+            await sleeper.value
+        } onCancel: {
+            sleeper.cancel()
+        }
+        state.withLock { state in
+            state.isWoken = false
+            state.sleeper = nil
+        }
+    }
+}
+
+/// The statements by which the changes of a type are asked for, in the databases that they are wanted of.
+struct PolledRows {
+    private let table: RecordTable
+    private let databases: [String]?
+    private let limit: Int
+
+    /// - Parameter databases: all of them where the union is among them.
+    init(_ table: RecordTable, _ databases: [DatabaseScope], limit: Int) {
+        self.table = table
+        self.limit = limit
+        self.databases =
+            databases.contains(.union)
+            ? nil
+            : databases.map { database in
+                switch database {
+                case .user(let user): user.rawValue
+                case .everyone, .union: "_public"
+                }
+            }
+    }
+
+    /// All columns of the rows that were changed since, one more than the limit at most.
+    func rows(since seen: TransactionSet) -> SQL {
+        unseen(
+            "SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(within("\"r\".\"_database\""))",
+            "\"r\".\"_revision\"",
+            seen
+        )
+    }
+
+    /// Revision and stored id of the rows that were deleted since.
+    func tombstones(since seen: TransactionSet) -> SQL {
+        unseen(
+            """
+            SELECT "r"."revision", "r"."id" FROM \(table.schema)."_tombstone" AS "r" \
+            WHERE "r"."type" = \(table.name.rawValue) AND "r"."kind" = 'd' AND \(within("\"r\".\"database\""))
+            """,
+            "\"r\".\"revision\"",
+            seen
+        )
+    }
+
+    private func within(_ column: SQL) -> SQL {
+        databases.map { "\(column) = ANY (\($0))" } ?? "true"
+    }
+
+    private func unseen(_ selection: SQL, _ revision: SQL, _ seen: TransactionSet) -> SQL {
+        let later: SQL = "\(selection) AND \(revision) >= \(seen.end) LIMIT \(Int64(limit + 1))"
+        guard !seen.missing.isEmpty else { return later }
+        return "(\(selection) AND \(revision) = ANY (\(seen.missing)) LIMIT \(Int64(limit + 1))) UNION ALL (\(later))"
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowTestSupport
+import Synchronization
+import Testing
+
+@testable import SkyrowActions
+
+/// A connection of a test's own: what it gets, and what a client that applies it then holds.
+final class MemoryOutlet: LiveOutlet {
+    /// An event as its client sees it.
+    struct Event: Hashable {
+        let phase: String
+        let subscription: String
+        let event: String
+        let id: String
+        /// The members of the record, without those that change with every write.
+        var record: [String: String] = [:]
+        var previous: [String: String]?
+    }
+
+    private struct State {
+        var events: [Event] = []
+        var held: [String: [String: [String: String]]] = [:]
+        var tokens: [String: String] = [:]
+        var ready: Set<String> = []
+        var resets: [String: [String: String]] = [:]
+        var closure: LiveClosure?
+        var messages = 0
+        var isDeaf = false
+        /// What no client should have got.
+        var faults: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    func send(_ message: LiveMessage) {
+        let bytes = Data(message.parameters.joined())
+        let json = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
+        state.withLock { state in
+            guard !state.isDeaf else { return }
+            state.messages += 1
+            guard let json else {
+                state.faults.append("no JSON: \(String(decoding: bytes, as: UTF8.self))")
+                return
+            }
+            if bytes.count != message.byteCount { state.faults.append("another length than \(message.byteCount)") }
+            switch message.method {
+            case .changes: state.take(json)
+            case .checkpoint:
+                for (name, token) in json["subscriptions"] as? [String: String] ?? [:] { state.tokens[name] = token }
+                if json["ready"] as? Bool == true {
+                    state.ready.formUnion((json["subscriptions"] as? [String: String] ?? [:]).keys)
+                }
+            case .reset:
+                state.resets[json["subscription"] as? String ?? ""] = json.mapValues { "\($0)" }
+            }
+        }
+    }
+
+    func close(_ reason: LiveClosure) {
+        state.withLock { $0.closure = reason }
+    }
+
+    /// Whether everything is dropped.
+    func setDeaf(_ isDeaf: Bool) { state.withLock { $0.isDeaf = isDeaf } }
+
+    var events: [Event] { state.withLock { $0.events } }
+    var faults: [String] { state.withLock { $0.faults } }
+    var closure: LiveClosure? { state.withLock { $0.closure } }
+    func held(_ name: String) -> [String: [String: String]] { state.withLock { $0.held[name] ?? [:] } }
+    func token(_ name: String) -> String? { state.withLock { $0.tokens[name] } }
+    func reset(_ name: String) -> [String: String]? { state.withLock { $0.resets[name] } }
+    func isReady(_ name: String) -> Bool { state.withLock { $0.ready.contains(name) } }
+    func clear() { state.withLock { $0.events = [] } }
+    func hold(_ records: [String: [String: String]], _ name: String) { state.withLock { $0.held[name] = records } }
+
+    func waitUntilReady(_ name: String) async throws {
+        try await waiting(until: "\(name) is ready") { isReady(name) || reset(name) != nil }
+        #expect(reset(name) == nil)
+    }
+}
+
+extension MemoryOutlet.State {
+    fileprivate mutating func take(_ json: [String: Any]) {
+        let phase = json["phase"] as? String ?? ""
+        for change in json["changes"] as? [[String: Any]] ?? [] {
+            let name = change["subscription"] as? String ?? ""
+            let kind = change["event"] as? String ?? ""
+            let record = change["record"] as? [String: Any]
+            guard let id = record?["_id"] as? String ?? change["id"] as? String else {
+                faults.append("an event without an id")
+                continue
+            }
+            let event = MemoryOutlet.Event(
+                phase: phase,
+                subscription: name,
+                event: kind,
+                id: id,
+                record: record.map(stable) ?? [:],
+                previous: (change["previous"] as? [String: Any]).map(stable)
+            )
+            events.append(event)
+            let isHeld = held[name]?[id] != nil
+            switch kind {
+            case "changed", "created", "entered", "updated":
+                if phase == "live", (kind == "updated") != isHeld { faults.append("\(kind) of \(id): held \(isHeld)") }
+                held[name, default: [:]][id] = event.record
+            case "removed", "left", "deleted":
+                if phase == "live", !isHeld { faults.append("\(kind) of \(id), which is not held") }
+                held[name]?[id] = nil
+            default: faults.append("an event \(kind)")
+            }
+        }
+    }
+}
+
+/// The members of a record by their texts, without those that change with every write.
+private func stable(_ record: [String: Any]) -> [String: String] {
+    let changing: Set<String> = ["_id", "_type", "_created_at", "_updated_at", "_created_by", "_updated_by", "_revision"]
+    return record.filter { !changing.contains($0.key) }.mapValues { value in
+        if value is NSNull { return "null" }
+        if let list = value as? [Any] { return "\(list.map { "\($0)" }.sorted())" }
+        return "\(value)"
+    }
+}
+
+/// A user with a session.
+struct LiveUser: Sendable {
+    let caller: Caller
+    let credentials: Credentials
+
+    static let anonymous = LiveUser(caller: .anonymous, credentials: ServiceFixture.key)
+    static let master = LiveUser(caller: ServiceFixture.masterCaller, credentials: ServiceFixture.master)
+}
+
+extension ServiceFixture {
+    /// Signs a user up whose id is its name.
+    func user(_ name: String) async throws -> LiveUser {
+        let result = try await service.signUp(SignUpRequest(authData: ["username": name], password: "secret"))
+        let credentials = Credentials(key: "api", accessToken: result.accessToken)
+        return LiveUser(
+            caller: try await service.authenticate(credentials, for: .user),
+            credentials: credentials
+        )
+    }
+
+    /// Changes records as users of psql do, in one transaction.
+    func change(_ statements: String...) async throws {
+        try await service.store.client.withTransaction { transaction in
+            try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
+            for statement in statements { try await transaction.executeScript(statement) }
+        }
+    }
+}
+
+extension LiveSession {
+    @discardableResult
+    func subscribe(_ request: LiveSubscribeRequest, as user: LiveUser) async throws(SkyrowError) -> LiveSubscribed {
+        try await subscribe(request, by: user.caller, with: user.credentials, from: .none)
+    }
+}
+
+/// Runs `body` with a running service whose changes come from a source, and a type `note`.
+func withLiveService(
+    _ source: LiveConfiguration.Source,
+    test: String = #function,
+    configure: @escaping (inout LiveConfiguration) -> Void = { _ in },
+    _ body: @escaping (ServiceFixture) async throws -> Void
+) async throws {
+    try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
+        try await withPostgresClient(database.url, logger: .quiet) { client in
+            let store = RecordStore(
+                client: client,
+                schema: "app",
+                mode: .development,
+                rulesPatience: testPatience,
+                logger: .quiet
+            )
+            try await store.prepare()
+            let clock = TestClock()
+            let observations = ObservationLog()
+            var live = LiveConfiguration(source: source)
+            configure(&live)
+            let service = ActionService(
+                store: store,
+                configuration: ServiceConfiguration(
+                    keys: GivenKeys(api: Secret("api"), master: Secret("master")),
+                    passwords: ServiceFixture.cheapHashing,
+                    accounts: AccountPolicy(minimumPasswordLength: 1),
+                    live: live
+                ),
+                clock: clock.clock,
+                logger: .quiet,
+                observe: { observations.record($0) }
+            )
+            let fixture = ServiceFixture(
+                service: service,
+                observations: observations,
+                clock: clock,
+                database: database
+            )
+            try await withRunning {
+                await store.run()
+            } while: {
+                try await withRunning {
+                    try await service.run()
+                } while: {
+                    try await observations.wait(for: "listening") { $0 == .listening(again: false) }
+                    try await fixture.psql(
+                        """
+                        SELECT _create_type('category');
+                        SELECT _create_type('note');
+                        ALTER TABLE note ADD title text COLLATE "C", ADD n bigint, ADD tags text[] COLLATE "C",
+                            ADD small int, ADD secret text COLLATE "C",
+                            ADD category text COLLATE "C" REFERENCES category (_id) DEFERRABLE;
+                        """
+                    )
+                    try await store.cache.reload()
+                    try await body(fixture)
+                }
+            }
+        }
+    }
+}
