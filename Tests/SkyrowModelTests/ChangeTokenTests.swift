@@ -30,7 +30,9 @@ import Testing
     }
 
     @Test func aSnapshotIsReadAsPostgreSQLPrintsIt() {
-        #expect(TransactionSnapshot("117:120:117,118") == TransactionSnapshot(xmin: 117, xmax: 120, running: [117, 118]))
+        #expect(
+            TransactionSnapshot("117:120:117,118") == TransactionSnapshot(xmin: 117, xmax: 120, running: [117, 118])
+        )
         #expect(TransactionSnapshot("120:120:") == TransactionSnapshot(xmin: 120, xmax: 120))
         for text in ["", "1", "1:2", "1:2:3:4", "a:2:", "1:b:", "1:2:x", "1:2:3,,x", "::"] {
             #expect(TransactionSnapshot(text) == nil, "\(text)")

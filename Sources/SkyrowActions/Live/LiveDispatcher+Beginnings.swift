@@ -42,7 +42,9 @@ extension LiveDispatcher {
             } catch is CancellationError {
                 return
             } catch let error as SkyrowError where error.isPassing && attempt + 1 < Self.attempts {
-                guard (try? await Task.sleep(for: .milliseconds(500) + .jitter(within: .seconds(1)))) != nil else { return }
+                guard (try? await Task.sleep(for: .milliseconds(500) + .jitter(within: .seconds(1)))) != nil else {
+                    return
+                }
             } catch {
                 state.withLock { state in
                     guard state.isCurrent(load.attempt, of: load.subscriber) else { return }

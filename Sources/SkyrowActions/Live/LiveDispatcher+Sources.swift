@@ -271,14 +271,7 @@ extension LiveDispatcher {
             for (subscriber, known) in state.registry.subscribers {
                 if case .paused = known.state { continue }
                 var position = state.details[subscriber]?.position ?? .now
-                if case .live = known.state, let complete = state.complete,
-                    let token = state.token(of: subscriber, at: complete)
-                {
-                    position = .since(token)
-                } else if case .live = known.state {
-                    state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
-                    continue
-                }
+                if let token = state.resumptionToken(of: subscriber) { position = .since(token) }
                 guard loads.count < Self.maximumResumptions else {
                     state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
                     continue
@@ -301,7 +294,9 @@ extension LiveDispatcher {
         await rightsKnown()
         let catalog = store.cache.current
         let questions = state.withLock { state in
-            for (subscriber, reason) in state.registry.takeTables({ catalog.tables[$0] }) { state.reset(subscriber, reason) }
+            for (subscriber, reason) in state.registry.takeTables({ catalog.tables[$0] }) {
+                state.reset(subscriber, reason)
+            }
             return state.registry.askedRelations(transaction)
         }
         var relations = RelatedUsers.none

@@ -119,8 +119,10 @@ struct LiveState {
     }
 
     /// A token from which a subscription goes on without a gap; nil where that is its beginning.
-    private func resumptionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
-        guard let known = registry.subscribers[subscriber], case .live = known.state, let complete else { return nil }
+    func resumptionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
+        guard let known = registry.subscribers[subscriber], case .live = known.state else { return nil }
+        // Before the first moment there is the one at which the subscription began.
+        guard let complete else { return details[subscriber]?.template?.text }
         return token(of: subscriber, at: complete)
     }
 

@@ -109,7 +109,8 @@ struct ChangesStatement {
     }
 
     private func byID(_ columns: SQL, _ place: ChangeToken.Pass.Place?, _ limit: Int) -> SQL {
-        var sql: SQL = "SELECT \(columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
+        var sql: SQL =
+            "SELECT \(columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
         if let condition { sql += " AND (\(condition))" }
         if let place { sql += " AND \"r\".\"_id\" > \(place.id)" }
         sql += " ORDER BY \"r\".\"_id\" LIMIT \(Int64(limit))"

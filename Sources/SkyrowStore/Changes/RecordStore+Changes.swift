@@ -109,7 +109,9 @@ extension ChangeToken {
 
     /// nil for a text that is no token.
     package init?(text: String) {
-        guard text.utf8.count <= ChangeToken.maximumBytes / 3 * 4, let bytes = Base64URL.decode(text) else { return nil }
+        guard text.utf8.count <= ChangeToken.maximumBytes / 3 * 4, let bytes = Base64URL.decode(text) else {
+            return nil
+        }
         self.init(bytes: bytes)
     }
 

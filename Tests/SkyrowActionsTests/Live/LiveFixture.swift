@@ -21,7 +21,7 @@ final class MemoryOutlet: LiveOutlet {
         var previous: [String: String]?
     }
 
-    private struct State {
+    fileprivate struct State {
         var events: [Event] = []
         var held: [String: [String: [String: String]]] = [:]
         var tokens: [String: String] = [:]
@@ -119,7 +119,9 @@ extension MemoryOutlet.State {
 
 /// The members of a record by their texts, without those that change with every write.
 private func stable(_ record: [String: Any]) -> [String: String] {
-    let changing: Set<String> = ["_id", "_type", "_created_at", "_updated_at", "_created_by", "_updated_by", "_revision"]
+    let changing: Set<String> = [
+        "_id", "_type", "_created_at", "_updated_at", "_created_by", "_updated_by", "_revision",
+    ]
     return record.filter { !changing.contains($0.key) }.mapValues { value in
         if value is NSNull { return "null" }
         if let list = value as? [Any] { return "\(list.map { "\($0)" }.sorted())" }
@@ -151,7 +153,7 @@ extension ServiceFixture {
     func change(_ statements: String...) async throws {
         try await service.store.client.withTransaction { transaction in
             try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
-            for statement in statements { try await transaction.executeScript(statement) }
+            for statement in statements { try await transaction.executeScript(SQL(trustedText: statement)) }
         }
     }
 }

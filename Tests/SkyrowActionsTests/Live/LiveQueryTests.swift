@@ -90,7 +90,9 @@ import Testing
     @Test(arguments: sources)
     func nothingIsMissedBetweenBeginningAndPresent(_ source: Source) async throws {
         try await withLiveService(source) { fixture in
-            try await fixture.change("INSERT INTO note (_id, title) SELECT 'o' || i, 'a' FROM generate_series(1, 2500) AS i")
+            try await fixture.change(
+                "INSERT INTO note (_id, title) SELECT 'o' || i, 'a' FROM generate_series(1, 2500) AS i"
+            )
             let writes = Task {
                 for number in 0..<200 {
                     try await fixture.change(
@@ -318,7 +320,13 @@ import Testing
     }
 
     @Test func whatCannotBeAskedIsRefused() async throws {
-        try await withLiveService(.logical, configure: { $0.limits.perConnection = 2; $0.limits.scans = 1 }) { fixture in
+        try await withLiveService(
+            .logical,
+            configure: {
+                $0.limits.perConnection = 2
+                $0.limits.scans = 1
+            }
+        ) { fixture in
             let ann = try await fixture.user("ann")
             let outlet = MemoryOutlet()
             let session = LiveSession(of: fixture.service, outlet: outlet)
@@ -330,7 +338,11 @@ import Testing
                 .keyPath(FieldPath(unchecked: "category._id")),
                 .value(.string("x"))
             )
-            let missing = RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "nothing")), .value(.string("x")))
+            let missing = RecordPredicate.comparison(
+                .eq,
+                .keyPath(FieldPath(unchecked: "nothing")),
+                .value(.string("x"))
+            )
             try await refused(.recordQueryInvalid, Self.request(through))
             try await refused(.recordQueryInvalid, Self.request(missing))
             try await refused(.resourceNotFound, LiveSubscribeRequest(name: "s", type: type("nothing")))

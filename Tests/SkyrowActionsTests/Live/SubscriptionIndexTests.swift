@@ -44,13 +44,15 @@ import Testing
 
     private static let catalog = SchemaCatalog(schema: "app", version: 1, tables: [note])
 
-    private static func resolved(_ predicate: RecordPredicate?, by caller: Caller = .anonymous) throws -> ResolvedQuery {
+    private static func resolved(_ predicate: RecordPredicate?, by caller: Caller = .anonymous) throws -> ResolvedQuery
+    {
         let access = RecordAccess(in: .everyone, for: .reading, by: caller)
         var resolver = Resolver(schema: catalog, root: note, access: access)
         return try resolver.resolve(RecordQuery(type: note.name, predicate: predicate))
     }
 
-    private static func predicate(_ path: String, _ comparison: ComparisonOperator, _ value: RecordValue) -> RecordPredicate
+    private static func predicate(_ path: String, _ comparison: ComparisonOperator, _ value: RecordValue)
+        -> RecordPredicate
     {
         .comparison(comparison, .keyPath(FieldPath(unchecked: path)), .value(value))
     }
