@@ -120,8 +120,19 @@ extension ServiceConfiguration {
             scans: settings.pools.scans,
             groupRule: accounts.groupRule,
             relationAudience: accounts.relationAudience,
-            feedRetention: settings.records.feedRetention
+            feedRetention: settings.records.feedRetention,
+            live: LiveConfiguration(settings)
         )
+    }
+}
+
+extension LiveConfiguration {
+    package init(_ settings: Settings) {
+        let records = settings.records
+        self.init(source: records.changeSource, pollInterval: records.livePollInterval)
+        limits.scans = records.liveScanLimit
+        limits.members = records.liveMembers
+        limits.transactionRows = records.liveTransactionLimit
     }
 }
 

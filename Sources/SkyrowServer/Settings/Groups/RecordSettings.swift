@@ -1,3 +1,4 @@
+package import SkyrowActions
 package import SkyrowModel
 
 /// How records and their types are treated.
@@ -44,5 +45,50 @@ package struct RecordSettings: SettingGroup {
         .seconds(30 * 86_400),
         in: .seconds(3600)...(.seconds(3650 * 86_400)),
         "For how long change tokens are good, and what was deleted is known to the change feed."
+    ).ofApplications
+
+    package let changeSource = Setting(
+        "change-source",
+        LiveConfiguration.Source.auto,
+        shown: "auto",
+        .choice("source", of: LiveConfiguration.Source.allCases.map(\.rawValue)),
+        mustBe: "auto, logical, polling or off",
+        """
+        Where live queries have changes from: PostgreSQL's log where it can be decoded and else from questions (`auto`), one of \
+        both alone (`logical`, `polling`), or nowhere (`off`).
+        """
+    ) {
+        LiveConfiguration.Source(rawValue: $0)
+    }.ofApplications
+
+    package let liveScanLimit = Setting.integer(
+        "live-scan-limit",
+        1_000,
+        in: 0...100_000,
+        unit: "count",
+        "How many live queries of a type every change may be compared with; those that ask for certain values are not counted."
+    ).ofApplications
+
+    package let liveMembers = Setting.integer(
+        "live-members",
+        10_000,
+        in: 1...1_000_000,
+        unit: "count",
+        "How many records a live query may have whose changes come without the record before, as from questions."
+    ).ofApplications
+
+    package let liveTransactionLimit = Setting.integer(
+        "live-transaction-limit",
+        10_000,
+        in: 1...1_000_000,
+        unit: "count",
+        "How many rows a transaction may change that is told of change by change; of one with more, live queries begin anew."
+    ).ofApplications
+
+    package let livePollInterval = Setting.duration(
+        "live-poll-interval",
+        .milliseconds(20),
+        in: .milliseconds(1)...(.seconds(60)),
+        "The pause between two questions for changes, where live queries ask for them."
     ).ofApplications
 }
