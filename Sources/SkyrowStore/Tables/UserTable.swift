@@ -256,16 +256,24 @@ package struct UserTable: Sendable {
     /// Says which access list the new public records of a user get that bring none; false when there is no such user.
     ///
     /// Throws `108 InvalidArgument` for a list that no record may have.
-    package func setDefaultAccess(_ list: AccessList?, of id: UserID) async throws(SkyrowError) -> Bool {
+    package func setDefaultAccess(
+        _ list: AccessList?,
+        of id: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Bool {
         try list?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
             let stored = list.map { PostgresJSONB($0.storedJSON) }
             let isKnown =
                 try await store.client.write(
                     """
-                    UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?) WHERE account.id = \(id)
+                    WITH account AS (
+                        UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?)
+                        WHERE account.id = \(id) RETURNING account.id
+                    )\(event.part(into: schema, from: "account", user: "account.id"))
+                    SELECT FROM account
                     """
-                ).affectedRows > 0
+                ).rowCount > 0
             if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
             return isKnown
         }
