@@ -136,7 +136,7 @@ import Testing
             #expect(tables.first { $0["name"] as? String == "note" }?["rows"] as? Int == 14)
             #expect(summary["bytes"] as? Int == (try Data(contentsOf: URL(fileURLWithPath: path))).count)
 
-            let restored = try await ExportTests.run("restore", path, on: target)
+            let restored = try await ExportTests.run("restore", path, "--keep-sessions", on: target)
             #expect(restored.output.hasSuffix(" s"))
             let before = try await source.psql(Self.contents)
             let after = try await target.psql(Self.contents)
