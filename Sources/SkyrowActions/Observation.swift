@@ -38,6 +38,8 @@ package enum Observation: Sendable, Hashable {
     case purged(sessions: Int, idempotencyKeys: Int)
     /// Why what has expired could not be removed; safe to show.
     case purgeFailed(String)
+    /// Why the list of breached passwords could not be read; safe to show.
+    case breachedListFailed(String)
     /// How many refusals could not be stored, and why; safe to show.
     case auditLost(Int, String)
     /// Why the last use of sessions could not be written down; safe to show.

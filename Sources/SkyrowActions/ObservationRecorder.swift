@@ -72,7 +72,8 @@ package final class ObservationRecorder: Sendable {
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
-        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost:
+        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost,
+            .breachedListFailed:
             break
         }
     }
@@ -120,6 +121,8 @@ package final class ObservationRecorder: Sendable {
             logger.warning("The deletion of an account does not go on", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+        case .breachedListFailed(let reason):
+            logger.error("The list of breached passwords cannot be read", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
             logger.warning(
                 "Refusals could not be stored in the audit log",

@@ -65,6 +65,7 @@ import Testing
         INSERT INTO _mail (kind, user_id, target, language, digits) VALUES ('reset', 'ann', 'ann@example.org', '', '012345');
         INSERT INTO _pending_login (handle_hash, user_id, epoch, expires_at) VALUES ('h', 'ann', 0, now());
         INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('ann', 'totp', 's', now());
+        INSERT INTO _password_history (user_id, hash) VALUES ('ann', 'former');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';
         SELECT _create_relation('note', 'likes', 'note');
