@@ -38,7 +38,9 @@ extension DoctorCheck {
                         "The role \(role) makes administrators, and no user has it.",
                         meaning: "Who is put into it, or takes its name over, is an administrator at once.",
                         remedy: "Give it to someone, or delete it.",
-                        commands: ["$ skyrow role add '\(role)' --user NAME", "DELETE FROM _role WHERE name = '\(role)';"]
+                        commands: [
+                            "$ skyrow role add '\(role)' --user NAME", "DELETE FROM _role WHERE name = '\(role)';",
+                        ]
                     )
                 }
                 let (count, cost) = (row["count"], row["cost"])
@@ -55,8 +57,10 @@ extension DoctorCheck {
                 return DoctorFinding(
                     .warning,
                     "The passwords of \(count) accounts are hashed with \(cost), which is cheaper to guess than new ones are.",
-                    meaning: "The next login of each replaces its hash; these have not logged in since the cost was raised.",
-                    remedy: "Nothing needs doing; where the database may have leaked, have these users choose another password.",
+                    meaning:
+                        "The next login of each replaces its hash; these have not logged in since the cost was raised.",
+                    remedy:
+                        "Nothing needs doing; where the database may have leaked, have these users choose another password.",
                     commands: [
                         "SELECT id, last_login_at FROM _user WHERE password_hash LIKE '$scrypt$\(cost)$%' ORDER BY 2 NULLS FIRST LIMIT 20;"
                     ]

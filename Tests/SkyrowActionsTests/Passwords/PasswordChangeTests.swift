@@ -14,7 +14,8 @@ import Testing
     }
 
     /// Sets a password on one way in a new account `ann` whose present password is "first secret".
-    private func set(_ password: String, on way: Way, _ mailing: MailingFixture, _ service: ActionService) async throws {
+    private func set(_ password: String, on way: Way, _ mailing: MailingFixture, _ service: ActionService) async throws
+    {
         let fixture = mailing.fixture
         let authData = ["username": "ann", "email": "ann@example.org"]
         if ![.signUp, .register, .invitation, .desk].contains(way) {
@@ -77,7 +78,8 @@ import Testing
                 ("short", "PasswordTooShort"), ("wrong-horse 7", "PasswordUppercaseRequired"),
                 ("Skyrow-horse 7", "PasswordContainingExcludedKeywords"),
                 // It holds the address.
-                ("Ann@Example.org 7", "PasswordContainingExcludedKeywords"), ("Password-1", "PasswordBelowGuessableLevel"),
+                ("Ann@Example.org 7", "PasswordContainingExcludedKeywords"),
+                ("Password-1", "PasswordBelowGuessableLevel"),
                 ("Leaked once more", nil), ("leaked once more", "PasswordUppercaseRequired"),
             ]
             for (password, reason) in rows {
@@ -246,7 +248,8 @@ import Testing
             }
             _ = try await logIn("secret 1")
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "2")
-            let events = "SELECT string_agg(event || ':' || outcome, ',' ORDER BY id) FROM _audit WHERE event = 'password'"
+            let events =
+                "SELECT string_agg(event || ':' || outcome, ',' ORDER BY id) FROM _audit WHERE event = 'password'"
             #expect(try await fixture.psql(events) == "password:ok")
         }
     }

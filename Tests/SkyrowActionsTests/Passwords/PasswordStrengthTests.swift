@@ -11,12 +11,14 @@ import Testing
             ("password", 0), ("PASSWORD", 0), ("drowssap", 0), ("p@ssw0rd", 0), ("Passw0rd", 0), ("letmein", 0),
             ("iloveyou", 0), ("password1", 0), ("dragon", 0),
             // Keys, sequences, repetitions, dates.
-            ("qwertyuiop", 0), ("zxcvbnm", 0), ("abcdefgh", 0), ("87654321", 0), ("aaaaaaaaaaaa", 0), ("abcabcabcabc", 0),
+            ("qwertyuiop", 0), ("zxcvbnm", 0), ("abcdefgh", 0), ("87654321", 0), ("aaaaaaaaaaaa", 0),
+            ("abcabcabcabc", 0),
             ("1987", 0), ("24.03.1987", 1), ("24031987", 1), ("1qaz2wsx", 0), ("asdfghjkl;'", 1),
             // Words of one's own.
             ("rosalind", 0), ("Rosalind1987", 1), ("example.org", 0),
             // What is put together.
-            ("correct horse", 3), ("correct horse battery staple", 4), ("xkq7Wm2p", 2), ("xkq7Wm2pT", 3), ("xkq7Wm2pTz-4", 4),
+            ("correct horse", 3), ("correct horse battery staple", 4), ("xkq7Wm2p", 2), ("xkq7Wm2pT", 3),
+            ("xkq7Wm2pTz-4", 4),
             ("dragon1987", 1), ("漢字漢字", 0), ("", 0), ("a", 0),
         ] as [(String, Int)]
     )

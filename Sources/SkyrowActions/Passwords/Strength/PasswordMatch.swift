@@ -25,7 +25,8 @@ extension PasswordMatch {
     /// Characters that stand for letters they look like; two of them stand for one of two.
     private static let lookalikes: [(of: [Unicode.Scalar: Unicode.Scalar], factor: Double)] = {
         let common: [Unicode.Scalar: Unicode.Scalar] = [
-            "@": "a", "4": "a", "8": "b", "(": "c", "3": "e", "6": "g", "9": "g", "0": "o", "$": "s", "5": "s", "+": "t",
+            "@": "a", "4": "a", "8": "b", "(": "c", "3": "e", "6": "g", "9": "g", "0": "o", "$": "s", "5": "s",
+            "+": "t",
             "7": "t", "2": "z", "!": "i", "|": "i",
         ]
         return [
@@ -185,7 +186,8 @@ extension PasswordMatch {
                 let times = (end - start + period) / period
                 let range = start..<(start + times * period)
                 // What repeats after a shorter part has been found with that one.
-                if times > 1, !found.contains(where: { $0.range.lowerBound <= start && $0.range.upperBound >= range.upperBound })
+                if times > 1,
+                    !found.contains(where: { $0.range.lowerBound <= start && $0.range.upperBound >= range.upperBound })
                 {
                     let part = Array(small[start..<(start + period)])
                     let guesses = PasswordStrength.guesses(part, own: own, depth: depth + 1) * Double(times)

@@ -1,7 +1,8 @@
+import Glibc
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #endif
-import Glibc
 
 /// An estimate of how many guesses an attacker needs who tries what people choose first.
 ///
@@ -47,7 +48,9 @@ struct PasswordStrength: Hashable, Sendable {
         let small = text.lowercased()
         let words = small.split { $0 == "@" || $0.isWhitespace }
         let pieces = small.split { !$0.isLetter && !$0.isNumber }
-        return ([small] + (words + pieces).map(String.init)).filter { (3...maximumLength).contains($0.unicodeScalars.count) }
+        return ([small] + (words + pieces).map(String.init)).filter {
+            (3...maximumLength).contains($0.unicodeScalars.count)
+        }
     }
 
     // MARK: The cheapest way to put it together
