@@ -33,6 +33,8 @@ package enum Observation: Sendable, Hashable {
     case tokenRefused(String, TokenFault)
     /// How many records the deletion of an account has taken by itself, and whether the account is gone.
     case deletion(records: Int, finished: Bool)
+    /// An account is gone, by a request or by the service itself.
+    case accountDeleted
     /// Why a deletion did not go on; safe to show.
     case deletionFailed(String)
     case purged(sessions: Int, idempotencyKeys: Int)
