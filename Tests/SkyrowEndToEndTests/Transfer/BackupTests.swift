@@ -165,7 +165,7 @@ import Testing
 
             // Now that there is something, only --replace puts it back again.
             try await Self.refuse(path, on: target, because: "--replace")
-            try await ExportTests.run("restore", path, "--replace", on: target)
+            try await ExportTests.run("restore", path, "--replace", "--keep-sessions", on: target)
             let replaced = try await target.psql(Self.contents)
             #expect(Self.difference(before, replaced) == [])
         }
