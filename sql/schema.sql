@@ -823,7 +823,8 @@ CREATE TABLE _user (
     epoch bigint NOT NULL DEFAULT 0,
     default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
     verified_email text,
-    second_factor boolean NOT NULL DEFAULT false
+    second_factor boolean NOT NULL DEFAULT false,
+    password_changed_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
@@ -840,6 +841,8 @@ COMMENT ON COLUMN _user.default_access IS
     'The access list of a new public record of this user that brings none, {"role:editor": "write"}; NULL: that of its type.';
 COMMENT ON COLUMN _user.verified_email IS 'The address that was verified; it counts while the profile has this very one.';
 COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor; kept by a trigger of _factor.';
+COMMENT ON COLUMN _user.password_changed_at IS
+    'When the password was set; of one from before this was kept, when the column was added.';
 
 -- Older versions of the service, and people in psql, set the time alone.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -901,6 +904,19 @@ END $$;
 COMMENT ON FUNCTION _bind_session() IS 'Gives a session without an epoch that of its account.';
 CREATE TRIGGER _bind_session BEFORE INSERT ON _session FOR EACH ROW
     WHEN (NEW.epoch IS NULL) EXECUTE FUNCTION _bind_session();
+
+CREATE TABLE _password_history (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    hash text NOT NULL,
+    replaced_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX ON _password_history (user_id, id DESC);
+COMMENT ON TABLE _password_history IS 'The former passwords of accounts, as many as password-history compares with a new one.';
+COMMENT ON COLUMN _password_history.id IS 'Counts them; a later one is greater.';
+COMMENT ON COLUMN _password_history.user_id IS 'Whose it was.';
+COMMENT ON COLUMN _password_history.hash IS 'The hashed password with its parameters.';
+COMMENT ON COLUMN _password_history.replaced_at IS 'When another one took its place.';
 
 CREATE TABLE _factor (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),

@@ -36,6 +36,8 @@ package final class ActionService: Service, Sendable {
     let throttleRows = Atomic(0)
     /// How many mails waited at the last count.
     let waitingMails = Atomic(0)
+    /// How many deletions of accounts were not finished at the last count.
+    let waitingDeletions = Atomic(0)
     /// Wakes the worker that sends mail.
     let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     package let rateLimiter: RateLimiter

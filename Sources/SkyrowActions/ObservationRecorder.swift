@@ -17,6 +17,8 @@ package final class ObservationRecorder: Sendable {
     private let keysPurged: Counter
     private let mails: [MailResult: Counter]
     private let providerKeys: [Bool: Counter]
+    private let accountsDeleted: Counter
+    private let deletionsFailed: Counter
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -37,6 +39,12 @@ package final class ObservationRecorder: Sendable {
         sessionsForgotten = counter("skyrow_session_revocations_total")
         sessionsPurged = counter("skyrow_purged_sessions_total")
         keysPurged = counter("skyrow_purged_idempotency_keys_total")
+        func deletions(_ outcome: String) -> Counter {
+            let labels = label + [("outcome", outcome)]
+            return Counter(label: "skyrow_account_deletions_total", dimensions: labels, factory: factory)
+        }
+        accountsDeleted = deletions("finished")
+        deletionsFailed = deletions("failed")
         mails = Dictionary(
             uniqueKeysWithValues: MailResult.allCases.map { result in
                 let labels = label + [("outcome", result.rawValue)]
@@ -72,7 +80,10 @@ package final class ObservationRecorder: Sendable {
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
-        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost:
+        case .accountDeleted: accountsDeleted.increment()
+        case .deletionFailed: deletionsFailed.increment()
+        case .listening, .tokenRefused, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
+            .breachedListFailed:
             break
         }
     }
@@ -120,6 +131,8 @@ package final class ObservationRecorder: Sendable {
             logger.warning("The deletion of an account does not go on", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+        case .breachedListFailed(let reason):
+            logger.error("The list of breached passwords cannot be read", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
             logger.warning(
                 "Refusals could not be stored in the audit log",
@@ -127,7 +140,8 @@ package final class ObservationRecorder: Sendable {
             )
         case .usesLost(let reason):
             logger.warning("The last use of sessions or keys could not be recorded", metadata: ["error": "\(reason)"])
-        case .providerKeysFetched, .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
+        case .providerKeysFetched, .mail, .accountDeleted, .passwordHashed, .guessRefused, .sessionLoaded,
+            .sessionsForgotten:
             break
         }
     }

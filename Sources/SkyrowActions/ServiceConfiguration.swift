@@ -124,6 +124,8 @@ package struct PasswordConfiguration: Sendable {
     package var patience: Duration
     /// How often passwords of one account are tried.
     package var guesses: GuessLimits
+    /// Passwords that have leaked and that no account gets; nil where none are listed.
+    package var breached: BreachedPasswords?
 
     package init(
         cost: ScryptCost = .default,
@@ -131,7 +133,8 @@ package struct PasswordConfiguration: Sendable {
         queueLimit: Int = 64,
         queueShare: Int = 4,
         patience: Duration = .seconds(15),
-        guesses: GuessLimits = GuessLimits()
+        guesses: GuessLimits = GuessLimits(),
+        breached: BreachedPasswords? = nil
     ) {
         self.cost = cost
         self.threads = threads
@@ -139,6 +142,7 @@ package struct PasswordConfiguration: Sendable {
         self.queueShare = queueShare
         self.patience = patience
         self.guesses = guesses
+        self.breached = breached
     }
 }
 

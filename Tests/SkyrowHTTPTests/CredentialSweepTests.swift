@@ -160,6 +160,7 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._identity AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._used_token AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._factor AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._password_history AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),

@@ -1,5 +1,6 @@
 package import SkyrowModel
 import SkyrowStore
+import Synchronization
 
 /// Who may make accounts, and what becomes of those that are not used and of what deleted ones leave.
 package struct AccountLifePolicy: Hashable, Sendable {
@@ -96,12 +97,14 @@ extension ActionService {
             return nil
         }
         forget(.user(user))
-        return try await store.deletions.run(
+        let report = try await store.deletions.run(
             user,
             configuration.accountLife.deletedUsers,
             maximumRecords: Self.recordsOfARequest,
             looksForTraces: true
         )
+        if report.isFinished { observe(.accountDeleted) }
+        return report
     }
 
     // MARK: By itself
@@ -110,11 +113,20 @@ extension ActionService {
     func deleteAccountsPeriodically() async {
         while !Task.isCancelled {
             await continueDeletions()
+            await countDeletions()
             do {
                 try await clock.sleep(.seconds(60))
             } catch {
                 return
             }
+        }
+    }
+
+    private func countDeletions() async {
+        do throws(SkyrowError) {
+            waitingDeletions.store(try await store.deletions.waiting(), ordering: .relaxed)
+        } catch {
+            observe(.deletionFailed(error.description))
         }
     }
 
@@ -131,6 +143,7 @@ extension ActionService {
                         looksForTraces: false
                     )
                     observe(.deletion(records: report.count, finished: report.isFinished))
+                    if report.isFinished { observe(.accountDeleted) }
                 } catch {
                     // The others are not to wait for one that cannot be finished.
                     observe(.deletionFailed(error.description))

@@ -112,8 +112,8 @@ extension ActionService {
 
     /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
     ///
-    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated` before the
-    /// code is looked at. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
+    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated`: before the
+    /// code is looked at for what the text alone shows, else before it is used. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -124,17 +124,29 @@ extension ActionService {
             // Also where it is unknown whether the change was committed.
             defer { passwordIsReset(user) }
             let opening = Opening(.reset, origin: origin)
+            let history = configuration.accounts.passwords.historySize
             if try await store.users.credentials(of: user)?.hasSecondFactor == true {
                 // A mail gives another password, and no second factor.
                 let event = AuditEvent(.reset, by: .itself, from: origin)
-                let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+                let account = try await store.users.resetPassword(
+                    proof,
+                    to: hash,
+                    session: nil,
+                    recording: event,
+                    historySize: history
+                )
                 guard account != nil, let changed = try await store.users.credentials(of: user) else {
                     throw .codeNotAccepted
                 }
                 throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
             }
             return try await openSession(for: user, opening) { session throws(SkyrowError) in
-                let account = try await store.users.resetPassword(proof, to: hash, session: session)
+                let account = try await store.users.resetPassword(
+                    proof,
+                    to: hash,
+                    session: session,
+                    historySize: history
+                )
                 guard let account else { throw .codeNotAccepted }
                 return account
             }
@@ -151,7 +163,13 @@ extension ActionService {
             let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
             defer { passwordIsReset(user) }
             let event = AuditEvent(.reset, by: .itself, from: origin)
-            let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+            let account = try await store.users.resetPassword(
+                proof,
+                to: hash,
+                session: nil,
+                recording: event,
+                historySize: configuration.accounts.passwords.historySize
+            )
             guard account != nil else { throw .codeNotAccepted }
         }
     }
@@ -164,7 +182,7 @@ extension ActionService {
         let password = try configuration.accounts.accepted(confirmation.password, argument: "password")
         // A code that does not count costs no hash.
         let (proof, user) = try await prove(confirmation.code, .reset, from: client, origin: origin)
-        return (proof, user, try await passwords.hash(password, from: client))
+        return (proof, user, try await newPasswordHash(password, of: user, from: client))
     }
 
     private func passwordIsReset(_ user: UserID) {
@@ -190,7 +208,7 @@ extension ActionService {
                 throw SkyrowError(.resourceNotFound, "There is no such user.")
             }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
-            let hash = try await passwords.hash(password, from: client)
+            let hash = try await newPasswordHash(password, of: user, from: client)
             defer { passwordIsReset(user) }
             let notifies = configuration.mail != nil
             return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
@@ -199,7 +217,8 @@ extension ActionService {
                     to: hash,
                     session: session,
                     recording: AuditEvent(.password, by: AuditEvent.Actor(caller), from: origin),
-                    notifies: notifies
+                    notifies: notifies,
+                    historySize: configuration.accounts.passwords.historySize
                 )
                 guard let account else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
                 return account

@@ -94,7 +94,12 @@ struct ActionCall: Sendable {
         case .recordTransfer:
             let request = try TransferRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .written(reported(try await service.transfer(request, by: context.caller), as: context.requestID))
+                .written(
+                    reported(
+                        try await service.transfer(request, by: context.caller, origin: context.origin),
+                        as: context.requestID
+                    )
+                )
             }
         case .schemaFetch:
             self.init { service, _ async throws(SkyrowError) in
@@ -132,13 +137,16 @@ struct ActionCall: Sendable {
             }
         case .schemaAccess:
             let request = try CreateRolesRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .createRoles(try await service.setCreateRoles(request))
+            self.init { service, context async throws(SkyrowError) in
+                .createRoles(try await service.setCreateRoles(request, by: context.caller, origin: context.origin))
             }
         case .schemaAccessSet:
             let change = try ClassAccessChange(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .classAccess(change.type, try await service.changeClassAccess(change))
+            self.init { service, context async throws(SkyrowError) in
+                .classAccess(
+                    change.type,
+                    try await service.changeClassAccess(change, by: context.caller, origin: context.origin)
+                )
             }
         case .schemaAccessGet:
             let type = try RecordTypeName(accessParameters: parameters)
@@ -147,8 +155,8 @@ struct ActionCall: Sendable {
             }
         case .schemaDefaultAccess:
             let request = try DefaultAccessRequest(typeParameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .defaultAccess(try await service.setDefaultAccess(request))
+            self.init { service, context async throws(SkyrowError) in
+                .defaultAccess(try await service.setDefaultAccess(request, by: context.caller, origin: context.origin))
             }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
@@ -270,7 +278,9 @@ struct ActionCall: Sendable {
         case .authDefaultAccessSet:
             let request = try DefaultAccessRequest(userParameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .defaultAccess(try await service.setOwnDefaultAccess(request, by: context.caller))
+                .defaultAccess(
+                    try await service.setOwnDefaultAccess(request, by: context.caller, origin: context.origin)
+                )
             }
         case .authVerifyRequest:
             let request = try CodeRequest(verificationParameters: parameters, rules: rules)
@@ -386,13 +396,13 @@ struct ActionCall: Sendable {
         case .roleAssign:
             let request = try RoleMembersRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.assignRoles(request, by: context.caller)
+                try await service.assignRoles(request, by: context.caller, origin: context.origin)
                 return .done
             }
         case .roleRevoke:
             let request = try RoleMembersRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.revokeRoles(request, by: context.caller)
+                try await service.revokeRoles(request, by: context.caller, origin: context.origin)
                 return .done
             }
         case .roleGet:
@@ -402,34 +412,36 @@ struct ActionCall: Sendable {
             }
         case .roleDefault:
             let roles = try RoleParameters.roles(parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .roles(try await service.setDefaultRoles(roles))
+            self.init { service, context async throws(SkyrowError) in
+                .roles(try await service.setDefaultRoles(roles, by: context.caller, origin: context.origin))
             }
         case .roleAdmin:
             let roles = try RoleParameters.roles(parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .roles(try await service.setAdminRoles(roles))
+            self.init { service, context async throws(SkyrowError) in
+                .roles(try await service.setAdminRoles(roles, by: context.caller, origin: context.origin))
             }
         case .roleSave:
             let request = try RoleSaveRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.role(try await service.saveRole(request, by: context.caller)))
+                .membership(.role(try await service.saveRole(request, by: context.caller, origin: context.origin)))
             }
         case .roleDelete:
             let name = try RoleParameter.name(parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.deleteRole(name, by: context.caller)
+                try await service.deleteRole(name, by: context.caller, origin: context.origin)
                 return .status
             }
         case .roleAdd:
             let request = try RoleChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.added(try await service.addToRole(request, by: context.caller)))
+                .membership(.added(try await service.addToRole(request, by: context.caller, origin: context.origin)))
             }
         case .roleRemove:
             let request = try RoleChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.removed(try await service.removeFromRole(request, by: context.caller)))
+                .membership(
+                    .removed(try await service.removeFromRole(request, by: context.caller, origin: context.origin))
+                )
             }
         case .roleMembers:
             let role = try RoleParameter.role(parameters)
@@ -445,12 +457,14 @@ struct ActionCall: Sendable {
         case .groupAdd:
             let request = try GroupRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.addGroups(request, by: context.caller)))
+                .membership(.groups(try await service.addGroups(request, by: context.caller, origin: context.origin)))
             }
         case .groupRemove:
             let request = try GroupRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.removeGroups(request, by: context.caller)))
+                .membership(
+                    .groups(try await service.removeGroups(request, by: context.caller, origin: context.origin))
+                )
             }
         case .groupList:
             let user = try GroupRequest.user(parameters)

@@ -49,7 +49,7 @@ struct AccountPages: Sendable {
                     page: page,
                     application: mail.title,
                     hasLogo: mail.looks.logo != nil,
-                    minimumPasswordLength: actions.configuration.accounts.minimumPasswordLength
+                    minimumPasswordLength: actions.configuration.accounts.passwords.minimumLength
                 )
             )
             switch request.head.method {

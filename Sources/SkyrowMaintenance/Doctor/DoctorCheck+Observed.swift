@@ -9,7 +9,7 @@ extension DoctorCheck {
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
-        accounts, keys, rules, policies, records,
+        accounts, passwords, keys, rules, policies, records,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.

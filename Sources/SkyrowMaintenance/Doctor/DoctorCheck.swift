@@ -64,6 +64,7 @@ package enum MachineSubject: Hashable, Sendable {
     case keyFiles
     case disk
     case openFiles
+    case accountSettings
 }
 
 /// What an observation of a database has to look with.
@@ -168,6 +169,8 @@ package struct DoctorLimits: Sendable {
     package var connectionsOfAService = 33
     /// Bytes of memory of the machine the server runs on; nil when that is another one.
     package var machineMemory: Int?
+    /// Of a new hash of a password, N·r·p of scrypt.
+    package var passwordWork = Double(1 << 15) * 8 * 3
     /// Seconds that a transaction may wait for its client, or last.
     package var idleTransaction = 300
     package var longTransaction = 3600

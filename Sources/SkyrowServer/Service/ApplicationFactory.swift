@@ -91,6 +91,7 @@ struct ApplicationFactory: Sendable {
         )
         try await store.prepare()
         var configuration = ServiceConfiguration(name == .default ? keys : nil, settings)
+        configuration.passwords.breached = try settings.accounts.breachedPasswords()
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
         configuration.providers = try settings.providers.configuration(isDevelopment: settings.records.isDevelopment)
         configuration.customTokenKeys = settings.providers.customTokenKeys

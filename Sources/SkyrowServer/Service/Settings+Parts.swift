@@ -122,8 +122,15 @@ extension AccountPolicy {
     package init(_ settings: Settings) {
         let accounts = settings.accounts
         self.init(
-            minimumPasswordLength: accounts.passwordMinimum,
-            passwordClasses: accounts.passwordClasses,
+            passwords: PasswordPolicy(
+                minimumLength: accounts.passwordMinimum,
+                classes: accounts.passwordClasses,
+                excludedWords: accounts.passwordExcluded,
+                excludedFields: accounts.passwordExcludedFields,
+                minimumStrength: accounts.passwordStrength,
+                historySize: accounts.passwordHistory,
+                maximumAge: accounts.passwordMaximumAge
+            ),
             loginScripts: accounts.loginScripts
         )
     }

@@ -94,6 +94,8 @@ package struct AccountCredentials: Hashable, Sendable {
     package var suspension: AccountSuspension?
     /// Whether a log-in takes a second factor.
     package var hasSecondFactor = false
+    /// How long ago the password was set, in seconds of PostgreSQL's clock.
+    package var passwordAge = 0.0
 }
 
 /// A disabled account.

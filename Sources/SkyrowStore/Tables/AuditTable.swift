@@ -46,6 +46,19 @@ package struct AuditEvent: Hashable, Sendable {
         case keyRevoke = "key.revoke"
         /// A key was used that holds no more, or from where it does not count.
         case key
+        /// A role was made or changed, or deleted.
+        case roleSave = "role.save"
+        case roleDelete = "role.delete"
+        /// A user or a role came into a role, or left it.
+        case roleAdd = "role.add"
+        case roleRemove = "role.remove"
+        /// A user got a group, or lost it.
+        case groupAdd = "group.add"
+        case groupRemove = "group.remove"
+        /// Rules of a type changed, or the list that a user's new records begin with.
+        case rule
+        /// Records were given to the user.
+        case transfer
     }
 
     /// Who did it.
@@ -132,6 +145,16 @@ package struct AuditEvent: Hashable, Sendable {
                 \(key?.rawValue as String?)::text
             FROM \(source)
             """
+    }
+}
+
+extension AuditEvent? {
+    /// A further part of a statement that stores the event, if there is one, for each row of another part; begins with a comma.
+    ///
+    /// The parameters are those of ``AuditEvent/insertion(into:from:user:session:data:)``.
+    func part(into schema: SQLIdentifier, from source: SQL, user: SQL = "NULL", data: SQL = "NULL") -> SQL {
+        guard let self else { return "" }
+        return ", recorded AS (\(self.insertion(into: schema, from: source, user: user, data: data)))"
     }
 }
 

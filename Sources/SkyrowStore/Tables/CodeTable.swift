@@ -354,19 +354,21 @@ extension UserTable {
     /// - Parameters:
     ///   - session: opened, if there is one; it says what is recorded.
     ///   - event: recorded without a session.
+    ///   - historySize: how many of the last passwords are compared with the next one.
     package func resetPassword(
         _ proof: CodeProof,
         to passwordHash: String,
         session: NewSession?,
-        recording event: AuditEvent? = nil
+        recording event: AuditEvent? = nil,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now(), verified_email = code.target
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now(), verified_email = code.target
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
@@ -403,7 +405,7 @@ extension UserTable {
                             data: "jsonb_build_object('provider', unlinked.provider)"
                         )
                 ),
-            ] + [recorded].compactMap(\.self)
+            ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
         )
     }
 
@@ -412,12 +414,14 @@ extension UserTable {
     /// - Parameters:
     ///   - event: recorded beside that of the session.
     ///   - notifies: whether its address gets a notice, if it has one.
+    ///   - historySize: how many of the last passwords are compared with the next one.
     package func setPassword(
         of id: UserID,
         to passwordHash: String,
         session: NewSession,
         recording event: AuditEvent,
-        notifies: Bool
+        notifies: Bool,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let notice: SQL =
@@ -430,15 +434,15 @@ extension UserTable {
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now()
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
                 """,
             isLogIn: false,
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
             further: [(name: "noted" as SQL, part: noting(event))]
-                + (notifies ? [(name: "notice" as SQL, part: notice)] : []),
+                + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled
         )
     }

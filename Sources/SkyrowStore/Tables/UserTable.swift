@@ -125,7 +125,8 @@ package struct UserTable: Sendable {
         let result = try await store.client.read(
             """
             SELECT account.id, account.password_hash,
-                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor
+                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
+                extract(epoch FROM now() - account.password_changed_at)::float8
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -136,7 +137,8 @@ package struct UserTable: Sendable {
             passwordHash: try result.decode(row: 0, column: 1),
             epoch: try result.decode(row: 0, column: 5),
             suspension: try AccountSuspension(result, row: 0, column: 2),
-            hasSecondFactor: try result.decode(row: 0, column: 6)
+            hasSecondFactor: try result.decode(row: 0, column: 6),
+            passwordAge: try result.decode(row: 0, column: 7)
         )
     }
 
@@ -220,21 +222,25 @@ package struct UserTable: Sendable {
 
     /// Changes the password, ends every session and opens a new one; nil when the account's tokens were revoked since
     /// the credentials were read, as by another change of the password.
+    ///
+    /// - Parameter historySize: how many of the last passwords are compared with the next one.
     package func changePassword(
         of credentials: AccountCredentials,
         to passwordHash: String,
-        session: NewSession
+        session: NewSession,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now()
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
                 """,
             isLogIn: false,
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            further: keepingFormerPassword(historySize),
             // The session in whose place it comes has given it.
             secondFactor: .settled
         )
@@ -256,16 +262,24 @@ package struct UserTable: Sendable {
     /// Says which access list the new public records of a user get that bring none; false when there is no such user.
     ///
     /// Throws `108 InvalidArgument` for a list that no record may have.
-    package func setDefaultAccess(_ list: AccessList?, of id: UserID) async throws(SkyrowError) -> Bool {
+    package func setDefaultAccess(
+        _ list: AccessList?,
+        of id: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Bool {
         try list?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
             let stored = list.map { PostgresJSONB($0.storedJSON) }
             let isKnown =
                 try await store.client.write(
                     """
-                    UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?) WHERE account.id = \(id)
+                    WITH account AS (
+                        UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?)
+                        WHERE account.id = \(id) RETURNING account.id
+                    )\(event.part(into: schema, from: "account", user: "account.id"))
+                    SELECT FROM account
                     """
-                ).affectedRows > 0
+                ).rowCount > 0
             if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
             return isKnown
         }

@@ -262,6 +262,18 @@ import Testing
             (.warning, "2 mails of the last day were given up. The last failure: The server refused it."),
             (.warning, "7 mails have waited for more than an hour.")
         ),
+        Row(.passwords, [["cost": "ln=15,r=8,p=3", "count": "3"], ["cost": "ln=17,r=8,p=1", "count": "3"]]),
+        Row(
+            .passwords,
+            [
+                ["cost": "", "count": "2", "example": "ann"], ["cost": "ln=14,r=8,p=3", "count": "3"],
+                ["cost": "ln=15,r=8,p=1", "count": "3"], ["role": "boss"],
+            ],
+            (.warning, "in a form that this skyrow does not read, such as that of 'ann'"),
+            (.warning, "hashed with ln=14,r=8,p=3, which is cheaper"),
+            (.warning, "hashed with ln=15,r=8,p=1, which is cheaper"),
+            (.warning, "The role boss makes administrators, and no user has it.")
+        ),
         Row(
             .keys,
             [

@@ -74,3 +74,45 @@ import Testing
         }
     }
 }
+
+/// Hashes of passwords, and roles that make administrators.
+@Suite(.timeLimit(.minutes(10))) struct DoctorPasswordTests {
+    @Test func hashesOfALowerCostAndEmptyRolesAreReported() async throws {
+        try await withRecordsToExamine { fixture in
+            try await fixture.psql("UPDATE _user SET password_hash = '$scrypt$ln=15,r=8,p=3$c2FsdA$aGFzaA'")
+            #expect(try await examine(fixture.database.url, [.passwords])["passwords"] == [])
+            try await fixture.psql(
+                """
+                UPDATE _user SET password_hash = '$scrypt$ln=14,r=8,p=3$c2FsdA$aGFzaA' WHERE id = 'ann';
+                UPDATE _user SET password_hash = '$2b$10$abcdefghijklmnopqrstuv' WHERE id = 'bob';
+                INSERT INTO _role (name, is_admin) VALUES ('boss', true), ('chief', true);
+                INSERT INTO _role (name) VALUES ('deputy');
+                INSERT INTO _role_role (role, member) VALUES ('chief', 'deputy');
+                INSERT INTO _user_role VALUES ('ann', 'deputy')
+                """
+            )
+            let findings = try await examine(fixture.database.url, [.passwords])["passwords"] ?? []
+            #expect(
+                findings.map(\.what) == [
+                    "The passwords of 1 accounts are in a form that this skyrow does not read, such as that of 'bob'.",
+                    "The passwords of 1 accounts are hashed with ln=14,r=8,p=3, which is cheaper to guess than new ones are.",
+                    "The role boss makes administrators, and no user has it.",
+                ]
+            )
+        }
+    }
+
+    @Test func anOpenMasterKeyAndAFaultyFileAreReported() {
+        let rows: [DoctorRow] = [
+            ["network": "127.0.0.0/8"], ["network": "0.0.0.0/0", "open": "true"],
+            ["setting": "password-breached", "fault": "it is empty."],
+        ]
+        let findings = DoctorCheck.accountSettings.judge(rows, DoctorLimits())
+        #expect(
+            findings.map(\.what) == [
+                "The master key counts from all addresses (0.0.0.0/0).",
+                "The setting password-breached cannot be used: it is empty.",
+            ]
+        )
+    }
+}
