@@ -104,13 +104,17 @@ import Testing
                     ~ann/2~1|ann|ann|ann|~ann/own|~ann/1|{}
                     """
             )
-            #expect(try await accounts.rows("SELECT * FROM \"note.likes\" ORDER BY 1") == "~ann/1|~ann/2~1\n~ann/2~1|public")
+            #expect(
+                try await accounts.rows("SELECT * FROM \"note.likes\" ORDER BY 1") == "~ann/1|~ann/2~1\n~ann/2~1|public"
+            )
             #expect(try await accounts.rows("SELECT author FROM post") == "ann")
             #expect(try await accounts.rows("SELECT * FROM \"post.fans\"") == "1|ann")
             #expect(try await accounts.rows("SELECT id FROM _user") == "ann")
             // The user goes on with the records by the service.
-            #expect(try await accounts.service.fetch("note/2~1", "note/public", in: .own, by: accounts.caller)
-                == ["saved", "ResourceNotFound"])
+            #expect(
+                try await accounts.service.fetch("note/2~1", "note/public", in: .own, by: accounts.caller)
+                    == ["saved", "ResourceNotFound"]
+            )
             #expect(try await accounts.service.fetch("note/public", by: accounts.caller) == ["saved"])
             try await expectError(.accessTokenNotAccepted) {
                 try await accounts.service.authenticate(.token(accounts.guest.accessToken), for: .user)
@@ -251,7 +255,9 @@ import Testing
                     let guestCaller = try await second.service.authenticate(.token(guest.accessToken), for: .user)
                     func save(_ id: String, _ caller: Caller, _ service: ActionService) async throws -> Bool {
                         let draft = draft("note/\(id)", ["title": .string("\(round)")])
-                        return try await service.save(SaveRequest(draft, database: .own), by: caller).summaries == ["saved"]
+                        return try await service.save(SaveRequest(draft, database: .own), by: caller).summaries == [
+                            "saved"
+                        ]
                     }
                     for number in 0..<5 { _ = try await save("\(round)-\(number)", guestCaller, second.service) }
                     let saves = [(guestCaller, second.service), (accounts.caller, accounts.service)].map {
@@ -259,7 +265,9 @@ import Testing
                         service in
                         Task { () throws -> Int in
                             var count = 0
-                            for number in 0..<40 where try await save("\(round)-\(number)", caller, service) { count += 1 }
+                            for number in 0..<40 where try await save("\(round)-\(number)", caller, service) {
+                                count += 1
+                            }
                             return count
                         }
                     }

@@ -299,7 +299,8 @@ import Testing
     @Test func aLinkEndsAfterSevenDays() async throws {
         try await withMailingService(.optional) { mailing in
             let (_, undo) = try await changed(mailing)
-            let days = "SELECT round(extract(epoch FROM link_expires_at - now()) / 86400) FROM _code WHERE kind = 'undo'"
+            let days =
+                "SELECT round(extract(epoch FROM link_expires_at - now()) / 86400) FROM _code WHERE kind = 'undo'"
             #expect(try await mailing.fixture.psql(days) == "7")
             try await mailing.fixture.psql("UPDATE _code SET link_expires_at = now() WHERE kind = 'undo'")
             try await expectError(.invalidToken) { try await mailing.service.undoAddressChange(undo) }
@@ -326,7 +327,9 @@ import Testing
             try await mailing.service.undoAddressChange(undo)
             try await mailing.fixture.psql("UPDATE _former_login SET until = now()")
             try await mailing.signUp("bob")
-            try await mailing.fixture.psql("UPDATE _user SET verified_email = 'bob@example.org' WHERE verified_email IS NULL")
+            try await mailing.fixture.psql(
+                "UPDATE _user SET verified_email = 'bob@example.org' WHERE verified_email IS NULL"
+            )
             let bob = try await logIn(mailing, "bob")
             try await mailing.fixture.psql("DELETE FROM _mail")
             _ = try await change(mailing, bob, to: "bob@example.com")
@@ -334,6 +337,23 @@ import Testing
             _ = try await mailing.service.signUp(
                 SignUpRequest(authData: ["username": "carl", "email": "bob@example.org"], password: "a long secret")
             )
+        }
+    }
+
+    /// A deleted account keeps its address from others, whatever was reserved for it before.
+    @Test func theAddressOfADeletedAccountIsKeptFromOthers() async throws {
+        try await withMailingService(.optional) { mailing in
+            let (visit, _) = try await changed(mailing)
+            try await mailing.fixture.psql("DELETE FROM _mail")
+            _ = try await change(mailing, visit, to: "ann@example.org")
+            _ = try await mailing.service.deleteUser(
+                DeleteUserRequest(userID: visit.user),
+                by: ServiceFixture.masterCaller
+            )
+            let kept = try await mailing.fixture.psql("SELECT count(*), count(user_id) FROM _former_login")
+            // Name and address; that which it was changed to goes with the account.
+            #expect(kept == "2|0")
+            try await expectError(.duplicated) { try await mailing.signUp("ann") }
         }
     }
 
