@@ -890,7 +890,7 @@ COMMENT ON COLUMN _session.device_id IS 'What the application that opened it cal
 COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user.';
 COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
 COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
-COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, provider, custom_token or master.';
+COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, link, provider, custom_token or master.';
 COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: with a second factor besides.';
 COMMENT ON COLUMN _session.elevated_until IS
     'Until when it may do what takes step-up: for ten minutes after a sign-up or auth:stepup; NULL: neither.';
@@ -1563,7 +1563,7 @@ COMMENT ON FUNCTION _note_default_list() IS 'Notes that there are accounts with 
 CREATE TRIGGER _note_default_list AFTER INSERT OR UPDATE OF default_access ON _user
     FOR EACH ROW WHEN (NEW.default_access IS NOT NULL) EXECUTE FUNCTION _note_default_list();
 CREATE TABLE _code (
-    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset', 'invite')),
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset', 'invite', 'email', 'undo', 'link')),
     address_key bytea NOT NULL,
     id bytea NOT NULL UNIQUE,
     user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE,
@@ -1583,12 +1583,12 @@ CREATE TABLE _code (
 );
 CREATE INDEX ON _code (user_id);
 COMMENT ON TABLE _code IS 'The one-time code that was last sent to an address, for each kind; also for addresses without an account.';
-COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one.';
+COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one; email: it makes the address that of the account; undo: it gives the account the address back; link: it logs in.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
 COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
 COMMENT ON COLUMN _code.user_id IS 'The account; NULL: there is none of this address, and nothing is sent.';
-COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was made; in another one it is void.';
-COMMENT ON COLUMN _code.target IS 'The address as the account has it; empty without an account.';
+COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was made; in another one it is void, but for the kind undo.';
+COMMENT ON COLUMN _code.target IS 'The address as the account has it, is to have it (email) or had it (undo); empty without an account.';
 COMMENT ON COLUMN _code.language IS 'The language of the mail.';
 COMMENT ON COLUMN _code.link_hash IS 'SHA-256 of the code in the link.';
 COMMENT ON COLUMN _code.digits_hash IS 'HMAC-SHA-256 of id and digits under a key that is derived from _secret.';
@@ -1683,11 +1683,14 @@ COMMENT ON COLUMN _deletion.swept_at IS 'When what others named as its doing was
 
 CREATE TABLE _former_login (
     code bytea PRIMARY KEY,
-    until timestamptz NOT NULL
+    until timestamptz NOT NULL,
+    user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE
 );
-COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account gets for 30 days.';
+CREATE INDEX ON _former_login (user_id) WHERE user_id IS NOT NULL;
+COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account gets for 30 days, and addresses that accounts may get back.';
 COMMENT ON COLUMN _former_login.code IS 'What _login_code makes of the key, from which it cannot be found out without _secret.';
 COMMENT ON COLUMN _former_login.until IS 'From when on another account may have it.';
+COMMENT ON COLUMN _former_login.user_id IS 'The account that had the address and may have it again; NULL: it is deleted.';
 
 -- Two hashes, one within the other, as in HMAC: a code says nothing of that of a longer text.
 CREATE FUNCTION _login_code(secret bytea, field text, value text) RETURNS bytea LANGUAGE sql STABLE
@@ -1712,16 +1715,16 @@ BEGIN
     EXECUTE format('SELECT ($1).%1$I, ($2).%1$I', TG_ARGV[0]) INTO value, before USING NEW, OLD;
     IF value IS DISTINCT FROM before AND EXISTS (
         SELECT FROM _former_login AS former
-        WHERE former.until > now()
+        WHERE former.until > now() AND former.user_id IS DISTINCT FROM NEW._id
             AND former.code IN (SELECT _login_code(known.secret, TG_ARGV[0], value) FROM _secret AS known)
     ) THEN
         -- As where another account has it, so that the answer is the same.
-        RAISE EXCEPTION 'An account with this login key was deleted within 30 days.'
+        RAISE EXCEPTION 'An account had this login key until lately, and may get it back.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_login_key_' || TG_ARGV[0], TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that an account had which was deleted within 30 days.';
+COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that another account had until lately, and may get back, or that was deleted within 30 days.';
 CREATE TRIGGER _check_former_username AFTER INSERT OR UPDATE OF username ON "user" FOR EACH ROW
     WHEN (NEW.username IS NOT NULL) EXECUTE FUNCTION _check_former_login('username');
 CREATE TRIGGER _check_former_email AFTER INSERT OR UPDATE OF email ON "user" FOR EACH ROW
@@ -1739,6 +1742,40 @@ END $$;
 COMMENT ON FUNCTION _check_former_id() IS
     'Refuses an account with the id of one that was deleted within 30 days, which access lists may still name.';
 CREATE TRIGGER _check_former_id AFTER INSERT ON _user FOR EACH ROW EXECUTE FUNCTION _check_former_id();
+
+CREATE TABLE _merge (
+    user_id text COLLATE "C" PRIMARY KEY,
+    target text COLLATE "C" NOT NULL,
+    token_hash bytea NOT NULL UNIQUE,
+    records bigint NOT NULL DEFAULT 0,
+    began_at timestamptz NOT NULL DEFAULT now(),
+    next_at timestamptz NOT NULL,
+    finished_at timestamptz
+);
+CREATE INDEX ON _merge (next_at);
+COMMENT ON TABLE _merge IS 'The anonymous accounts that are being merged into others, and for 30 days those that were.';
+COMMENT ON COLUMN _merge.user_id IS 'The id of the anonymous account.';
+COMMENT ON COLUMN _merge.target IS 'The account that gets its records.';
+COMMENT ON COLUMN _merge.token_hash IS 'SHA-256 of the token that it was merged with, by which the same call gets the same result.';
+COMMENT ON COLUMN _merge.records IS 'How many records have moved.';
+COMMENT ON COLUMN _merge.began_at IS 'When the anonymous account was disabled in order to be merged.';
+COMMENT ON COLUMN _merge.next_at IS 'When a process goes on with it, which the one that works on it moves ahead; infinity when nothing is left to do.';
+COMMENT ON COLUMN _merge.finished_at IS 'When everything had moved; NULL: some of it has not yet.';
+
+CREATE TABLE _merge_change (
+    user_id text COLLATE "C" NOT NULL REFERENCES _merge (user_id) ON DELETE CASCADE,
+    type text COLLATE "C" NOT NULL,
+    old_id text COLLATE "C" NOT NULL,
+    new_id text COLLATE "C" NOT NULL,
+    cleared text[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (user_id, type, old_id)
+);
+COMMENT ON TABLE _merge_change IS 'Private records of merged accounts that got another id, or lost values, since the other account has a record of that id or value.';
+COMMENT ON COLUMN _merge_change.user_id IS 'The id of the anonymous account.';
+COMMENT ON COLUMN _merge_change.type IS 'The record type.';
+COMMENT ON COLUMN _merge_change.old_id IS 'The id of the record on the wire, before.';
+COMMENT ON COLUMN _merge_change.new_id IS 'That of the record afterwards.';
+COMMENT ON COLUMN _merge_change.cleared IS 'The fields whose values were removed.';
 
 -- Whose tombstones are found when their owner is deleted.
 CREATE INDEX ON _tombstone (owner) WHERE owner IS NOT NULL;
@@ -1781,8 +1818,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
 CREATE TRIGGER _announce
-    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until
+    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until, verified_email
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
+
+CREATE FUNCTION _announce_address() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW._id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_address() IS 'Notifies every process that a user has another address, which may not be the verified one.';
+CREATE TRIGGER _announce_address AFTER UPDATE OF email ON "user" FOR EACH ROW
+    WHEN (NEW.email IS DISTINCT FROM OLD.email) EXECUTE FUNCTION _announce_address();
 
 CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1947,8 +1993,13 @@ BEGIN
             SELECT 'registered' FROM _user AS account
             WHERE account.id = me AND (
                 account.password_hash IS NOT NULL
+                OR account.verified_email IS NOT NULL
                 OR EXISTS (SELECT FROM _identity AS identity WHERE identity.user_id = me)
             )
+        )
+        || ARRAY(
+            SELECT 'verified' FROM _user AS account JOIN "user" AS profile ON profile._id = account.id
+            WHERE account.id = me AND profile.email = account.verified_email
         )
         || ARRAY(SELECT 'group:' || carried.name FROM _user_group AS carried WHERE carried.user_id = me);
 END $$;

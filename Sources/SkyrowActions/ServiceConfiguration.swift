@@ -33,6 +33,8 @@ package struct ServiceConfiguration: Sendable {
     package var mail: MailConfiguration?
     /// Whether addresses are verified, which takes mail.
     package var verification: AddressVerification
+    /// Whether codes of mails log in, which takes mail.
+    package var admitsLinkLogIn: Bool
     /// By whose word users log in.
     package var providers: [ProviderConfiguration]
     /// What a server of the application's own signs tokens with.
@@ -62,6 +64,7 @@ package struct ServiceConfiguration: Sendable {
         accountLife: AccountLifePolicy = AccountLifePolicy(),
         mail: MailConfiguration? = nil,
         verification: AddressVerification = .off,
+        admitsLinkLogIn: Bool = false,
         providers: [ProviderConfiguration] = [],
         customTokenKeys: [CustomTokenKey] = [],
         rateLimits: RateLimits = .none,
@@ -85,6 +88,7 @@ package struct ServiceConfiguration: Sendable {
         self.accountLife = accountLife
         self.mail = mail
         self.verification = verification
+        self.admitsLinkLogIn = admitsLinkLogIn
         self.providers = providers
         self.customTokenKeys = customTokenKeys
         self.rateLimits = rateLimits

@@ -47,6 +47,12 @@ package enum ActionCatalog {
         case .authResetRequest: authResetRequest
         case .authResetConfirm: authResetConfirm
         case .authResetPassword: authResetPassword
+        case .authEmailChange: authEmailChange
+        case .authEmailConfirm: authEmailConfirm
+        case .authEmailUndo: authEmailUndo
+        case .authLinkRequest: authLinkRequest
+        case .authLinkLogIn: authLinkLogIn
+        case .authMerge: authMerge
         case .authProviderLogIn: authProviderLogIn
         case .authProviderLink: authProviderLink
         case .authProviderUnlink: authProviderUnlink

@@ -23,15 +23,17 @@ import Testing
             try await withService(
                 mail: .toMemory(transport),
                 verification: .optional,
+                linkLogIn: true,
                 providers: [try .known(as: "example", provider)],
                 customTokenKeys: keys
             ) { service in
                 var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
                 for example in manual.examples {
-                    // The six digits of the mail that an example before has asked for.
-                    for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
-                        guard let number = Int(name.dropFirst(5)) else { continue }
-                        placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                    // The six digits of the mail that an example before has asked for, or the code of its link.
+                    for match in example.request.matches(of: /<(mail-([0-9]+)(-code)?)>/) {
+                        guard let number = Int(match.2) else { continue }
+                        let mail = try await transport.message(number - 1)
+                        placeholders.learn(String(match.1), .string(match.3 == nil ? mail.digits : mail.linkCode))
                     }
                     if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"]
                     {

@@ -241,6 +241,7 @@ extension ActionService {
                 groups: account.groups,
                 isAdministrator: account.isAdministrator,
                 isRegistered: account.isRegistered,
+                isVerified: account.isVerified,
                 expiresAt: expiresAt,
                 isElevated: opening.by == .signUp
             ),

@@ -112,6 +112,7 @@ extension ActionService {
     /// Goes on every minute with deletions that were not finished, and removes what came late.
     func deleteAccountsPeriodically() async {
         while !Task.isCancelled {
+            await continueMerges()
             await continueDeletions()
             await countDeletions()
             do {
@@ -134,6 +135,8 @@ extension ActionService {
         do throws(SkyrowError) {
             let claimed = try await store.deletions.claim(atMost: Self.deletionsAtOnce)
             let rules = configuration.accountLife.deletedUsers
+            // What a merged account has saved late is the other's, and not to be deleted.
+            _ = try await store.merges.moveLateRows(of: claimed.map(\.user))
             for deletion in claimed where !deletion.isFinished {
                 do throws(SkyrowError) {
                     let report = try await store.deletions.run(

@@ -17,11 +17,13 @@ extension CodeKind {
     /// In seconds; short, since digits can be guessed.
     static let digitsLifetime: Int64 = 900
 
-    /// The page of a link.
-    var page: String {
+    /// The page of a link; nil where the service has none.
+    var page: String? {
         switch self {
         case .verify: "auth/verify"
         case .reset, .invite: "auth/reset"
+        case .undo: "auth/undo"
+        case .email, .link: nil
         }
     }
 }
@@ -74,15 +76,18 @@ extension ActionService {
     ///
     /// The work and the response are the same in any case. A request beyond the limits gets a handle of nothing, so that the
     /// handle that came with the mail is the only one.
-    private func issue(
+    ///
+    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    func issue(
         _ kind: CodeKind,
         to email: String,
+        for user: UserID? = nil,
         language: String?,
         from client: ClientKey
     ) async throws(SkyrowError) -> CodeTicket {
         let code = OneTimeCode()
         let isWritten = try await AccountDesk(store: store, passwords: passwords)
-            .mail(code, kind, to: email, language: language, from: client)
+            .mail(code, kind, to: email, for: user, language: language, from: client)
         if isWritten { mailSignals.continuation.yield() }
         return CodeTicket(
             handle: CodeHandle(code.id).description,
@@ -227,7 +232,7 @@ extension ActionService {
     }
 
     /// Finds out whose code it is; digits are paid for. The code is not used yet.
-    private func prove(
+    func prove(
         _ confirmation: CodeConfirmation,
         _ kind: CodeKind,
         from client: ClientKey,
@@ -240,9 +245,14 @@ extension ActionService {
                 guard let user = try await store.codes.user(ofLink: hash, kind) else { throw .codeNotAccepted }
                 return (.link(hash: hash), user)
             }
-            guard let handle = CodeHandle(text), let digits = OneTimeCode.digits(confirmation.code) else {
-                throw .codeNotAccepted
+            guard let handle = CodeHandle(text) else { throw .codeNotAccepted }
+            if kind == .link, OneTimeCode.digits(confirmation.code) == nil {
+                let hash = OneTimeCode.linkHash(confirmation.code)
+                guard let user = try await store.codes.user(ofLink: hash, kind) else { throw .codeNotAccepted }
+                known = user
+                return (.linkOfClient(id: handle.id, hash: hash), user)
             }
+            guard let digits = OneTimeCode.digits(confirmation.code) else { throw .codeNotAccepted }
             let (attempt, isRight) = try await tried(digits, of: handle, kind, from: client)
             known = attempt?.user
             guard let attempt, isRight, let user = attempt.user else { throw .codeNotAccepted }
@@ -293,6 +303,9 @@ extension CodeKind {
         switch self {
         case .verify: .verify
         case .reset, .invite: .reset
+        case .email: .address
+        case .undo: .addressUndo
+        case .link: .logIn
         }
     }
 }

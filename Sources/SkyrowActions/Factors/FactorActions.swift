@@ -87,6 +87,18 @@ extension ActionService {
     }
 }
 
+extension AccountDesk {
+    /// Removes the second factor of an account, whose user has lost it.
+    ///
+    /// Throws `110 ResourceNotFound` when there is none.
+    package func removeFactor(of user: UserID) async throws(SkyrowError) {
+        let event = AuditEvent(.factorRemove, by: .operator)
+        guard try await store.factors.remove(of: user, recording: event) else {
+            throw SkyrowError(.resourceNotFound, "The account has no second factor.")
+        }
+    }
+}
+
 // MARK: - Logging in with one
 
 extension ActionService {

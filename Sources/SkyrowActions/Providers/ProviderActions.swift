@@ -207,7 +207,13 @@ extension ActionService {
     ) async throws(SkyrowError) {
         let rules = try await profileRules()
         let user = FieldAccess.audience(
-            Audience(user: account.id, roles: account.roles, groups: account.groups, isRegistered: true)
+            Audience(
+                user: account.id,
+                roles: account.roles,
+                groups: account.groups,
+                isRegistered: true,
+                isVerified: account.isVerified
+            )
         )
         let allowed = fields.filter { rules.fields.standing(.update, of: $0.name, for: user) != .none }
         guard !allowed.isEmpty else { return }

@@ -58,6 +58,7 @@ extension ActionService {
             try await store.codes.purgeExpired()
             try await store.identities.purgeUsedTokens()
             try await store.deletions.purge()
+            try await store.merges.purge()
             try await expireAnonymousAccounts()
             try await store.factors.purgeExpired()
             let mails = try await store.mails.purge()

@@ -317,6 +317,54 @@ struct ActionCall: Sendable {
                     )
                 )
             }
+        case .authEmailChange:
+            let request = try EmailChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .codeTicket(
+                    try await service.requestAddressChange(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .authEmailConfirm:
+            let request = try CodeConfirmation(handledParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                try await service.confirmAddressChange(
+                    request,
+                    by: context.caller,
+                    with: sender.credentials,
+                    from: sender.client,
+                    origin: context.origin
+                )
+                return .status
+            }
+        case .authEmailUndo:
+            let code = try CodeConfirmation.code(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.undoAddressChange(code, from: context.sender.client, origin: context.origin)
+                return .status
+            }
+        case .authLinkRequest:
+            let request = try CodeRequest(resetParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .codeTicket(try await service.requestLogInLink(request, from: context.sender.client))
+            }
+        case .authLinkLogIn:
+            let request = try LinkLogInRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
+            }
+        case .authMerge:
+            let request = try MergeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .merge(try await service.merge(request, by: context.caller, origin: context.origin))
+            }
         case .authProviderLogIn:
             let request = try ProviderLogInRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in

@@ -39,7 +39,7 @@ struct AccountPages: Sendable {
         case .logo:
             guard let logo = mail.looks.logo else { return nil }
             return file(logo.bytes, logo.type, request.head.method, of: actions)
-        case .verify, .reset:
+        case .verify, .reset, .undo:
             let visit = AccountPageVisit(
                 page: page,
                 actions: actions,
@@ -106,7 +106,13 @@ struct AccountPageVisit: Sendable {
         case code = "This code does not count. Ask for a new one."
     }
 
-    private var action: ActionName { page == .reset ? .authResetConfirm : .authVerifyConfirm }
+    private var action: ActionName {
+        switch page {
+        case .reset: .authResetConfirm
+        case .undo: .authEmailUndo
+        case .verify, .style, .logo: .authVerifyConfirm
+        }
+    }
 
     /// The form, whatever the code is.
     func show(uri: String) async -> RequestOutcome {
@@ -145,6 +151,12 @@ struct AccountPageVisit: Sendable {
                     origin: origin
                 )
                 return finished(.done("The new password is set. You can log in with it now."), status: .ok)
+            case .undo:
+                try await actions.undoAddressChange(sent, from: client, origin: origin)
+                return finished(
+                    .done("The account has this address again. A mail to it brings a link to choose a new password."),
+                    status: .ok
+                )
             case .verify, .style, .logo:
                 try await actions.confirmAddress(confirmation, from: client, origin: origin)
                 return finished(.done("The address is confirmed. You can close this page."), status: .ok)

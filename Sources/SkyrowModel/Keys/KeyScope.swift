@@ -174,13 +174,15 @@ extension ActionName {
         case .recordFetch, .recordQuery, .recordAggregate: .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
-            .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:
+            .authResetConfirm, .authEmailUndo, .authLinkRequest, .authLinkLogIn, .authProviderLogIn,
+            .ssoCustomTokenLogIn:
             .signUp
         case .me, .authBecome, .authProviderList, .authFactorList, .sessionList, .relationQuery, .relationRequests,
             .roleGet, .groupList:
             .account(.reading)
         case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
-            .authProviderLink, .authProviderUnlink, .authTOTPEnrol, .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
+            .authEmailChange, .authEmailConfirm, .authMerge, .authProviderLink, .authProviderUnlink, .authTOTPEnrol,
+            .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
             .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,

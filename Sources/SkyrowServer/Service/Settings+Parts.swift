@@ -102,6 +102,7 @@ extension ServiceConfiguration {
                 deletedUsers: accounts.userDeletion
             ),
             verification: settings.mail.verification,
+            admitsLinkLogIn: settings.mail.linkLogIn,
             rateLimits: RateLimits(settings),
             reads: ReadLimits(
                 running: settings.pools.maximumReads,

@@ -77,6 +77,8 @@ package enum SessionOpening: String, Hashable, Sendable {
     case password
     /// A new password, set by a code of a mail.
     case reset
+    /// A code of a mail.
+    case link
     /// The id token of a provider.
     case provider
     /// A token of the application's own server.
@@ -123,6 +125,8 @@ package struct SignedInAccount: Sendable {
     package var isAdministrator: Bool
     /// Whether the account is not anonymous.
     package var isRegistered: Bool
+    /// Whether the address of the account is verified.
+    package var isVerified: Bool
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?

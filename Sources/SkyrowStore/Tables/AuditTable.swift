@@ -16,6 +16,11 @@ package struct AuditEvent: Hashable, Sendable {
         case reset
         /// A code of a mail proved an address.
         case verify
+        /// A code of a mail gave the account another address, or the former one back.
+        case address
+        case addressUndo = "address.undo"
+        /// An anonymous account was merged into this one.
+        case merge
         /// The user of a session has proved once more who it is.
         case stepUp = "stepup"
         /// A second factor was added or replaced, or removed.

@@ -25,6 +25,8 @@ package struct IdentifiedAccount: Hashable, Sendable {
     package var roles: [RoleName]
     /// Sorted.
     package var groups: [GroupName]
+    /// Whether its address is verified.
+    package var isVerified = false
 }
 
 /// What became of linking an identity with an account.
@@ -77,7 +79,7 @@ package struct IdentityTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    )
+                    ), \(UserTable.isVerified("account", in: schema))
                 FROM \(schema)._identity AS identity JOIN \(schema)._user AS account ON account.id = identity.user_id
                 WHERE identity.provider = \(provider) AND identity.subject = \(subject)
                 """
@@ -87,7 +89,8 @@ package struct IdentityTable: Sendable {
                 id: try result.decode(row: 0, column: 0),
                 suspension: try AccountSuspension(result, row: 0, column: 1),
                 roles: try result.decode(row: 0, column: 4),
-                groups: try result.decode(row: 0, column: 5)
+                groups: try result.decode(row: 0, column: 5),
+                isVerified: try result.decode(row: 0, column: 6)
             )
         }
     }

@@ -77,7 +77,7 @@ package struct UserTable: Sendable {
                         RETURNING role
                     )
                     SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
-                        \(account.isRegistered)
+                        \(account.isRegistered), false
                     FROM "r"
                     """
                 do {
@@ -336,7 +336,7 @@ package struct UserTable: Sendable {
                 let statement: SQL =
                     """
                     WITH \(begun)account AS (
-                        \(update)\(asked) RETURNING account.id, account.epoch
+                        \(update)\(asked) RETURNING account.id, account.epoch, account.verified_email
                     ), "r" AS (
                         \(profile)
                     )\(opened)\(closed)\(recorded)
@@ -346,8 +346,9 @@ package struct UserTable: Sendable {
                             SELECT carried.name FROM \(schema)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
-                        \(registers) OR \(UserTable.isRegistered("before", in: schema)), before.last_login_at, before.last_seen_at
-                    FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
+                        \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema)),
+                        coalesce("r".email = account.verified_email, false), before.last_login_at, before.last_seen_at
+                    FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 do {
                     let result = try await store.client.write(statement)
@@ -406,6 +407,7 @@ package struct UserTable: Sendable {
             case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .password: AuditEvent(.password, by: .itself, from: session.origin)
             case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
+            case .link: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .provider, .customToken: AuditEvent(isNew ? .signUp : .logIn, by: .itself, from: session.origin)
             case .master: AuditEvent(.master, by: .master, from: session.origin)
             }
@@ -432,12 +434,22 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password or
-    /// is linked with a provider.
+    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password, is
+    /// linked with a provider, or has an address that was proved.
     static func isRegistered(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         """
-        (\(account).password_hash IS NOT NULL OR EXISTS (
+        (\(account).password_hash IS NOT NULL OR \(account).verified_email IS NOT NULL OR EXISTS (
             SELECT FROM \(schema)._identity AS identity WHERE identity.user_id = \(account).id
+        ))
+        """
+    }
+
+    /// Whether the address of an account, a row of `_user`, is verified.
+    static func isVerified(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
+        """
+        (\(account).verified_email IS NOT NULL AND EXISTS (
+            SELECT FROM \(schema)."user" AS profile
+            WHERE profile._id = \(account).id AND profile.email = \(account).verified_email
         ))
         """
     }
@@ -477,7 +489,14 @@ extension SignedInAccount {
         let groups: [GroupName] = try result.decode(row: 0, column: next + 3)
         let id = StoredRows(result, plan: table.wholeRow.plan, for: .unrestricted)[0].storedID ?? ""
         let isRegistered: Bool = try result.decode(row: 0, column: next + 4)
-        let user = Audience(user: UserID(id), roles: heldRoles, groups: groups, isRegistered: isRegistered)
+        let isVerified: Bool = try result.decode(row: 0, column: next + 5)
+        let user = Audience(
+            user: UserID(id),
+            roles: heldRoles,
+            groups: groups,
+            isRegistered: isRegistered,
+            isVerified: isVerified
+        )
         self.init(
             // A login shows all of the profile that rules let its user see, also of one that has no owner.
             profile: StoredRows(result, plan: table.plan(for: .audience(user)), for: .unrestricted)[0],
@@ -485,11 +504,12 @@ extension SignedInAccount {
             heldRoles: heldRoles,
             groups: groups,
             isAdministrator: try result.decode(row: 0, column: next + 2),
-            isRegistered: isRegistered
+            isRegistered: isRegistered,
+            isVerified: isVerified
         )
-        guard result.columnCount > next + 5 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 5)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 6)
+        guard result.columnCount > next + 6 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 6)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 7)
     }
 }
 

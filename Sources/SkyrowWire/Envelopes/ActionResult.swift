@@ -17,9 +17,9 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
+    /// `auth:signup`, `auth:login`, `auth:link:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
-    /// `auth:verify:request`, `auth:reset:request`
+    /// `auth:verify:request`, `auth:reset:request`, `auth:email:change`, `auth:link:request`
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
@@ -27,6 +27,8 @@ package enum ActionResult: Sendable {
     case invited(UserID)
     /// `auth:delete`, `user:delete`
     case deletion(DeletionReport)
+    /// `auth:merge`
+    case merge(MergeReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
@@ -90,7 +92,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion, .invited,
+                .deletion, .merge, .invited,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
@@ -147,6 +149,7 @@ extension JSONWriter {
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
         case .deletion(let report): deletion(report)
+        case .merge(let report): merge(report)
         case .invited(let user):
             beginObject()
             key("user_id")

@@ -181,6 +181,8 @@ import Testing
         (["show", "eve"], nil, 1, "There is no account 'eve'."),
         (["disable", "eve"], nil, 1, "There is no account 'eve'."),
         (["enable", "eve"], nil, 1, "There is no account 'eve'."),
+        (["factor", "remove", "eve"], nil, 1, "There is no account 'eve'."),
+        (["factor", "remove", "ann"], nil, 1, "The account has no second factor."),
         (["disable", "ann", "--until", "2000-01-31T12:00:00Z"], nil, 64, "--until is in the past."),
         (
             ["disable", "ann", "--until", "soon"], nil, 64,
@@ -212,6 +214,30 @@ import Testing
                 words: [Tool.path, "user", "create", "eve", "--password", "hunter2"] + place
             )
             #expect(reported.status == .exited(64))
+        }
+    }
+
+    @Test func aSecondFactorThatWasLostIsRemoved() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            func user(_ words: String...) async throws -> Tool.Result {
+                try await Tool.run(words: [Tool.path, "user"] + words + ["--database-url", database.url])
+            }
+            let made = try await user("create", "ann")
+            #expect(made.status == .exited(0), "\(made.errors)")
+            try await database.psql(
+                """
+                INSERT INTO app._factor (user_id, kind, secret_sealed, hash, confirmed_at)
+                SELECT id, kind, CASE kind WHEN 'totp' THEN '\\x01'::bytea END, CASE kind WHEN 'recovery' THEN '\\x02'::bytea END, now()
+                FROM app._user CROSS JOIN (VALUES ('totp'), ('recovery')) AS one (kind)
+                """
+            )
+            let asked = "SELECT second_factor, (SELECT count(*) FROM app._factor) FROM app._user"
+            #expect(try await database.psql(asked) == "t|2")
+            let removed = try await user("factor", "remove", "ann")
+            #expect(removed.status == .exited(0), "\(removed.errors)")
+            #expect(try await database.psql(asked) == "f|0")
+            let events = "SELECT event, actor, outcome FROM app._audit WHERE event = 'factor.remove'"
+            #expect(try await database.psql(events) == "factor.remove|operator|ok")
         }
     }
 
