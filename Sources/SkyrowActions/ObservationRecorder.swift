@@ -72,7 +72,8 @@ package final class ObservationRecorder: Sendable {
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
-        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost:
+        case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .deletionFailed, .purgeFailed,
+            .usesLost, .auditLost:
             break
         }
     }
@@ -110,6 +111,11 @@ package final class ObservationRecorder: Sendable {
             logger.info(
                 "A token was not accepted",
                 metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
+            )
+        case .signInFailed(let provider, let reason):
+            logger.info(
+                "A sign-in with a provider came to nothing",
+                metadata: ["provider": "\(provider)", "reason": "\(reason)"]
             )
         case .deletion(let records, let isFinished):
             logger.info(

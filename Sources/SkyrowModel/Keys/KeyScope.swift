@@ -174,21 +174,21 @@ extension ActionName {
         case .recordFetch, .recordQuery, .recordAggregate: .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
-            .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:
+            .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn, .authProviderStart, .authProviderFinish:
             .signUp
         case .me, .authBecome, .authProviderList, .authFactorList, .sessionList, .relationQuery, .relationRequests,
             .roleGet, .groupList:
             .account(.reading)
         case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
             .authProviderLink, .authProviderUnlink, .authTOTPEnrol, .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
-            .relationAdd, .relationRemove, .relationBlock:
+            .authProviderToken, .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
             .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .authDisableSet,
             .authInvite, .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,
-            .keyRevoke:
+            .keyRevoke, .ssoOAuthLogIn, .ssoOAuthSignUp, .ssoOAuthLink, .ssoOAuthUnlink:
             .named
         }
     }

@@ -23,13 +23,17 @@ package enum ActionResult: Sendable {
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
+    /// `auth:provider:start`
+    case providerStart(ProviderStart)
+    /// `auth:provider:token`
+    case providerTokens(ProviderTokens)
     /// `auth:invite`
     case invited(UserID)
     /// `auth:delete`, `user:delete`
     case deletion(DeletionReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
     case status
-    /// `"OK"`: `role:assign`, `role:revoke`
+    /// `"OK"`: `role:assign`, `role:revoke`, `sso:oauth:link`, `sso:oauth:unlink`
     case done
     /// `session:list`
     case sessions([AccountSession])
@@ -90,7 +94,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion, .invited,
+                .deletion, .invited, .providerStart, .providerTokens,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
@@ -146,6 +150,8 @@ extension JSONWriter {
         case .auth(let auth): authResult(auth)
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
+        case .providerStart(let start): providerStart(start)
+        case .providerTokens(let tokens): providerTokens(tokens)
         case .deletion(let report): deletion(report)
         case .invited(let user):
             beginObject()
