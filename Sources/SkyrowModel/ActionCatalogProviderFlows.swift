@@ -45,7 +45,12 @@ extension ActionCatalog {
         "Ends a sign-in by way of the browser with the code that the redirect has brought.",
         requirement: .key,
         parameters: [
-            ActionParameter("code", "The code of the redirect; it counts once.", .string(maximum: 255), isRequired: true),
+            ActionParameter(
+                "code",
+                "The code of the redirect; it counts once.",
+                .string(maximum: 255),
+                isRequired: true
+            ),
             ActionParameter(
                 "code_verifier",
                 "The text of which auth:provider:start had the hash, 43 to 128 characters.",
@@ -82,7 +87,7 @@ extension ActionCatalog {
         .ssoOAuthLogIn,
         "Logs in a user whom a server of the application's own has had a provider identify.",
         requirement: .master,
-        parameters: oauthIdentity + device,
+        parameters: namedIdentity + whatWasSaid + device,
         result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired],
         cost: .write,
@@ -93,7 +98,7 @@ extension ActionCatalog {
         .ssoOAuthSignUp,
         "Makes the account of a user whom a server of the application's own has had a provider identify, and logs in.",
         requirement: .master,
-        parameters: oauthIdentity + [
+        parameters: namedIdentity + whatWasSaid + [
             ActionParameter(
                 "profile",
                 "Further fields of the user record.",
@@ -110,7 +115,7 @@ extension ActionCatalog {
         .ssoOAuthLink,
         "Lets a user log in by a provider that a server of the application's own has asked.",
         requirement: .master,
-        parameters: oauthIdentity + [user],
+        parameters: namedIdentity + [user] + whatWasSaid,
         result: .oneOfStrings(["OK"]),
         errors: [.resourceNotFound],
         cost: .write,
@@ -135,7 +140,7 @@ extension ActionCatalog {
         isRequired: true
     )
 
-    private static let oauthIdentity = [
+    private static let namedIdentity = [
         provider,
         ActionParameter(
             "principal_id",
@@ -143,6 +148,9 @@ extension ActionCatalog {
             .string(maximum: 255),
             isRequired: true
         ),
+    ]
+
+    private static let whatWasSaid = [
         ActionParameter(
             "token_response",
             "The tokens that the provider gave, which auth:provider:token returns.",

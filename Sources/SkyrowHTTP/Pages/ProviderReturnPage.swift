@@ -45,7 +45,10 @@ struct ProviderReturnPage: Sendable {
                     of: actions
                 )
             case .busy:
-                let error = SkyrowError(.overloaded, "The provider is slow at the moment. Load this page again in a minute.")
+                let error = SkyrowError(
+                    .overloaded,
+                    "The provider is slow at the moment. Load this page again in a minute."
+                )
                 return Self.failure(error.message, error.code.httpStatus, error.code, of: actions)
             }
         } catch {

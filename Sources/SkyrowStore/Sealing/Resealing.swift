@@ -45,7 +45,9 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The rows that another key than this has sealed, some of them in the order of their names.
-    fileprivate func rows(in schema: SQLIdentifier, notBy name: String, after last: (String, String)?, limit: Int) -> SQL {
+    fileprivate func rows(in schema: SQLIdentifier, notBy name: String, after last: (String, String)?, limit: Int)
+        -> SQL
+    {
         let rest: SQL = last.map { " AND (\(key.0), \(key.1)) > (\($0.0), \($0.1))" } ?? ""
         return """
             SELECT \(key.0), \(key.1), sealed.user_id, sealed.\(column) FROM \(schema).\(table) AS sealed

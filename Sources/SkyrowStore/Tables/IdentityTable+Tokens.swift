@@ -28,8 +28,10 @@ extension IdentityTable {
         let keys = try await store.sealing()
         let place = Self.placeOfTokens(identity.provider, identity.subject, user)
         var plain = response.utf8
-        if let stored = try await sealedTokens(of: user, provider: identity.provider), stored.subject == identity.subject,
-            let before = keys.open(stored.sealed, for: place), let merged = Self.merged(plain, keepingRefreshTokenOf: before),
+        if let stored = try await sealedTokens(of: user, provider: identity.provider),
+            stored.subject == identity.subject,
+            let before = keys.open(stored.sealed, for: place),
+            let merged = Self.merged(plain, keepingRefreshTokenOf: before),
             merged.count <= Self.maximumTokenBytes
         {
             plain = merged

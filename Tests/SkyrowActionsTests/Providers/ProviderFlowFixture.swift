@@ -163,11 +163,18 @@ extension ProviderConfiguration {
 }
 
 /// Runs `body` with a service that has the providers `test` and `second` of OpenID Connect, and `hub` as GitHub is.
+///
+/// - Parameters:
+///   - off: a provider by which users do not log in.
+///   - unregistered: a provider without addresses to go back to.
 func withFlows(
     timeout: Duration = .seconds(60),
+    trustsEmail: Bool = false,
+    keepsTokens: Bool = false,
+    domains: [String] = [],
+    off: String? = nil,
+    unregistered: String? = nil,
     test: String = #function,
-    configure: (inout ProviderConfiguration) -> Void = { _ in },
-    service change: (inout ServiceConfiguration) -> Void = { _ in },
     _ body: (FlowFixture) async throws -> Void
 ) async throws {
     try await withIdentityProvider { provider in
@@ -177,10 +184,17 @@ func withFlows(
                 try ProviderConfiguration.browsing("second", provider, timeout: timeout),
                 try ProviderConfiguration.browsing("hub", provider, kind: .github, timeout: timeout),
             ]
-            for index in providers.indices { configure(&providers[index]) }
+            for index in providers.indices {
+                let name = providers[index].name
+                providers[index].trustsEmail = trustsEmail
+                providers[index].domains = domains
+                providers[index].allowsLogIn = name != off
+                providers[index].flow?.keepsTokens = keepsTokens
+                if name == unregistered { providers[index].flow = nil }
+            }
+            let configured = providers
             let service = fixture.configured { configuration in
-                configuration.providers = providers
-                change(&configuration)
+                configuration.providers = configured
             }
             try await body(FlowFixture(service: service, fixture: fixture, provider: provider))
         }

@@ -37,7 +37,8 @@ import Testing
             #expect(header == "Basic " + encodeBase64(Array("app-1:s%3Ae%2Fc%20r".utf8)))
             #expect(try await flows.fixture.psql("SELECT count(*) FROM _flow") == "0")
             #expect(
-                try await flows.fixture.psql("SELECT provider, subject, profile ->> 'name' FROM _identity") == "test|ann|Ann"
+                try await flows.fixture.psql("SELECT provider, subject, profile ->> 'name' FROM _identity")
+                    == "test|ann|Ann"
             )
         }
     }
@@ -130,7 +131,7 @@ import Testing
     }
 
     @Test func aSecondFactorIsAskedForAndTokensAreKeptMeanwhile() async throws {
-        try await withFlows(configure: { $0.flow?.keepsTokens = true }) { flows in
+        try await withFlows(keepsTokens: true) { flows in
             let ann = try await flows.logIn()
             try await flows.fixture.psql(
                 """
@@ -317,10 +318,7 @@ import Testing
     }
 
     @Test func aProviderThatIsOffOrHasNoRedirectsBeginsNothing() async throws {
-        try await withFlows(configure: { provider in
-            if provider.name == "second" { provider.allowsLogIn = false }
-            if provider.name == "hub" { provider.flow = nil }
-        }) { flows in
+        try await withFlows(off: "second", unregistered: "hub") { flows in
             try await expectError(.invalidArgument) { try await flows.start("second") }
             try await expectError(.notConfigured) { try await flows.start("hub") }
             try await expectError(.invalidArgument) { try await flows.start("none") }
@@ -329,7 +327,7 @@ import Testing
     }
 
     @Test func domainsAreThoseOfVerifiedAddresses() async throws {
-        try await withFlows(configure: { $0.domains = ["example.org"] }) { flows in
+        try await withFlows(domains: ["example.org"]) { flows in
             for (user, isAdmitted) in [
                 (#"{"sub":"a","email":"a@example.org","email_verified":true}"#, true),
                 (#"{"sub":"b","email":"b@Example.ORG","email_verified":"true"}"#, true),

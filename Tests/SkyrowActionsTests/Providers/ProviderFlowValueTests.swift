@@ -10,14 +10,16 @@ import Testing
 @Suite struct ProviderFlowValueTests {
     @Test(arguments: [
         "https://app.example.org/in", "https://app.example.org", "https://app.example.org:8443/in?x=y",
-        "http://127.0.0.1/in", "http://127.0.0.1:8080/in", "http://[::1]/", "org.example.app:/in", "org.example.app://in",
+        "http://127.0.0.1/in", "http://127.0.0.1:8080/in", "http://[::1]/", "org.example.app:/in",
+        "org.example.app://in",
     ])
     func addressesToGoBackToAreRead(_ text: String) {
         #expect(RegisteredRedirect(text)?.admits(text) == true)
     }
 
     @Test(arguments: [
-        "", "https://", "https://:443/in", "https://a@b.example/", "https://app.example.org/#x", "http://app.example.org/",
+        "", "https://", "https://:443/in", "https://a@b.example/", "https://app.example.org/#x",
+        "http://app.example.org/",
         "http://localhost/in", "http://127.0.0.2/", "http://127.0.0.1:0/", "http://127.0.0.1:65536/",
         "http://127.0.0.1.evil.example/",
         "javascript:alert(1)", "data:text/html,x", "myapp:/in", ".app:/in", "org.example.app:", "ORG.example.app:/in",
@@ -73,17 +75,20 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        (["code": "c", "iss": "https://a.example"], true, nil), (["code": "c"], false, nil),
-        (["code": "c"], true, FlowFault.Code.serverError), (["code": "c", "iss": "https://b.example"], false, .serverError),
-        (["code": "c", "iss": "https://a.example/"], false, .serverError),
-        (["code": "c", "error": "access_denied", "iss": "https://a.example"], true, .accessDenied),
-        (["error": "temporarily_unavailable", "iss": "https://a.example"], true, .temporarilyUnavailable),
-        (["error": "<script>", "iss": "https://a.example"], true, .serverError),
-        (["error": "access_denied", "iss": "https://b.example"], true, .serverError),
-        (["iss": "https://a.example"], true, .serverError),
-        (["code": String(repeating: "c", count: 4097), "iss": "https://a.example"], true, .serverError),
-    ] as [([String: String], Bool, FlowFault.Code?)])
+    @Test(
+        arguments: [
+            (["code": "c", "iss": "https://a.example"], true, nil), (["code": "c"], false, nil),
+            (["code": "c"], true, FlowFault.Code.serverError),
+            (["code": "c", "iss": "https://b.example"], false, .serverError),
+            (["code": "c", "iss": "https://a.example/"], false, .serverError),
+            (["code": "c", "error": "access_denied", "iss": "https://a.example"], true, .accessDenied),
+            (["error": "temporarily_unavailable", "iss": "https://a.example"], true, .temporarilyUnavailable),
+            (["error": "<script>", "iss": "https://a.example"], true, .serverError),
+            (["error": "access_denied", "iss": "https://b.example"], true, .serverError),
+            (["iss": "https://a.example"], true, .serverError),
+            (["code": String(repeating: "c", count: 4097), "iss": "https://a.example"], true, .serverError),
+        ] as [([String: String], Bool, FlowFault.Code?)]
+    )
     func responsesAreJudged(_ fields: [String: String], _ namesIssuer: Bool, _ fault: FlowFault.Code?) {
         let response = AuthorizationResponse { fields[$0] }
         let issuers = ["https://a.example"]
@@ -96,10 +101,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, #"{"access_token":"t","token_type":"bearer","id_token":"a.b.c"}"#, true), (200, #"{"access_token":"t"}"#, true),
+        (200, #"{"access_token":"t","token_type":"bearer","id_token":"a.b.c"}"#, true),
+        (200, #"{"access_token":"t"}"#, true),
         (201, #"{"access_token":"t"}"#, false), (400, #"{"access_token":"t"}"#, false), (200, "{}", false),
         (200, #"{"access_token":"t","error":"x"}"#, false), (200, #"{"access_token":"a\r\nb"}"#, false),
-        (200, #"{"access_token":"t","token_type":"mac"}"#, false), (200, #"{"access_token":"a","access_token":"b"}"#, false),
+        (200, #"{"access_token":"t","token_type":"mac"}"#, false),
+        (200, #"{"access_token":"a","access_token":"b"}"#, false),
         (200, "access_token=t", false), (200, #"["access_token"]"#, false), (200, #"{"access_token":""}"#, false),
     ])
     func responsesWithTokensAreRead(_ status: Int, _ body: String, _ isFit: Bool) {
@@ -139,7 +146,8 @@ import Testing
         #expect(token.algorithm == "ES256" && token.keyID == "K1")
         let claims = token.withClaims { String(decoding: $0.jsonText.utf8, as: UTF8.self) }
         #expect(
-            claims == #"{"iss":"T1","iat":1700000000,"exp":1700000300,"aud":"https://appleid.apple.com","sub":"org.example.app"}"#
+            claims
+                == #"{"iss":"T1","iat":1700000000,"exp":1700000300,"aud":"https://appleid.apple.com","sub":"org.example.app"}"#
         )
         let info = try #require(decodeBase64(Array(Self.publicKey.utf8)))
         let verifier = try #require(VerificationKey(subjectPublicKeyInfo: info))

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func theyAreForTheirUserAndSealed() async throws {
-        try await withFlows(configure: { $0.flow?.keepsTokens = true }) { flows in
+        try await withFlows(keepsTokens: true) { flows in
             let ann = try await flows.logIn()
             let tokens = try await token(flows, ann)
             let access = try #require(try member("access_token", tokens))
@@ -58,11 +58,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (#"{"access_token":"n","expires_in":1}"#, #"{"refresh_token":"r"}"#, #"{"access_token":"n","expires_in":1,"refresh_token":"r"}"#),
-        (#"{"refresh_token":"n"}"#, #"{"refresh_token":"r"}"#, nil), (#"{"a":1}"#, #"{"b":1}"#, nil),
-        (#"[1]"#, #"{"refresh_token":"r"}"#, nil),
-    ] as [(String, String, String?)])
+    @Test(
+        arguments: [
+            (
+                #"{"access_token":"n","expires_in":1}"#, #"{"refresh_token":"r"}"#,
+                #"{"access_token":"n","expires_in":1,"refresh_token":"r"}"#
+            ),
+            (#"{"refresh_token":"n"}"#, #"{"refresh_token":"r"}"#, nil), (#"{"a":1}"#, #"{"b":1}"#, nil),
+            (#"[1]"#, #"{"refresh_token":"r"}"#, nil),
+        ] as [(String, String, String?)]
+    )
     func aRefreshTokenIsKeptWhereNoneComes(_ new: String, _ old: String, _ merged: String?) {
         let result = IdentityTable.merged(Array(new.utf8), keepingRefreshTokenOf: Array(old.utf8))
         #expect(result.map { String(decoding: $0, as: UTF8.self) } == merged)

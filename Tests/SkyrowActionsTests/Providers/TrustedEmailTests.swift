@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func anAccountThatHasProvedTheAddressIsNamedAndNotTaken() async throws {
-        try await withFlows(configure: { $0.trustsEmail = true }) { flows in
+        try await withFlows(trustsEmail: true) { flows in
             let ann = try await signUp(flows, "ann", "ann@example.org")
             try await flows.fixture.psql("UPDATE _user SET verified_email = 'ann@example.org'")
             try await flows.provider.set(user: Self.ann)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func anAccountThatHasNotProvedItLosesIt() async throws {
-        try await withFlows(configure: { $0.trustsEmail = true }) { flows in
+        try await withFlows(trustsEmail: true) { flows in
             let squatter = try await signUp(flows, "mallory", "ann@example.org")
             try await flows.provider.set(user: Self.ann)
             let ann = try await flows.logIn()
@@ -68,7 +68,7 @@ import Testing
         #"{"sub":"a","email":"no address","email_verified":true}"#,
     ])
     func whatTheProviderHasNotVerifiedMeansNothing(_ user: String) async throws {
-        try await withFlows(configure: { $0.trustsEmail = true }) { flows in
+        try await withFlows(trustsEmail: true) { flows in
             _ = try await signUp(flows, "mallory", "ann@example.org")
             try await flows.provider.set(user: user)
             #expect(try await flows.logIn().isNew == true)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func ofTwoFirstSignInsAtOnceOneGetsTheAddress() async throws {
-        try await withFlows(configure: { $0.trustsEmail = true }) { flows in
+        try await withFlows(trustsEmail: true) { flows in
             var codes: [String] = []
             for (subject, name) in [("a", "test"), ("b", "second")] {
                 try await flows.provider.set(

@@ -44,7 +44,8 @@ struct TokenRequest: Sendable {
     let verifier: String
 
     /// - Parameter now: in seconds since 1970.
-    func request(of flow: ProviderFlow, to endpoints: ProviderEndpoints, at now: Int64) throws(FlowFault) -> WebRequest {
+    func request(of flow: ProviderFlow, to endpoints: ProviderEndpoints, at now: Int64) throws(FlowFault) -> WebRequest
+    {
         var form: [(name: String, value: String)] = [
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", flow.callback),
             ("code_verifier", verifier),
