@@ -43,7 +43,7 @@ import Testing
         let configurations = try settings.providers.configuration(ProviderSurroundings(isDevelopment: false))
         #expect(
             configurations.map(\.issuers) == [
-                ["https://accounts.google.com", "accounts.google.com"], ["https://id.example.org/realm"],
+                ["https://accounts.google.com"], ["https://id.example.org/realm"],
                 ["https://old.example.org"],
             ]
         )
