@@ -78,6 +78,8 @@ package final class ActionService: Service, Sendable {
         providers = configuration.providers.map { provider in
             OpenIDProvider(provider, instant: clock.instant) { failure in
                 observe(.providerKeysFetched(provider.name, failure: failure?.description))
+            } report: { failure in
+                observe(.signInFailed(provider.name, reason: failure.description))
             }
         }
         reads = shared.reads

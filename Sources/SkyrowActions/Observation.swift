@@ -31,6 +31,8 @@ package enum Observation: Sendable, Hashable {
     case providerKeysFetched(String, failure: String?)
     /// A token of a provider was not accepted.
     case tokenRefused(String, TokenFault)
+    /// A sign-in with a provider by way of the browser came to nothing; the reason is safe to show.
+    case signInFailed(String, reason: String)
     /// How many records the deletion of an account has taken by itself, and whether the account is gone.
     case deletion(records: Int, finished: Bool)
     /// An account is gone, by a request or by the service itself.

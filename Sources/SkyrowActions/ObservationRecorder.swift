@@ -82,7 +82,7 @@ package final class ObservationRecorder: Sendable {
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
-        case .listening, .tokenRefused, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
+        case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
             .breachedListFailed:
             break
         }
@@ -121,6 +121,11 @@ package final class ObservationRecorder: Sendable {
             logger.info(
                 "A token was not accepted",
                 metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
+            )
+        case .signInFailed(let provider, let reason):
+            logger.info(
+                "A sign-in with a provider came to nothing",
+                metadata: ["provider": "\(provider)", "reason": "\(reason)"]
             )
         case .deletion(let records, let isFinished):
             logger.info(

@@ -1,5 +1,5 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders, ActionCatalogProviderFlows,
 /// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
 package enum ActionCatalog {
     /// In the order of the manual.
@@ -58,6 +58,13 @@ package enum ActionCatalog {
         case .authProviderUnlink: authProviderUnlink
         case .authProviderList: authProviderList
         case .ssoCustomTokenLogIn: ssoCustomTokenLogIn
+        case .authProviderStart: authProviderStart
+        case .authProviderFinish: authProviderFinish
+        case .authProviderToken: authProviderToken
+        case .ssoOAuthLogIn: ssoOAuthLogIn
+        case .ssoOAuthSignUp: ssoOAuthSignUp
+        case .ssoOAuthLink: ssoOAuthLink
+        case .ssoOAuthUnlink: ssoOAuthUnlink
         case .me: me
         case .authBecome: authBecome
         case .authRotate: authRotate

@@ -50,6 +50,13 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authProviderUnlink = "auth:provider:unlink"
     case authProviderList = "auth:provider:list"
     case ssoCustomTokenLogIn = "sso:custom_token:login"
+    case authProviderStart = "auth:provider:start"
+    case authProviderFinish = "auth:provider:finish"
+    case authProviderToken = "auth:provider:token"
+    case ssoOAuthLogIn = "sso:oauth:login"
+    case ssoOAuthSignUp = "sso:oauth:signup"
+    case ssoOAuthLink = "sso:oauth:link"
+    case ssoOAuthUnlink = "sso:oauth:unlink"
     case me
     case authBecome = "auth:become"
     case authRotate = "auth:rotate"

@@ -516,6 +516,38 @@ import Testing
         )
     }
 
+    @Test func signInsByWayOfTheBrowserAreSent() async throws {
+        let start = #"{"url":"https://id.example.org/authorize?x=y","expires_at":"2000-01-01T00:00:00Z"}"#
+        let tokens =
+            #"{"provider":"google","subject":"1","token":{"access_token":"at"},"received_at":"2000-01-01T00:00:00Z"}"#
+        let scripted = ScriptedClient([
+            .result(start), .result(start), .result(ActionCallTests.account), .result(tokens), .result("{}"),
+        ])
+        let client = scripted.client
+        let begun = try await client.startProvider("google", redirect: "org.example.app:/in", codeChallenge: "c")
+        #expect(begun.url == "https://id.example.org/authorize?x=y")
+        _ = try await client.startProvider(
+            "google",
+            redirect: "org.example.app:/in",
+            codeChallenge: "c",
+            state: "s",
+            links: true
+        )
+        try await client.finishProvider(code: "c1", codeVerifier: "v", device: SessionDevice(id: "d1"))
+        #expect(client.session?.accessToken == "t2")
+        let held = try await client.tokens(of: "google")
+        #expect(held.subject == "1" && String(decoding: held.response.utf8, as: UTF8.self) == #"{"access_token":"at"}"#)
+        await #expect(throws: ClientError.self) { try await client.tokens(of: "google") }
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                #"auth:provider:start {"provider":"google","redirect":"org.example.app:/in","code_challenge":"c"}"#,
+                #"auth:provider:start {"provider":"google","redirect":"org.example.app:/in","code_challenge":"c","state":"s","link":true}"#,
+                #"auth:provider:finish {"code":"c1","code_verifier":"v","device_id":"d1"}"#,
+                #"auth:provider:token {"provider":"google"}"#,
+            ]
+        )
+    }
+
     @Test(arguments: [#"{}"#, #"{"key":"x"}"#, #"{"key":"x","id":"k1","name":"n","kind":"other"}"#])
     func aKeyThatLacksAMemberIsNone(result: String) async {
         let scripted = ScriptedClient([.result(result)])

@@ -57,6 +57,7 @@ extension ActionService {
             try await purgeAudit()
             try await store.codes.purgeExpired()
             try await store.identities.purgeUsedTokens()
+            try await store.flows.purge()
             try await store.deletions.purge()
             try await store.merges.purge()
             try await expireAnonymousAccounts()

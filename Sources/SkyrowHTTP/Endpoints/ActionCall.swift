@@ -409,6 +409,53 @@ struct ActionCall: Sendable {
                     }
                 )
             }
+        case .authProviderStart:
+            let request = try ProviderStartRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .providerStart(
+                    try await service.startProvider(request, with: sender.credentials, from: sender.client)
+                )
+            }
+        case .authProviderFinish:
+            let request = try ProviderFinishRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(
+                    try await service.finishProvider(
+                        request,
+                        with: context.sender.credentials,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .authProviderToken:
+            let provider = try ProviderToken.provider(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .providerTokens(try await service.tokens(of: provider, by: context.caller))
+            }
+        case .ssoOAuthLogIn:
+            let request = try OAuthIdentityRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logInOAuth(request, origin: context.origin))
+            }
+        case .ssoOAuthSignUp:
+            let request = try OAuthIdentityRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.signUpOAuth(request, origin: context.origin))
+            }
+        case .ssoOAuthLink:
+            let request = try OAuthIdentityRequest(parameters: parameters, linksUser: true)
+            guard let user = request.user else { throw .invalidArgument("\"user_id\" is missing.", "user_id") }
+            self.init { service, context async throws(SkyrowError) in
+                try await service.linkOAuth(request, with: user, by: context.caller, origin: context.origin)
+                return .done
+            }
+        case .ssoOAuthUnlink:
+            let (provider, user) = try OAuthIdentityRequest.link(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.unlinkOAuth(provider, from: user, by: context.caller, origin: context.origin)
+                return .done
+            }
         case .me:
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender

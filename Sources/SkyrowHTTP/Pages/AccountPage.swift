@@ -47,7 +47,30 @@ struct AccountPageText: Sendable {
             body += "<p id=\"error\" role=\"alert\">\(Self.escaped(text))</p>\n"
         }
         if let form { body += self.form(form.code, form.token, describedByError: isFailure) }
-        let logo = hasLogo ? "<img src=\"logo\" alt=\"\">\n" : ""
+        return Self.document(
+            title: title,
+            application: application,
+            isFailure: isFailure,
+            body: body,
+            logo: hasLogo ? "logo" : nil,
+            style: "style.css"
+        )
+    }
+
+    /// A whole document.
+    ///
+    /// - Parameters:
+    ///   - body: HTML.
+    ///   - logo: its address; nil for none.
+    static func document(
+        title: String,
+        application: String,
+        isFailure: Bool,
+        body: String,
+        logo: String?,
+        style: String
+    ) -> String {
+        let logo = logo.map { "<img src=\"\($0)\" alt=\"\">\n" } ?? ""
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -55,12 +78,12 @@ struct AccountPageText: Sendable {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="robots" content="noindex">
-            <title>\(isFailure ? "Error: " : "")\(title) – \(Self.escaped(application))</title>
-            <link rel="stylesheet" href="style.css">
+            <title>\(isFailure ? "Error: " : "")\(title) – \(escaped(application))</title>
+            <link rel="stylesheet" href="\(style)">
             </head>
             <body>
             <main>
-            \(logo)<p class="application">\(Self.escaped(application))</p>
+            \(logo)<p class="application">\(escaped(application))</p>
             <h1>\(title)</h1>
             \(body)</main>
             </body>

@@ -22,14 +22,10 @@ struct AccountPages: Sendable {
         from sender: ActionDispatcher.Sender,
         id: RequestID
     ) async -> RequestOutcome? {
-        let actions: ActionService
-        do throws(SkyrowError) {
-            switch try applications.find(key: nil, host: host) {
-            case .open(let found): actions = found
-            case .resting(let name): actions = try await applications.open(name)
-            }
-        } catch {
-            return nil
+        guard let actions = await applications.actions(ofHost: host) else { return nil }
+        if page == .style, actions.configuration.mail == nil, actions.hasBrowserSignIns {
+            let style = Array(AccountPageText.style.utf8)
+            return file(style, "text/css; charset=utf-8", request.head.method, of: actions)
         }
         guard let mail = actions.configuration.mail else { return nil }
         switch page {
@@ -77,6 +73,20 @@ struct AccountPages: Sendable {
             body: ByteBuffer(bytes: bytes)
         )
         return RequestOutcome(response, .page, of: actions.application)
+    }
+}
+
+extension Applications {
+    /// The actions of the application of a host; nil where there is none, or it cannot be opened.
+    func actions(ofHost host: String?) async -> ActionService? {
+        do throws(SkyrowError) {
+            switch try find(key: nil, host: host) {
+            case .open(let found): return found
+            case .resting(let name): return try await open(name)
+            }
+        } catch {
+            return nil
+        }
     }
 }
 

@@ -9,6 +9,7 @@ extension DoctorCheck {
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
+        sealing,
         accounts, passwords, keys, rules, policies, records,
     ]
 

@@ -167,6 +167,8 @@ package struct DoctorScope: Sendable {
 package struct DoctorLimits: Sendable {
     /// Connections that one process of the service opens at most.
     package var connectionsOfAService = 33
+    /// The names of the keys of the setting `secrets-key`, the first of which seals; nil where the setting cannot be read.
+    package var sealingKeys: [String]? = []
     /// Bytes of memory of the machine the server runs on; nil when that is another one.
     package var machineMemory: Int?
     /// Of a new hash of a password, N·r·p of scrypt.

@@ -175,14 +175,14 @@ extension ActionName {
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
             .authResetConfirm, .authEmailUndo, .authLinkRequest, .authLinkLogIn, .authProviderLogIn,
-            .ssoCustomTokenLogIn:
+            .ssoCustomTokenLogIn, .authProviderStart, .authProviderFinish:
             .signUp
         case .me, .authBecome, .authProviderList, .authFactorList, .sessionList, .relationQuery, .relationRequests,
             .roleGet, .groupList:
             .account(.reading)
         case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
             .authEmailChange, .authEmailConfirm, .authMerge, .authProviderLink, .authProviderUnlink, .authTOTPEnrol,
-            .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
+            .authTOTPConfirm, .authTOTPRemove, .sessionRevoke, .authProviderToken,
             .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
@@ -190,7 +190,7 @@ extension ActionName {
             .authInvite, .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,
-            .keyRevoke:
+            .keyRevoke, .ssoOAuthLogIn, .ssoOAuthSignUp, .ssoOAuthLink, .ssoOAuthUnlink:
             .named
         }
     }

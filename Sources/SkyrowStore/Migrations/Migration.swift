@@ -63,6 +63,7 @@ extension Migration {
         Migration(version: 34, name: "0034_policies", script: text(PackageResources._034_policies_sql)),
         Migration(version: 35, name: "0035_invitations", script: text(PackageResources._035_invitations_sql)),
         Migration(version: 36, name: "0036_factors", script: text(PackageResources._036_factors_sql)),
+        Migration(version: 37, name: "0037_provider_flows", script: text(PackageResources._037_provider_flows_sql)),
         Migration(version: 38, name: "0038_account_changes", script: text(PackageResources._038_account_changes_sql)),
         Migration(version: 39, name: "0039_password_policy", script: text(PackageResources._039_password_policy_sql)),
     ]

@@ -9,13 +9,17 @@ package struct NewAccount: Sendable {
     package var profile: [(name: FieldName, value: RecordValue)]
     /// By which account of a provider the user logs in, if by any.
     package var identity: ProvenIdentity?
+    /// The address among the login keys that is proved already.
+    package var verifiedEmail: String?
 
     package init(
         id: UserID,
         passwordHash: String?,
         profile: [(name: FieldName, value: RecordValue)],
-        identity: ProvenIdentity? = nil
+        identity: ProvenIdentity? = nil,
+        verifiedEmail: String? = nil
     ) {
+        self.verifiedEmail = verifiedEmail
         self.id = id
         self.passwordHash = passwordHash
         self.profile = profile

@@ -46,6 +46,8 @@ package struct AuditEvent: Hashable, Sendable {
         case lockout
         case providerLink = "provider.link"
         case providerUnlink = "provider.unlink"
+        /// An account lost an address that it had not proved, to one who has.
+        case addressLost = "address.lost"
         case keyCreate = "key.create"
         case keyRotate = "key.rotate"
         case keyRevoke = "key.revoke"

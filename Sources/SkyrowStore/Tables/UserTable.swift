@@ -68,8 +68,11 @@ package struct UserTable: Sendable {
                         INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
                         VALUES (\(values.joined(separator: ", "))) RETURNING *
                     ), account AS (
-                        INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
-                        VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn)) RETURNING id, epoch
+                        INSERT INTO \(schema)._user (id, password_hash, verified_email, last_login_at, last_seen_at)
+                        VALUES (
+                            \(account.id), \(account.passwordHash as String?), \(account.verifiedEmail as String?),
+                            \(loggedIn)
+                        ) RETURNING id, epoch
                     )\(linked)\(opened)\(recorded), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
                         SELECT \(account.id), role.name FROM \(schema)._role AS role

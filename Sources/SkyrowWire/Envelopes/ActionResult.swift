@@ -23,6 +23,10 @@ package enum ActionResult: Sendable {
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
+    /// `auth:provider:start`
+    case providerStart(ProviderStart)
+    /// `auth:provider:token`
+    case providerTokens(ProviderTokens)
     /// `auth:invite`
     case invited(UserID)
     /// `auth:delete`, `user:delete`
@@ -31,7 +35,7 @@ package enum ActionResult: Sendable {
     case merge(MergeReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
     case status
-    /// `"OK"`: `role:assign`, `role:revoke`
+    /// `"OK"`: `role:assign`, `role:revoke`, `sso:oauth:link`, `sso:oauth:unlink`
     case done
     /// `session:list`
     case sessions([AccountSession])
@@ -92,7 +96,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion, .merge, .invited,
+                .deletion, .merge, .invited, .providerStart, .providerTokens,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
@@ -148,6 +152,8 @@ extension JSONWriter {
         case .auth(let auth): authResult(auth)
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
+        case .providerStart(let start): providerStart(start)
+        case .providerTokens(let tokens): providerTokens(tokens)
         case .deletion(let report): deletion(report)
         case .merge(let report): merge(report)
         case .invited(let user):

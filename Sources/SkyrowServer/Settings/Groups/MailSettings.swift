@@ -100,7 +100,8 @@ package struct MailSettings: SettingGroup {
         shown: "",
         .text("url"),
         mustBe: "https://host, with a port or a path if need be, or http:// for development",
-        "Where clients reach the service, which the links of mails begin with; needed unless `mail` is `off`."
+        "Where clients reach the service, which the links of mails and the addresses that providers send users back to begin with; "
+            + "needed unless `mail` is `off`, and for `providers` with `redirects`."
     ) { text in
         PublicURL.read(text).map { .some($0) }
     }.ofApplications
