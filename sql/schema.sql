@@ -1064,7 +1064,8 @@ CREATE TABLE _user (
     epoch bigint NOT NULL DEFAULT 0,
     default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
     verified_email text,
-    second_factor boolean NOT NULL DEFAULT false
+    second_factor boolean NOT NULL DEFAULT false,
+    password_changed_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
@@ -1081,6 +1082,8 @@ COMMENT ON COLUMN _user.default_access IS
     'The access list of a new public record of this user that brings none, {"role:editor": "write"}; NULL: that of its type.';
 COMMENT ON COLUMN _user.verified_email IS 'The address that was verified; it counts while the profile has this very one.';
 COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor; kept by a trigger of _factor.';
+COMMENT ON COLUMN _user.password_changed_at IS
+    'When the password was set; of one from before this was kept, when the column was added.';
 
 -- Older versions of the service, and people in psql, set the time alone.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1128,7 +1131,7 @@ COMMENT ON COLUMN _session.device_id IS 'What the application that opened it cal
 COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user.';
 COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
 COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
-COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, provider, custom_token or master.';
+COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, link, provider, custom_token or master.';
 COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: with a second factor besides.';
 COMMENT ON COLUMN _session.elevated_until IS
     'Until when it may do what takes step-up: for ten minutes after a sign-up or auth:stepup; NULL: neither.';
@@ -1142,6 +1145,19 @@ END $$;
 COMMENT ON FUNCTION _bind_session() IS 'Gives a session without an epoch that of its account.';
 CREATE TRIGGER _bind_session BEFORE INSERT ON _session FOR EACH ROW
     WHEN (NEW.epoch IS NULL) EXECUTE FUNCTION _bind_session();
+
+CREATE TABLE _password_history (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    hash text NOT NULL,
+    replaced_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX ON _password_history (user_id, id DESC);
+COMMENT ON TABLE _password_history IS 'The former passwords of accounts, as many as password-history compares with a new one.';
+COMMENT ON COLUMN _password_history.id IS 'Counts them; a later one is greater.';
+COMMENT ON COLUMN _password_history.user_id IS 'Whose it was.';
+COMMENT ON COLUMN _password_history.hash IS 'The hashed password with its parameters.';
+COMMENT ON COLUMN _password_history.replaced_at IS 'When another one took its place.';
 
 CREATE TABLE _factor (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -1803,7 +1819,7 @@ COMMENT ON FUNCTION _note_default_list() IS 'Notes that there are accounts with 
 CREATE TRIGGER _note_default_list AFTER INSERT OR UPDATE OF default_access ON _user
     FOR EACH ROW WHEN (NEW.default_access IS NOT NULL) EXECUTE FUNCTION _note_default_list();
 CREATE TABLE _code (
-    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset', 'invite')),
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset', 'invite', 'email', 'undo', 'link')),
     address_key bytea NOT NULL,
     id bytea NOT NULL UNIQUE,
     user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE,
@@ -1823,12 +1839,12 @@ CREATE TABLE _code (
 );
 CREATE INDEX ON _code (user_id);
 COMMENT ON TABLE _code IS 'The one-time code that was last sent to an address, for each kind; also for addresses without an account.';
-COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one.';
+COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one; email: it makes the address that of the account; undo: it gives the account the address back; link: it logs in.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
 COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
 COMMENT ON COLUMN _code.user_id IS 'The account; NULL: there is none of this address, and nothing is sent.';
-COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was made; in another one it is void.';
-COMMENT ON COLUMN _code.target IS 'The address as the account has it; empty without an account.';
+COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was made; in another one it is void, but for the kind undo.';
+COMMENT ON COLUMN _code.target IS 'The address as the account has it, is to have it (email) or had it (undo); empty without an account.';
 COMMENT ON COLUMN _code.language IS 'The language of the mail.';
 COMMENT ON COLUMN _code.link_hash IS 'SHA-256 of the code in the link.';
 COMMENT ON COLUMN _code.digits_hash IS 'HMAC-SHA-256 of id and digits under a key that is derived from _secret.';
@@ -1883,6 +1899,8 @@ CREATE TABLE _identity (
     profile jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(profile) = 'object' AND pg_column_size(profile) <= 16384),
     created_at timestamptz NOT NULL DEFAULT now(),
     last_used_at timestamptz,
+    token_sealed bytea,
+    token_at timestamptz,
     PRIMARY KEY (provider, subject),
     UNIQUE (user_id, provider)
 );
@@ -1893,6 +1911,8 @@ COMMENT ON COLUMN _identity.user_id IS 'Who logs in by it.';
 COMMENT ON COLUMN _identity.profile IS 'What the provider last said of the user; nothing here relies on it.';
 COMMENT ON COLUMN _identity.created_at IS 'When it was linked.';
 COMMENT ON COLUMN _identity.last_used_at IS 'When the user last logged in by it; NULL: not yet.';
+COMMENT ON COLUMN _identity.token_sealed IS 'The tokens that the provider gave for the user, sealed like _factor.secret_sealed; NULL: none are kept.';
+COMMENT ON COLUMN _identity.token_at IS 'When it gave them.';
 
 CREATE TABLE _used_token (
     hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
@@ -1902,6 +1922,53 @@ CREATE INDEX ON _used_token (expires_at);
 COMMENT ON TABLE _used_token IS 'The tokens of providers and of the application''s own server that were used and are not to be used again.';
 COMMENT ON COLUMN _used_token.hash IS 'SHA-256 of the provider''s name and of the nonce or the id of the token.';
 COMMENT ON COLUMN _used_token.expires_at IS 'When the token ends by itself; the row is removed an hour later.';
+
+CREATE TABLE _flow (
+    hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
+    kind text NOT NULL CHECK (kind IN ('state', 'code')),
+    purpose text NOT NULL CHECK (purpose IN ('login', 'link', 'stepup')),
+    provider text COLLATE "C" NOT NULL CHECK (octet_length(provider) BETWEEN 1 AND 64),
+    nonce text,
+    verifier_sealed bytea,
+    challenge text NOT NULL CHECK (octet_length(challenge) = 43),
+    redirect text NOT NULL CHECK (octet_length(redirect) BETWEEN 1 AND 2000),
+    state text CHECK (octet_length(state) <= 255),
+    user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE,
+    epoch bigint,
+    session_id uuid REFERENCES _session (id) ON DELETE CASCADE,
+    client bytea,
+    subject text COLLATE "C" CHECK (octet_length(subject) BETWEEN 1 AND 255),
+    profile jsonb CHECK (jsonb_typeof(profile) = 'object' AND pg_column_size(profile) <= 16384),
+    verified_email text,
+    token_sealed bytea,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX ON _flow (client);
+CREATE INDEX ON _flow (expires_at);
+CREATE INDEX ON _flow (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX ON _flow (session_id) WHERE session_id IS NOT NULL;
+COMMENT ON TABLE _flow IS 'Sign-ins with providers that are under way: what waits for the provider, and what waits for the application.';
+COMMENT ON COLUMN _flow.hash IS 'SHA-256 of the state that the provider brings back, or of the code that the application does; neither is stored.';
+COMMENT ON COLUMN _flow.kind IS 'state: the user is at the provider; code: the application is to fetch what came of it.';
+COMMENT ON COLUMN _flow.purpose IS 'login: to open a session; link: to log in by the provider from now on; stepup: to prove once more who the user is.';
+COMMENT ON COLUMN _flow.provider IS 'The name of the provider in the settings.';
+COMMENT ON COLUMN _flow.nonce IS 'What its id token has to have; NULL for a provider without id tokens.';
+COMMENT ON COLUMN _flow.verifier_sealed IS 'What proves to the provider who began (RFC 7636), sealed like _factor.secret_sealed.';
+COMMENT ON COLUMN _flow.challenge IS 'SHA-256 of what the application proves with that it began, in base64url.';
+COMMENT ON COLUMN _flow.redirect IS 'Where the user goes back to, one of the addresses in the settings.';
+COMMENT ON COLUMN _flow.state IS 'What the application gets back with it.';
+COMMENT ON COLUMN _flow.user_id IS 'Who is linked, or proves who they are; NULL for a login.';
+COMMENT ON COLUMN _flow.epoch IS 'The epoch of that account; in another one it is void.';
+COMMENT ON COLUMN _flow.session_id IS 'The session that asked; NULL for a login.';
+COMMENT ON COLUMN _flow.client IS 'SHA-256 of the client that began, whose share it is.';
+COMMENT ON COLUMN _flow.subject IS 'What the provider calls the user, once that is proved.';
+COMMENT ON COLUMN _flow.profile IS 'What the provider says of the user.';
+COMMENT ON COLUMN _flow.verified_email IS 'The address that the provider says it has verified.';
+COMMENT ON COLUMN _flow.token_sealed IS 'The tokens that came with it, sealed like _factor.secret_sealed; NULL where none are kept.';
+COMMENT ON COLUMN _flow.created_at IS 'When it began, or when the code was made.';
+COMMENT ON COLUMN _flow.expires_at IS 'When it ends.';
+
 -- Deleted accounts ---------------------------------------------------------------------------------------------------
 
 CREATE TABLE _deletion (
@@ -1923,11 +1990,14 @@ COMMENT ON COLUMN _deletion.swept_at IS 'When what others named as its doing was
 
 CREATE TABLE _former_login (
     code bytea PRIMARY KEY,
-    until timestamptz NOT NULL
+    until timestamptz NOT NULL,
+    user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE
 );
-COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account gets for 30 days.';
+CREATE INDEX ON _former_login (user_id) WHERE user_id IS NOT NULL;
+COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account gets for 30 days, and addresses that accounts may get back.';
 COMMENT ON COLUMN _former_login.code IS 'What _login_code makes of the key, from which it cannot be found out without _secret.';
 COMMENT ON COLUMN _former_login.until IS 'From when on another account may have it.';
+COMMENT ON COLUMN _former_login.user_id IS 'The account that had the address and may have it again; NULL: it is deleted.';
 
 -- Two hashes, one within the other, as in HMAC: a code says nothing of that of a longer text.
 CREATE FUNCTION _login_code(secret bytea, field text, value text) RETURNS bytea LANGUAGE sql STABLE
@@ -1952,16 +2022,16 @@ BEGIN
     EXECUTE format('SELECT ($1).%1$I, ($2).%1$I', TG_ARGV[0]) INTO value, before USING NEW, OLD;
     IF value IS DISTINCT FROM before AND EXISTS (
         SELECT FROM _former_login AS former
-        WHERE former.until > now()
+        WHERE former.until > now() AND former.user_id IS DISTINCT FROM NEW._id
             AND former.code IN (SELECT _login_code(known.secret, TG_ARGV[0], value) FROM _secret AS known)
     ) THEN
         -- As where another account has it, so that the answer is the same.
-        RAISE EXCEPTION 'An account with this login key was deleted within 30 days.'
+        RAISE EXCEPTION 'An account had this login key until lately, and may get it back.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_login_key_' || TG_ARGV[0], TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that an account had which was deleted within 30 days.';
+COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that another account had until lately, and may get back, or that was deleted within 30 days.';
 CREATE TRIGGER _check_former_username AFTER INSERT OR UPDATE OF username ON "user" FOR EACH ROW
     WHEN (NEW.username IS NOT NULL) EXECUTE FUNCTION _check_former_login('username');
 CREATE TRIGGER _check_former_email AFTER INSERT OR UPDATE OF email ON "user" FOR EACH ROW
@@ -1979,6 +2049,40 @@ END $$;
 COMMENT ON FUNCTION _check_former_id() IS
     'Refuses an account with the id of one that was deleted within 30 days, which access lists may still name.';
 CREATE TRIGGER _check_former_id AFTER INSERT ON _user FOR EACH ROW EXECUTE FUNCTION _check_former_id();
+
+CREATE TABLE _merge (
+    user_id text COLLATE "C" PRIMARY KEY,
+    target text COLLATE "C" NOT NULL,
+    token_hash bytea NOT NULL UNIQUE,
+    records bigint NOT NULL DEFAULT 0,
+    began_at timestamptz NOT NULL DEFAULT now(),
+    next_at timestamptz NOT NULL,
+    finished_at timestamptz
+);
+CREATE INDEX ON _merge (next_at);
+COMMENT ON TABLE _merge IS 'The anonymous accounts that are being merged into others, and for 30 days those that were.';
+COMMENT ON COLUMN _merge.user_id IS 'The id of the anonymous account.';
+COMMENT ON COLUMN _merge.target IS 'The account that gets its records.';
+COMMENT ON COLUMN _merge.token_hash IS 'SHA-256 of the token that it was merged with, by which the same call gets the same result.';
+COMMENT ON COLUMN _merge.records IS 'How many records have moved.';
+COMMENT ON COLUMN _merge.began_at IS 'When the anonymous account was disabled in order to be merged.';
+COMMENT ON COLUMN _merge.next_at IS 'When a process goes on with it, which the one that works on it moves ahead; infinity when nothing is left to do.';
+COMMENT ON COLUMN _merge.finished_at IS 'When everything had moved; NULL: some of it has not yet.';
+
+CREATE TABLE _merge_change (
+    user_id text COLLATE "C" NOT NULL REFERENCES _merge (user_id) ON DELETE CASCADE,
+    type text COLLATE "C" NOT NULL,
+    old_id text COLLATE "C" NOT NULL,
+    new_id text COLLATE "C" NOT NULL,
+    cleared text[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (user_id, type, old_id)
+);
+COMMENT ON TABLE _merge_change IS 'Private records of merged accounts that got another id, or lost values, since the other account has a record of that id or value.';
+COMMENT ON COLUMN _merge_change.user_id IS 'The id of the anonymous account.';
+COMMENT ON COLUMN _merge_change.type IS 'The record type.';
+COMMENT ON COLUMN _merge_change.old_id IS 'The id of the record on the wire, before.';
+COMMENT ON COLUMN _merge_change.new_id IS 'That of the record afterwards.';
+COMMENT ON COLUMN _merge_change.cleared IS 'The fields whose values were removed.';
 
 -- Whose tombstones are found when their owner is deleted.
 CREATE INDEX ON _tombstone (owner) WHERE owner IS NOT NULL;
@@ -2021,8 +2125,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
 CREATE TRIGGER _announce
-    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until
+    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until, verified_email
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
+
+CREATE FUNCTION _announce_address() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW._id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_address() IS 'Notifies every process that a user has another address, which may not be the verified one.';
+CREATE TRIGGER _announce_address AFTER UPDATE OF email ON "user" FOR EACH ROW
+    WHEN (NEW.email IS DISTINCT FROM OLD.email) EXECUTE FUNCTION _announce_address();
 
 CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -2187,8 +2300,13 @@ BEGIN
             SELECT 'registered' FROM _user AS account
             WHERE account.id = me AND (
                 account.password_hash IS NOT NULL
+                OR account.verified_email IS NOT NULL
                 OR EXISTS (SELECT FROM _identity AS identity WHERE identity.user_id = me)
             )
+        )
+        || ARRAY(
+            SELECT 'verified' FROM _user AS account JOIN "user" AS profile ON profile._id = account.id
+            WHERE account.id = me AND profile.email = account.verified_email
         )
         || ARRAY(SELECT 'group:' || carried.name FROM _user_group AS carried WHERE carried.user_id = me);
 END $$;

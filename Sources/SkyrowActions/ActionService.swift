@@ -36,6 +36,8 @@ package final class ActionService: Service, Sendable {
     let throttleRows = Atomic(0)
     /// How many mails waited at the last count.
     let waitingMails = Atomic(0)
+    /// How many deletions of accounts were not finished at the last count.
+    let waitingDeletions = Atomic(0)
     /// Wakes the worker that sends mail.
     let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     package let rateLimiter: RateLimiter
@@ -79,6 +81,8 @@ package final class ActionService: Service, Sendable {
         providers = configuration.providers.map { provider in
             OpenIDProvider(provider, instant: clock.instant) { failure in
                 observe(.providerKeysFetched(provider.name, failure: failure?.description))
+            } report: { failure in
+                observe(.signInFailed(provider.name, reason: failure.description))
             }
         }
         reads = shared.reads

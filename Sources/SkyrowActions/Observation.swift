@@ -31,13 +31,19 @@ package enum Observation: Sendable, Hashable {
     case providerKeysFetched(String, failure: String?)
     /// A token of a provider was not accepted.
     case tokenRefused(String, TokenFault)
+    /// A sign-in with a provider by way of the browser came to nothing; the reason is safe to show.
+    case signInFailed(String, reason: String)
     /// How many records the deletion of an account has taken by itself, and whether the account is gone.
     case deletion(records: Int, finished: Bool)
+    /// An account is gone, by a request or by the service itself.
+    case accountDeleted
     /// Why a deletion did not go on; safe to show.
     case deletionFailed(String)
     case purged(sessions: Int, idempotencyKeys: Int)
     /// Why what has expired could not be removed; safe to show.
     case purgeFailed(String)
+    /// Why the list of breached passwords could not be read; safe to show.
+    case breachedListFailed(String)
     /// How many refusals could not be stored, and why; safe to show.
     case auditLost(Int, String)
     /// Why the last use of sessions could not be written down; safe to show.

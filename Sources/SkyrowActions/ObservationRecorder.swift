@@ -18,6 +18,8 @@ package final class ObservationRecorder: Sendable {
     private let mails: [MailResult: Counter]
     private let providerKeys: [Bool: Counter]
     private let live: LiveMetrics
+    private let accountsDeleted: Counter
+    private let deletionsFailed: Counter
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -38,6 +40,12 @@ package final class ObservationRecorder: Sendable {
         sessionsForgotten = counter("skyrow_session_revocations_total")
         sessionsPurged = counter("skyrow_purged_sessions_total")
         keysPurged = counter("skyrow_purged_idempotency_keys_total")
+        func deletions(_ outcome: String) -> Counter {
+            let labels = label + [("outcome", outcome)]
+            return Counter(label: "skyrow_account_deletions_total", dimensions: labels, factory: factory)
+        }
+        accountsDeleted = deletions("finished")
+        deletionsFailed = deletions("failed")
         mails = Dictionary(
             uniqueKeysWithValues: MailResult.allCases.map { result in
                 let labels = label + [("outcome", result.rawValue)]
@@ -78,7 +86,10 @@ package final class ObservationRecorder: Sendable {
         case .changesInterrupted(let reason, _): live.interrupted(reason)
         case .changesDispatched(let rows, let events, let candidates, let resets):
             live.dispatched(rows: rows, events, candidates, resets: resets)
-        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost:
+        case .accountDeleted: accountsDeleted.increment()
+        case .deletionFailed: deletionsFailed.increment()
+        case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
+            .breachedListFailed:
             break
         }
     }
@@ -117,6 +128,11 @@ package final class ObservationRecorder: Sendable {
                 "A token was not accepted",
                 metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
             )
+        case .signInFailed(let provider, let reason):
+            logger.info(
+                "A sign-in with a provider came to nothing",
+                metadata: ["provider": "\(provider)", "reason": "\(reason)"]
+            )
         case .deletion(let records, let isFinished):
             logger.info(
                 "Went on with the deletion of an account",
@@ -126,6 +142,8 @@ package final class ObservationRecorder: Sendable {
             logger.warning("The deletion of an account does not go on", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+        case .breachedListFailed(let reason):
+            logger.error("The list of breached passwords cannot be read", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
             logger.warning(
                 "Refusals could not be stored in the audit log",
@@ -137,7 +155,8 @@ package final class ObservationRecorder: Sendable {
             logger.info("Changes are followed", metadata: ["source": "\(source.rawValue)"])
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
-        case .changesDispatched, .providerKeysFetched, .mail, .passwordHashed, .guessRefused, .sessionLoaded,
+        case .changesDispatched, .providerKeysFetched, .mail, .accountDeleted, .passwordHashed, .guessRefused,
+            .sessionLoaded,
             .sessionsForgotten:
             break
         }

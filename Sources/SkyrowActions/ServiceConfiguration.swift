@@ -33,6 +33,8 @@ package struct ServiceConfiguration: Sendable {
     package var mail: MailConfiguration?
     /// Whether addresses are verified, which takes mail.
     package var verification: AddressVerification
+    /// Whether codes of mails log in, which takes mail.
+    package var admitsLinkLogIn: Bool
     /// By whose word users log in.
     package var providers: [ProviderConfiguration]
     /// What a server of the application's own signs tokens with.
@@ -68,6 +70,7 @@ package struct ServiceConfiguration: Sendable {
         accountLife: AccountLifePolicy = AccountLifePolicy(),
         mail: MailConfiguration? = nil,
         verification: AddressVerification = .off,
+        admitsLinkLogIn: Bool = false,
         providers: [ProviderConfiguration] = [],
         customTokenKeys: [CustomTokenKey] = [],
         rateLimits: RateLimits = .none,
@@ -94,6 +97,7 @@ package struct ServiceConfiguration: Sendable {
         self.accountLife = accountLife
         self.mail = mail
         self.verification = verification
+        self.admitsLinkLogIn = admitsLinkLogIn
         self.providers = providers
         self.customTokenKeys = customTokenKeys
         self.rateLimits = rateLimits
@@ -136,6 +140,8 @@ package struct PasswordConfiguration: Sendable {
     package var patience: Duration
     /// How often passwords of one account are tried.
     package var guesses: GuessLimits
+    /// Passwords that have leaked and that no account gets; nil where none are listed.
+    package var breached: BreachedPasswords?
 
     package init(
         cost: ScryptCost = .default,
@@ -143,7 +149,8 @@ package struct PasswordConfiguration: Sendable {
         queueLimit: Int = 64,
         queueShare: Int = 4,
         patience: Duration = .seconds(15),
-        guesses: GuessLimits = GuessLimits()
+        guesses: GuessLimits = GuessLimits(),
+        breached: BreachedPasswords? = nil
     ) {
         self.cost = cost
         self.threads = threads
@@ -151,6 +158,7 @@ package struct PasswordConfiguration: Sendable {
         self.queueShare = queueShare
         self.patience = patience
         self.guesses = guesses
+        self.breached = breached
     }
 }
 

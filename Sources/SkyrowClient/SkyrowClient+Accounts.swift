@@ -84,14 +84,21 @@ extension SkyrowClient {
     /// - Parameters:
     ///   - authData: the login key by its name, `["username": "ann"]`.
     ///   - password: the account's.
+    ///   - newPassword: takes its place, as where the service refuses it as too old (126 with the reason `PasswordExpired`).
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func logIn(
         _ authData: [String: String],
         password: String,
+        newPassword: String? = nil,
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
-        let request = LogInRequest(authData: authData, password: password, device: device)
+        let request = LogInRequest(
+            authData: authData,
+            password: password,
+            newPassword: newPassword,
+            device: device
+        )
         return try await logIn(.authLogIn) { $0.logInParameters(request) }
     }
 

@@ -16,7 +16,50 @@ public struct AccountDeletion: Hashable, Sendable {
     public var kept: Int
 }
 
+/// What the merge of an anonymous account has done.
+public struct AccountMerge: Hashable, Sendable {
+    /// A private record that has another id now, or lacks values.
+    public struct Change: Hashable, Sendable {
+        public var from: RecordID
+        public var to: RecordID
+        /// The fields that became null, since another record of the private database has their values.
+        public var clearedFields: [String]
+    }
+
+    /// Whether everything has moved; otherwise the service goes on by itself.
+    public var isFinished: Bool
+    /// How many records are the user's now.
+    public var records: Int
+    /// At most 1,000 of them.
+    public var changes: [Change]
+}
+
 extension SkyrowClient {
+    /// Moves the records and relations of an anonymous account to that of the user, and deletes it.
+    ///
+    /// ```swift
+    /// let guest = client.session?.accessToken
+    /// try await client.logIn(["username": "ann"], password: "correct horse")
+    /// if let guest { try await client.merge(tokenOfAnonymousAccount: guest) }
+    /// ```
+    ///
+    /// The same call again returns the same.
+    @discardableResult
+    public func merge(tokenOfAnonymousAccount token: String) async throws(ClientError) -> AccountMerge {
+        try await call(.authMerge) {
+            $0.mergeParameters(MergeRequest(token: token))
+        } read: { json throws(SkyrowError) in
+            let report = try MergeReport(result: json)
+            return AccountMerge(
+                isFinished: report.isFinished,
+                records: report.records,
+                changes: report.changes.map {
+                    AccountMerge.Change(from: $0.from, to: $0.to, clearedFields: $0.cleared)
+                }
+            )
+        }
+    }
+
     /// Deletes the account of the user with its private records, and forgets the session.
     ///
     /// ```swift

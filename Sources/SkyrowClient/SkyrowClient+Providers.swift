@@ -75,4 +75,65 @@ extension SkyrowClient {
             return identities
         }
     }
+
+    /// Begins a sign-in with a provider by way of the browser; open the address of the result there.
+    ///
+    /// ```swift
+    /// let start = try await client.startProvider("google", redirect: "com.example.app:/in", codeChallenge: challenge)
+    /// // The browser comes back to com.example.app:/in?code=…
+    /// let account = try await client.finishProvider(code: code, codeVerifier: verifier)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - provider: its name in the settings of the service.
+    ///   - redirect: where the user goes back to, one of the addresses in these settings.
+    ///   - codeChallenge: the SHA-256, in base64url, of a fresh random text of 43 to 128 characters.
+    ///   - state: what comes back with the user.
+    ///   - links: whether the logged-in user is to log in by the provider too.
+    ///   - stepsUp: whether the logged-in user proves once more who they are.
+    public func startProvider(
+        _ provider: String,
+        redirect: String,
+        codeChallenge: String,
+        state: String? = nil,
+        links: Bool = false,
+        stepsUp: Bool = false
+    ) async throws(ClientError) -> ProviderStart {
+        let request = ProviderStartRequest(
+            provider: provider,
+            redirect: redirect,
+            codeChallenge: codeChallenge,
+            state: state,
+            purpose: links ? .link : stepsUp ? .stepUp : .logIn
+        )
+        return try await call(.authProviderStart) {
+            $0.providerStartParameters(request)
+        } read: { json throws(SkyrowError) in
+            try ProviderStart(result: json)
+        }
+    }
+
+    /// Ends a sign-in by way of the browser with the code that came back, which counts once and for a minute.
+    ///
+    /// - Parameters:
+    ///   - codeVerifier: that of which ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:)`` had the hash.
+    ///   - device: by which the user recognises the session.
+    @discardableResult
+    public func finishProvider(
+        code: String,
+        codeVerifier: String,
+        device: SessionDevice = SessionDevice()
+    ) async throws(ClientError) -> Account {
+        let request = ProviderFinishRequest(code: code, codeVerifier: codeVerifier, device: device)
+        return try await logIn(.authProviderFinish) { $0.providerFinishParameters(request) }
+    }
+
+    /// The tokens that a provider gave for the logged-in user, where the service keeps them.
+    public func tokens(of provider: String) async throws(ClientError) -> ProviderTokens {
+        try await call(.authProviderToken) {
+            $0.providerParameters(provider)
+        } read: { json throws(SkyrowError) in
+            try ProviderTokens(result: json)
+        }
+    }
 }

@@ -1,5 +1,3 @@
-import CLibcrypto
-
 /// HMAC-SHA-1 (RFC 2104), which codes by time are made with (RFC 6238); for anything else there is ``HMACSHA256``.
 package enum HMACSHA1 {
     private static let blockBytes = 64
@@ -12,9 +10,5 @@ package enum HMACSHA1 {
         return hash(block.map { $0 ^ 0x5C } + hash(block.map { $0 ^ 0x36 } + message))
     }
 
-    private static func hash(_ bytes: [UInt8]) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 20)
-        _ = SHA1(bytes, bytes.count, &digest)
-        return digest
-    }
+    private static func hash(_ bytes: [UInt8]) -> [UInt8] { SHA1Digest.digest(of: bytes) }
 }

@@ -49,6 +49,12 @@ package func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
     }
 }
 
+/// Encodes bytes as base64 with padding.
+package func encodeBase64(_ bytes: [UInt8]) -> String {
+    let text = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+    return String(text) + String(repeating: "=", count: (4 - text.count % 4) % 4)
+}
+
 extension JSONWriter {
     /// Bytes as a base64 string.
     package func base64(_ bytes: UnsafeRawBufferPointer) {

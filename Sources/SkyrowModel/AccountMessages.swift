@@ -51,11 +51,19 @@ package struct SignUpRequest: Sendable {
 package struct LogInRequest: Sendable {
     package var authData: [String: String]
     package var password: String
+    /// Takes the password's place with the login.
+    package var newPassword: String?
     package var device: SessionDevice
 
-    package init(authData: [String: String], password: String, device: SessionDevice = SessionDevice()) {
+    package init(
+        authData: [String: String],
+        password: String,
+        newPassword: String? = nil,
+        device: SessionDevice = SessionDevice()
+    ) {
         self.authData = authData
         self.password = password
+        self.newPassword = newPassword
         self.device = device
     }
 }

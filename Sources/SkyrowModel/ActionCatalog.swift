@@ -1,7 +1,7 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
 /// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
-/// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations, ActionCatalogKeys,
-/// ActionCatalogChanges and ActionCatalogLive).
+/// ActionCatalogProviderFlows, ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership,
+/// ActionCatalogRelations, ActionCatalogKeys, ActionCatalogChanges and ActionCatalogLive).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -48,11 +48,24 @@ package enum ActionCatalog {
         case .authResetRequest: authResetRequest
         case .authResetConfirm: authResetConfirm
         case .authResetPassword: authResetPassword
+        case .authEmailChange: authEmailChange
+        case .authEmailConfirm: authEmailConfirm
+        case .authEmailUndo: authEmailUndo
+        case .authLinkRequest: authLinkRequest
+        case .authLinkLogIn: authLinkLogIn
+        case .authMerge: authMerge
         case .authProviderLogIn: authProviderLogIn
         case .authProviderLink: authProviderLink
         case .authProviderUnlink: authProviderUnlink
         case .authProviderList: authProviderList
         case .ssoCustomTokenLogIn: ssoCustomTokenLogIn
+        case .authProviderStart: authProviderStart
+        case .authProviderFinish: authProviderFinish
+        case .authProviderToken: authProviderToken
+        case .ssoOAuthLogIn: ssoOAuthLogIn
+        case .ssoOAuthSignUp: ssoOAuthSignUp
+        case .ssoOAuthLink: ssoOAuthLink
+        case .ssoOAuthUnlink: ssoOAuthUnlink
         case .me: me
         case .authBecome: authBecome
         case .authRotate: authRotate

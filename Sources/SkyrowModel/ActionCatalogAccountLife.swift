@@ -54,6 +54,32 @@ extension ActionCatalog {
         changesData: true
     )
 
+    static let authMerge = ActionDescription(
+        .authMerge,
+        "Moves the records and relations of an anonymous account to that of the logged-in user, and deletes it.",
+        requirement: .user,
+        parameters: [
+            ActionParameter("token", "The access token of the anonymous account.", .string(), isRequired: true)
+        ],
+        result: .object([
+            JSONMember("finished", .boolean, isRequired: true),
+            JSONMember("records", .integer(minimum: 0), isRequired: true),
+            JSONMember(
+                "renamed",
+                .array(
+                    of: .object([
+                        JSONMember("from", .string(), isRequired: true), JSONMember("to", .string(), isRequired: true),
+                        JSONMember("cleared", .array(of: .string())),
+                    ])
+                ),
+                isRequired: true
+            ),
+        ]),
+        errors: [.invalidToken, .userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
     static let userDelete = ActionDescription(
         .userDelete,
         "Deletes the account of a user with its private records; the settings say what becomes of public ones.",

@@ -31,9 +31,12 @@ extension ActionCatalog {
         parameters: [
             authData,
             ActionParameter("password", "The password.", .string(), isRequired: true),
+            ActionParameter("new_password", "Takes the password's place, as where that is too old.", .string()),
         ] + device,
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired],
+        errors: [
+            .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .passwordPolicyViolated,
+        ],
         cost: .password,
         changesData: true
     )
@@ -57,7 +60,7 @@ extension ActionCatalog {
             ActionParameter("password", "The new password.", .string(), isRequired: true),
         ],
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled],
+        errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated],
         cost: .password,
         changesData: true
     )

@@ -71,6 +71,85 @@ extension ActionCatalog {
         changesData: true
     )
 
+    static let authEmailChange = ActionDescription(
+        .authEmailChange,
+        "Sends a mail with six digits to a new address of the account; the response is the same for one that another account has.",
+        requirement: .user,
+        stepUp: .when("without \"password\""),
+        parameters: [
+            ActionParameter("email", "The new address.", .string(maximum: 255), isRequired: true),
+            ActionParameter("password", "The password of the account, in the place of step-up.", .nullable(.string())),
+            language,
+        ],
+        result: ticket,
+        errors: [.notSupported, .invalidCredentials, .userDisabled],
+        cost: .password,
+        changesData: true
+    )
+
+    static let authEmailConfirm = ActionDescription(
+        .authEmailConfirm,
+        "Changes the address of the account with the digits of a mail, and ends its other sessions.",
+        requirement: .user,
+        parameters: [
+            ActionParameter("code", "The six digits of the mail.", .string(maximum: 255), isRequired: true),
+            requiredHandle,
+        ],
+        result: .named(.status),
+        errors: [.invalidToken, .duplicated, .userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    static let authEmailUndo = ActionDescription(
+        .authEmailUndo,
+        "Gives an account the address back that it had, ends its sessions and forgets its password.",
+        requirement: .key,
+        parameters: [
+            ActionParameter(
+                "code",
+                "The code of the link in the mail to the address that the account had.",
+                .string(maximum: 255),
+                isRequired: true
+            )
+        ],
+        result: .named(.status),
+        errors: [.invalidToken, .duplicated],
+        cost: .write,
+        changesData: true
+    )
+
+    static let authLinkRequest = ActionDescription(
+        .authLinkRequest,
+        "Sends a mail with a code that logs in; the response is the same for an address that no account has.",
+        requirement: .key,
+        parameters: [
+            ActionParameter("email", "The address of the account.", .string(maximum: 255), isRequired: true),
+            language,
+        ],
+        result: ticket,
+        errors: [.notSupported],
+        cost: .write,
+        changesData: true
+    )
+
+    static let authLinkLogIn = ActionDescription(
+        .authLinkLogIn,
+        "Logs in with the code of a mail, by the client that has asked for it.",
+        requirement: .key,
+        parameters: [code, requiredHandle] + device,
+        result: .named(.authResult),
+        errors: [.invalidToken, .notSupported, .secondFactorRequired],
+        cost: .password,
+        changesData: true
+    )
+
+    private static let requiredHandle = ActionParameter(
+        "handle",
+        "What the request for the code returned.",
+        .string(maximum: 255),
+        isRequired: true
+    )
     private static let ticket = JSONShape.object([
         JSONMember("handle", .string(), isRequired: true),
         JSONMember("expires_at", .dateTime, isRequired: true),

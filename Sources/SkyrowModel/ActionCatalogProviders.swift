@@ -75,7 +75,7 @@ extension ActionCatalog {
         changesData: true
     )
 
-    private static let provider = ActionParameter(
+    static let provider = ActionParameter(
         "provider",
         "The name of a provider, as the settings of the service have it.",
         .string(maximum: 255),

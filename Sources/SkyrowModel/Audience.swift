@@ -8,6 +8,8 @@ public struct Audience: Hashable, Sendable {
     public let groups: [GroupName]
     /// Whether the user has an account that is not anonymous.
     public let isRegistered: Bool
+    /// Whether the address of the user's account is verified.
+    public let isVerified: Bool
     /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
@@ -16,9 +18,17 @@ public struct Audience: Hashable, Sendable {
     ///   - roles: those that the user has, with those that contain them; one who is not logged in has none.
     ///   - groups: those that the user carries; likewise.
     ///   - isRegistered: whether the user's account is not anonymous; likewise.
-    public init(user: UserID?, roles: [RoleName] = [], groups: [GroupName] = [], isRegistered: Bool = false) {
+    ///   - isVerified: whether the address of that account is verified; likewise.
+    public init(
+        user: UserID?,
+        roles: [RoleName] = [],
+        groups: [GroupName] = [],
+        isRegistered: Bool = false,
+        isVerified: Bool = false
+    ) {
         self.user = user
         self.isRegistered = user != nil && isRegistered
+        self.isVerified = user != nil && isVerified
         self.roles = user == nil ? [] : roles
         self.groups = user == nil ? [] : groups
         var subjects: [Subject] = []
@@ -28,6 +38,7 @@ public struct Audience: Hashable, Sendable {
             if isRegistered { subjects.append(.registered) }
             subjects += self.roles.sorted().map { .role($0) }
             subjects += [.user(user), .users]
+            if isVerified { subjects.append(.verified) }
         } else {
             subjects.append(.everyone)
         }
@@ -39,7 +50,8 @@ public struct Audience: Hashable, Sendable {
             user: caller.userID,
             roles: caller.roles,
             groups: caller.groups,
-            isRegistered: caller.isRegistered
+            isRegistered: caller.isRegistered,
+            isVerified: caller.isVerified
         )
     }
 
@@ -54,10 +66,11 @@ public struct Audience: Hashable, Sendable {
         case .everyone: true
         case .users: user != nil
         case .registered: isRegistered
+        case .verified: isVerified
         case .user(let id): user == id
         case .role(let name): roles.contains(name)
         case .group(let name): groups.contains(name)
-        case .owner, .verified, .relation, .field: false
+        case .owner, .relation, .field: false
         }
     }
 

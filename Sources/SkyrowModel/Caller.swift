@@ -17,6 +17,8 @@ public struct Caller: Hashable, Sendable {
     public var isAdministrator: Bool
     /// True when the user's account is not anonymous.
     public var isRegistered: Bool
+    /// True when the address of the user's account is verified.
+    public var isVerified: Bool
     /// True when the user has proved within the last minutes who it is, as step-up asks.
     package var isElevated = false
     /// The key with scopes that the request came with, if it has one that limits it.
@@ -27,13 +29,15 @@ public struct Caller: Hashable, Sendable {
         roles: [RoleName] = [],
         groups: [GroupName] = [],
         isAdministrator: Bool = false,
-        isRegistered: Bool = false
+        isRegistered: Bool = false,
+        isVerified: Bool = false
     ) {
         self.kind = kind
         self.roles = roles
         self.groups = groups
         self.isAdministrator = isAdministrator
         self.isRegistered = isRegistered
+        self.isVerified = isVerified
     }
 
     public static let anonymous = Caller(kind: .anonymous)

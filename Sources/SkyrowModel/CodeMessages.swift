@@ -57,3 +57,32 @@ package struct SetPasswordRequest: Sendable {
         self.password = password
     }
 }
+
+/// `auth:email:change`, decoded.
+package struct EmailChangeRequest: Sendable {
+    /// The new address.
+    package var email: String
+    /// The account's, in the place of step-up.
+    package var password: String?
+    package var language: String?
+
+    package init(email: String, password: String? = nil, language: String? = nil) {
+        self.email = email
+        self.password = password
+        self.language = language
+    }
+}
+
+/// `auth:link:login`, decoded.
+package struct LinkLogInRequest: Sendable {
+    /// That of the link, or the digits of the mail.
+    package var code: String
+    package var handle: String
+    package var device: SessionDevice
+
+    package init(code: String, handle: String, device: SessionDevice = SessionDevice()) {
+        self.code = code
+        self.handle = handle
+        self.device = device
+    }
+}

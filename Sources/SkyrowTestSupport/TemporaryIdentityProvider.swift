@@ -20,6 +20,24 @@ package struct TemporaryIdentityProvider: Sendable {
         case garbled
         /// With a document for another issuer.
         case impostor
+        /// How it responds to browsers and exchanges: with the name of another provider,
+        case wrongIssuer
+        /// without its name,
+        case namelessIssuer
+        /// with an error, as when the user turns back,
+        case denied
+        /// with an id token of another nonce,
+        case wrongNonce
+        /// without an id token,
+        case tokenless
+        /// with more than 256 KB of tokens,
+        case largeTokens
+        /// with the tokens after a minute,
+        case slowTokens
+        /// with the status 500,
+        case failingTokens
+        /// with an error and the status 200, as GitHub does.
+        case errorTokens
     }
 
     /// What the issuer is, `http://127.0.0.1:…`.
@@ -54,6 +72,24 @@ package struct TemporaryIdentityProvider: Sendable {
 
     package func set(_ mode: Mode) async throws {
         _ = try await text("/mode?\(mode.rawValue)")
+    }
+
+    /// What it says of the user from now on, a JSON object with `sub`; its members are claims of id tokens and what `/user` responds with.
+    package func set(user: String, emails: String = "[]") async throws {
+        let order = Data(#"{"user":\#(user),"emails":\#(emails)}"#.utf8).base64EncodedString()
+        let query = order.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ".")
+        _ = try await text("/user-is?\(query)")
+    }
+
+    /// Signs the user in at an address that a service has made, as a browser does, and returns the address that it is sent back to.
+    package func signIn(at url: String) async throws -> String {
+        guard url.hasPrefix(issuer) else { throw TemporaryClusterError(description: "\(url) is not the provider's") }
+        return try await text(String(url.dropFirst(issuer.count)) + "&followed=no")
+    }
+
+    /// What the last exchange of a code sent: the fields of the form and the header `authorization`, a JSON object.
+    package func lastExchange() async throws -> String {
+        try await text("/exchange")
     }
 
     /// How often its keys were asked for.
@@ -115,7 +151,7 @@ package struct TemporaryIdentityProvider: Sendable {
     }
 
     private static let script = """
-        import base64, hashlib, hmac, json, os, sys, time
+        import base64, hashlib, hmac, json, os, sys, time, urllib.parse
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -124,6 +160,10 @@ package struct TemporaryIdentityProvider: Sendable {
         directory = sys.argv[1]
         mode = "normal"
         asked = 0
+        user = {"sub": "ann", "id": 7, "email": "ann@example.org", "email_verified": True, "name": "Ann"}
+        emails = []
+        codes = {}
+        exchange = {}
         keys = {
             "k1": rsa.generate_private_key(65537, 2048), "k2": ec.generate_private_key(ec.SECP256R1()),
             "k3": ed25519.Ed25519PrivateKey.generate(), "k9": rsa.generate_private_key(65537, 2048),
@@ -185,13 +225,77 @@ package struct TemporaryIdentityProvider: Sendable {
                 self.end_headers()
                 self.wfile.write(body)
 
+            def signed(self, claims):
+                message = ".".join(encoded(json.dumps(part).encode()) for part in (
+                    {"alg": "RS256", "kid": "k1"}, claims)).encode()
+                return (message + b"." + encoded(signature("RS256", "k1", message)).encode()).decode()
+
+            def do_POST(self):
+                global exchange
+                issuer = f"http://127.0.0.1:{self.server.server_port}"
+                length = int(self.headers.get("Content-Length", 0))
+                form = dict(urllib.parse.parse_qsl(self.rfile.read(length).decode()))
+                exchange = dict(form, authorization=self.headers.get("Authorization", ""))
+                if mode == "slowTokens":
+                    time.sleep(60)
+                if mode == "failingTokens":
+                    return self.respond(500, b"")
+                if mode == "errorTokens":
+                    return self.respond(200, b'{"error": "bad_verification_code", "access_token": "x"}')
+                asked_for = codes.pop(form.get("code"), None)
+                proof = encoded(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+                if asked_for is None or asked_for["code_challenge"] != proof \
+                        or asked_for["redirect_uri"] != form.get("redirect_uri"):
+                    return self.respond(400, b'{"error": "invalid_grant"}')
+                now = int(time.time())
+                tokens = {"access_token": "at-" + form["code"], "token_type": "Bearer", "expires_in": 3600}
+                if "offline" not in codes:
+                    codes["offline"] = True
+                    tokens["refresh_token"] = "rt-1"
+                if "nonce" in asked_for and mode != "tokenless":
+                    nonce = "another" if mode == "wrongNonce" else asked_for["nonce"]
+                    tokens["id_token"] = self.signed(
+                        {**user, "iss": issuer, "aud": asked_for["client_id"], "iat": now, "exp": now + 600,
+                         "nonce": nonce})
+                if mode == "largeTokens":
+                    tokens["more"] = "x" * 300000
+                self.respond(200, json.dumps(tokens).encode())
+
+            def authorize(self, query, issuer):
+                asked_for = dict(urllib.parse.parse_qsl(query))
+                code = "c" + base64.b16encode(os.urandom(8)).decode()
+                codes[code] = asked_for
+                fields = {"state": asked_for["state"], "code": code, "iss": issuer}
+                if mode == "wrongIssuer":
+                    fields["iss"] = "https://accounts.example.org"
+                if mode == "namelessIssuer":
+                    del fields["iss"]
+                if mode == "denied":
+                    fields = {"state": asked_for["state"], "error": "access_denied", "iss": issuer}
+                address = asked_for["redirect_uri"] + "?" + urllib.parse.urlencode(fields)
+                if asked_for.get("followed") == "no":
+                    return self.respond(200, address.encode())
+                self.respond(302, b"", Location=address)
+
             def do_GET(self):
-                global mode, asked
+                global mode, asked, user, emails
                 path, _, query = self.path.partition("?")
                 issuer = f"http://127.0.0.1:{self.server.server_port}"
                 if path == "/mode":
                     mode = query
                     return self.respond(200, b"")
+                if path == "/user-is":
+                    order = json.loads(base64.urlsafe_b64decode(query.replace(".", "=")))
+                    user, emails = order["user"], order["emails"]
+                    return self.respond(200, b"")
+                if path == "/exchange":
+                    return self.respond(200, json.dumps(exchange).encode())
+                if path == "/authorize":
+                    return self.authorize(query, issuer)
+                if path in ("/user", "/emails"):
+                    if not self.headers.get("Authorization", "").startswith("Bearer at-"):
+                        return self.respond(401, b"")
+                    return self.respond(200, json.dumps(user if path == "/user" else emails).encode())
                 if path == "/count":
                     return self.respond(200, str(asked).encode())
                 if path == "/sign":
@@ -204,7 +308,11 @@ package struct TemporaryIdentityProvider: Sendable {
                     return self.respond(200, message + b"." + encoded(made).encode())
                 if path == "/.well-known/openid-configuration":
                     named = "https://accounts.example.org" if mode == "impostor" else issuer
-                    return self.respond(200, json.dumps({"issuer": named, "jwks_uri": issuer + "/keys"}).encode())
+                    document = {"issuer": named, "jwks_uri": issuer + "/keys",
+                                "authorization_endpoint": issuer + "/authorize", "token_endpoint": issuer + "/token",
+                                "userinfo_endpoint": issuer + "/user",
+                                "authorization_response_iss_parameter_supported": True}
+                    return self.respond(200, json.dumps(document).encode())
                 if path == "/elsewhere":
                     return self.respond(200, json.dumps({"keys": [public("k1")]}).encode())
                 if path != "/keys":

@@ -22,6 +22,88 @@ import Testing
         ).split(separator: "\n").map(String.init)
     }
 
+    /// Who may do what leaves its trace with the change, and nothing leaves one that changes nothing.
+    @Test func everyChangeOfRightsLeavesItsEvent() async throws {
+        try await withService { fixture in
+            let (service, origin) = (fixture.service, Self.origin)
+            let master = ServiceFixture.masterCaller
+            let (result, ann) = try await service.signUp("ann")
+            let user = result.userID
+            _ = try await service.save(SaveRequest(draft("note/1", ["title": "words"])), by: ann)
+            try await fixture.psql("DELETE FROM _audit")
+            let members = RoleMembersRequest(roles: ["reader", "writer"], users: [user, "nobody"])
+            let change = RoleChangeRequest(role: "team", users: [user], roles: ["reader"])
+            let groups = GroupRequest(userID: user, groups: ["golf"])
+            var rule = ClassAccessChange(type: type("note"))
+            rule.rules.updateValue(ClassRule([.role("reader")]), forKey: .read)
+            rule.fields[field("title")] = [.read: [.owner]]
+            let list = AccessList([AccessEntry(.role("reader"), .read)])
+            // Twice each: what changes nothing leaves nothing, but for what is written as a whole.
+            for _ in 0..<2 {
+                _ = try await service.setAdminRoles(["Admin"], by: master, origin: origin)
+                _ = try await service.setDefaultRoles(["reader"], by: master, origin: origin)
+                try await service.assignRoles(members, by: master, origin: origin)
+                _ = try await service.saveRole(RoleSaveRequest(name: "team"), by: master, origin: origin)
+                _ = try await service.addToRole(change, by: master, origin: origin)
+                _ = try await service.addGroups(groups, by: master, origin: origin)
+            }
+            for _ in 0..<2 {
+                _ = try await service.removeFromRole(change, by: master, origin: origin)
+                try await service.revokeRoles(members, by: master, origin: origin)
+                _ = try await service.removeGroups(groups, by: master, origin: origin)
+            }
+            try await service.deleteRole("team", by: master, origin: origin)
+            try await expectError(.resourceNotFound) { try await service.deleteRole("team", by: master) }
+            _ = try await service.changeClassAccess(rule, by: master, origin: origin)
+            _ = try await service.setDefaultAccess(
+                DefaultAccessRequest(type: type("note"), access: list),
+                by: master,
+                origin: origin
+            )
+            _ = try await service.setOwnDefaultAccess(DefaultAccessRequest(access: list), by: ann, origin: origin)
+            let ids = ["note/1", "note/2"].map { try! RecordID($0) }
+            let transfer = TransferRequest(ids: ids, owner: user)
+            _ = try await service.transfer(transfer, by: master, origin: origin)
+            _ = try await service.transfer(TransferRequest(ids: [ids[1]], owner: user), by: master, origin: origin)
+
+            let events = try await fixture.psql(
+                """
+                SELECT concat_ws(' ', event, outcome, CASE user_id WHEN '\(user)' THEN 'ann' ELSE '-' END,
+                    replace(actor, '\(user)', 'ann'), host(address), request_id,
+                    CASE event WHEN 'rule' THEN data ->> 'type' ELSE data::text END)
+                FROM _audit ORDER BY id
+                """
+            ).split(separator: "\n").map(String.init)
+            let from = "192.0.2.7 r1"
+            #expect(
+                events == [
+                    "role.save ok - master \(from) {\"role\": \"reader\", \"by_default\": true}",
+                    "role.add ok ann master \(from) {\"role\": \"reader\"}",
+                    "role.add ok ann master \(from) {\"role\": \"writer\"}",
+                    "role.save ok - master \(from) {\"role\": \"team\", \"is_admin\": false, \"by_default\": false}",
+                    "role.add ok ann master \(from) {\"role\": \"team\"}",
+                    "role.add ok - master \(from) {\"role\": \"team\", \"member\": \"reader\"}",
+                    "group.add ok ann master \(from) {\"group\": \"golf\"}",
+                    "role.save ok - master \(from) {\"role\": \"team\", \"is_admin\": false, \"by_default\": false}",
+                    "role.remove ok ann master \(from) {\"role\": \"team\"}",
+                    "role.remove ok - master \(from) {\"role\": \"team\", \"member\": \"reader\"}",
+                    "role.remove ok ann master \(from) {\"role\": \"reader\"}",
+                    "role.remove ok ann master \(from) {\"role\": \"writer\"}",
+                    "group.remove ok ann master \(from) {\"group\": \"golf\"}",
+                    "role.delete ok - master \(from) {\"role\": \"team\"}",
+                    "rule ok - master \(from) note",
+                    "rule ok - master \(from) note",
+                    "rule ok ann user:ann \(from)",
+                    "transfer ok ann master \(from) {\"ids\": [\"1\"], \"type\": \"note\"}",
+                ]
+            )
+            let rules = try await fixture.psql(
+                "SELECT data -> 'access' -> 'fields' -> 'title' -> 'read' ->> 0 FROM _audit WHERE event = 'rule' ORDER BY id LIMIT 1"
+            )
+            #expect(rules == "owner")
+        }
+    }
+
     @Test func everyChangeLeavesItsEvent() async throws {
         try await withService { fixture in
             let (service, origin) = (fixture.service, Self.origin)

@@ -93,7 +93,7 @@ import Testing
 
     @Test func aNewPasswordHasSoManyCharactersAndAnOlderOneGoesOn() async throws {
         try await withService { fixture in
-            let lax = service(fixture, AccountPolicy(minimumPasswordLength: 1))
+            let lax = service(fixture, AccountPolicy(passwords: PasswordPolicy(minimumLength: 1)))
             let strict = service(fixture, AccountPolicy())
             let (_, caller) = try await lax.signUp("ann", password: "short")
             _ = try await strict.logIn(LogInRequest(authData: ["username": "ann"], password: "short"))

@@ -73,7 +73,7 @@ import Testing
 
     @Test func aRefusedRegistrationChangesNothing() async throws {
         try await withService { fixture in
-            let service = fixture.configured { $0.accounts.minimumPasswordLength = 8 }
+            let service = fixture.configured { $0.accounts.passwords.minimumLength = 8 }
             _ = try await service.signUp("ann", password: "a long secret")
             let account = try await service.signUp(SignUpRequest())
             let refusals: [(authData: [String: String], password: String, code: ErrorCode)] = [

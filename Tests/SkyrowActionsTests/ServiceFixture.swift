@@ -135,7 +135,7 @@ private func withRunningService(
                 keys: GivenKeys(api: Secret("api"), master: Secret("master")),
                 passwords: passwords,
                 // Shorter than what is asked of people.
-                accounts: AccountPolicy(minimumPasswordLength: 1),
+                accounts: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1)),
                 scans: scans
             ),
             clock: clock.clock,

@@ -113,7 +113,7 @@ import Testing
                 AccountDesk(
                     store: fixture.service.store,
                     passwords: ServiceFixture.cheapHashing,
-                    policy: AccountPolicy(minimumPasswordLength: 1)
+                    policy: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1))
                 ),
                 fixture
             )

@@ -428,6 +428,39 @@ import Testing
         )
     }
 
+    @Test func addressesAreChangedAndLogInByMail() async throws {
+        let ticket = #"{"handle":"c_1","expires_at":"2000-01-01T00:00:00Z"}"#
+        let ok = #"{"status":"OK"}"#
+        let merge = #"{"finished":true,"records":2,"renamed":[{"from":"note/1","to":"note/1~1","cleared":["slug"]}]}"#
+        let scripted = ScriptedClient([
+            .result(ticket), .result(ticket), .result(ok), .result(ok), .result(ticket),
+            .result(ActionCallTests.account), .result(merge),
+        ])
+        let client = scripted.client
+        let handle = try await client.requestAddressChange(to: "a@b.c", password: "pw", language: "de")
+        _ = try await client.requestAddressChange(to: "a@b.c")
+        try await client.confirmAddressChange(code: "012345", handle: handle)
+        try await client.undoAddressChange(code: "link")
+        let code = try await client.requestLogInCode(of: "a@b.c", language: "de")
+        try await client.logIn(code: "012345", handle: code, device: SessionDevice(id: "d1"))
+        #expect(client.session?.accessToken == "t2")
+        let merged = try await client.merge(tokenOfAnonymousAccount: "t9")
+        let change = AccountMerge.Change(
+            from: try RecordID("note/1"),
+            to: try RecordID("note/1~1"),
+            clearedFields: ["slug"]
+        )
+        #expect(merged == AccountMerge(isFinished: true, records: 2, changes: [change]))
+        #expect(
+            (0..<7).map { parameters(scripted, $0) } == [
+                #"auth:email:change {"email":"a@b.c","password":"pw","language":"de"}"#,
+                #"auth:email:change {"email":"a@b.c"}"#, #"auth:email:confirm {"code":"012345","handle":"c_1"}"#,
+                #"auth:email:undo {"code":"link"}"#, #"auth:link:request {"email":"a@b.c","language":"de"}"#,
+                #"auth:link:login {"code":"012345","handle":"c_1","device_id":"d1"}"#, #"auth:merge {"token":"t9"}"#,
+            ]
+        )
+    }
+
     @Test func keysAreMadeListedAndEnded() async throws {
         let key =
             #"{"id":"k7f3q9x2a","name":"ios","kind":"client","scopes":["read"],"networks":["10.0.0.0/8"],"created_at":"2000-01-01T00:00:00Z""#
@@ -479,6 +512,38 @@ import Testing
                 #"sso:custom_token:login {"token":"d.e.f","device_id":"d1"}"#,
                 #"auth:provider:link {"provider":"google","id_token":"a.b.c","nonce":"n"}"#,
                 #"auth:provider:unlink {"provider":"google"}"#, "auth:provider:list -",
+            ]
+        )
+    }
+
+    @Test func signInsByWayOfTheBrowserAreSent() async throws {
+        let start = #"{"url":"https://id.example.org/authorize?x=y","expires_at":"2000-01-01T00:00:00Z"}"#
+        let tokens =
+            #"{"provider":"google","subject":"1","token":{"access_token":"at"},"received_at":"2000-01-01T00:00:00Z"}"#
+        let scripted = ScriptedClient([
+            .result(start), .result(start), .result(ActionCallTests.account), .result(tokens), .result("{}"),
+        ])
+        let client = scripted.client
+        let begun = try await client.startProvider("google", redirect: "org.example.app:/in", codeChallenge: "c")
+        #expect(begun.url == "https://id.example.org/authorize?x=y")
+        _ = try await client.startProvider(
+            "google",
+            redirect: "org.example.app:/in",
+            codeChallenge: "c",
+            state: "s",
+            links: true
+        )
+        try await client.finishProvider(code: "c1", codeVerifier: "v", device: SessionDevice(id: "d1"))
+        #expect(client.session?.accessToken == "t2")
+        let held = try await client.tokens(of: "google")
+        #expect(held.subject == "1" && String(decoding: held.response.utf8, as: UTF8.self) == #"{"access_token":"at"}"#)
+        await #expect(throws: ClientError.self) { try await client.tokens(of: "google") }
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                #"auth:provider:start {"provider":"google","redirect":"org.example.app:/in","code_challenge":"c"}"#,
+                #"auth:provider:start {"provider":"google","redirect":"org.example.app:/in","code_challenge":"c","state":"s","link":true}"#,
+                #"auth:provider:finish {"code":"c1","code_verifier":"v","device_id":"d1"}"#,
+                #"auth:provider:token {"provider":"google"}"#,
             ]
         )
     }

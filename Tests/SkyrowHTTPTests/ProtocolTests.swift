@@ -23,15 +23,17 @@ import Testing
             try await withService(
                 mail: .toMemory(transport),
                 verification: .optional,
+                linkLogIn: true,
                 providers: [try .known(as: "example", provider)],
                 customTokenKeys: keys
             ) { service in
                 var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
                 for example in manual.examples {
-                    // The six digits of the mail that an example before has asked for.
-                    for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
-                        guard let number = Int(name.dropFirst(5)) else { continue }
-                        placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                    // The six digits of the mail that an example before has asked for, or the code of its link.
+                    for match in example.request.matches(of: /<(mail-([0-9]+)(-code)?)>/) {
+                        guard let number = Int(match.2) else { continue }
+                        let mail = try await transport.message(number - 1)
+                        placeholders.learn(String(match.1), .string(match.3 == nil ? mail.digits : mail.linkCode))
                     }
                     if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"]
                     {
@@ -40,6 +42,12 @@ import Testing
                         )
                         let totp = TOTP(secret: try #require(Base32.decode(secret)))
                         placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
+                    }
+                    if example.request.contains("<flow-1-code>"), placeholders["flow-1-code"] == nil,
+                        case .string(let url)? = placeholders["flow-1-url"]
+                    {
+                        let fields = try await service.comeBack(from: "example", at: url, by: provider)
+                        placeholders.learn("flow-1-code", .string(try #require(fields["code"])))
                     }
                     let response = try await service.v1(
                         example.path,
@@ -162,12 +170,57 @@ extension ProviderConfiguration {
             allowsLoopback: true,
             fetcher: try WebFetcher(timeout: .seconds(60))
         )
+        let fetcher = try WebFetcher(timeout: .seconds(60))
         return ProviderConfiguration(
             name: name,
             issuers: [provider.issuer],
             clientIDs: ["app-1"],
+            flow: ProviderFlow(
+                kind: .openID,
+                clientID: "app-1",
+                authentication: .secret(Secret("a client secret")),
+                redirects: ["https://app.example.org/in", "org.example.app:/in"].compactMap { RegisteredRedirect($0) },
+                callback: "https://api.example.org/auth/callback/\(name)",
+                keepsTokens: true,
+                locate: { await source.endpoints() },
+                send: { request in
+                    do throws(WebFailure) {
+                        return .success(try await fetcher.response(to: request))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            ),
             fetchKeys: { await source.keys() }
         )
+    }
+}
+
+extension TestService {
+    /// Has the user of a provider sign in at an address, as a browser does, and returns the fields that the application gets.
+    func comeBack(
+        from name: String,
+        at url: String,
+        by provider: TemporaryIdentityProvider
+    ) async throws -> [String: String] {
+        let back = try await provider.signIn(at: url)
+        let query = try #require(back.split(separator: "?", maxSplits: 1).last)
+        let response = try await get("/auth/callback/\(name)?\(query)")
+        let location = try #require(response["location"] ?? response["Location"])
+        return TestService.fields(of: location)
+    }
+
+    func get(_ path: String, method: String = "GET") async throws -> RawResponse {
+        try await withConnection(port: port) { connection in
+            try await connection.send("\(method) \(path) HTTP/1.1\r\nHost: api.example.org\r\n\r\n")
+            return try await connection.response()
+        }
+    }
+
+    /// The fields of the query of an address.
+    static func fields(of address: String) -> [String: String] {
+        let items = URLComponents(string: address)?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
     }
 }
 

@@ -67,6 +67,11 @@ import Testing
             Audience(user: "ann", roles: ["a"], groups: ["golf"], isRegistered: true),
             #"{"group:golf","public","registered","role:a","user:ann","users"}"#
         ),
+        (Audience(user: nil, isVerified: true), #"{"public"}"#),
+        (
+            Audience(user: "ann", isRegistered: true, isVerified: true),
+            #"{"public","registered","user:ann","users","verified"}"#
+        ),
         (Audience(user: "ann", roles: ["b", "a", "B"]), #"{"public","role:B","role:a","role:b","user:ann","users"}"#),
         (Audience(user: "a\"b\\c", roles: ["{,}", "a\u{0}"]), #"{"public","role:{,}","user:a\"b\\c","users"}"#),
     ])

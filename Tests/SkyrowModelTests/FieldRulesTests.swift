@@ -76,19 +76,19 @@ import Testing
         #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
     }
 
-    /// What a rule comes to for ann, who is registered and carries the tag golf, for bob, an editor, for one who is not logged in, and for the
+    /// What a rule comes to for ann, who is registered and verified and carries the tag golf, for bob, an editor, for one who is not logged in, and for the
     /// master key.
     static let standings: [([Subject], [FieldStanding])] = [
         ([.everyone], [.all, .all, .all, .all]), ([.users], [.all, .all, .none, .all]),
         ([.owner], [.owned, .owned, .owned, .all]), ([.role("editor")], [.none, .all, .none, .all]),
         ([.owner, .role("editor")], [.owned, .all, .owned, .all]), ([.group("golf")], [.all, .none, .none, .all]),
         ([.user("bob")], [.none, .all, .none, .all]), ([], [.none, .none, .none, .all]),
-        ([.registered], [.all, .none, .none, .all]), ([.verified], [.none, .none, .none, .all]),
+        ([.registered], [.all, .none, .none, .all]), ([.verified], [.all, .none, .none, .all]),
     ]
 
     @Test(arguments: standings)
     func aRuleIsSettledForACaller(_ subjects: [Subject], _ expected: [FieldStanding]) {
-        let ann = Caller(kind: .user("ann"), groups: ["golf"], isRegistered: true)
+        let ann = Caller(kind: .user("ann"), groups: ["golf"], isRegistered: true, isVerified: true)
         let callers = [ann, Self.bob, .anonymous, Self.master].map { FieldAccess($0) }
         for use in FieldUse.allCases {
             let rules = FieldRules.none.applying([Self.city: [use: subjects]])

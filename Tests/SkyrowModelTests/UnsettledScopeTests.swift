@@ -28,13 +28,15 @@ import Testing
                 user: Bool.random(using: &random) ? "ann" : "bob",
                 roles: Bool.random(using: &random) ? ["a"] : ["b"],
                 groups: Bool.random(using: &random) ? ["golf"] : [],
-                isRegistered: Bool.random(using: &random)
+                isRegistered: Bool.random(using: &random),
+                isVerified: Bool.random(using: &random)
             )
             let caller = Caller(
                 kind: .user(try #require(audience.user)),
                 roles: audience.roles,
                 groups: audience.groups,
-                isRegistered: audience.isRegistered
+                isRegistered: audience.isRegistered,
+                isVerified: audience.isVerified
             )
             for action in AccessAction.allCases {
                 let unsettled = UnsettledScope(action, of: rules, relations: nil)

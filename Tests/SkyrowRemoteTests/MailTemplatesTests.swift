@@ -37,8 +37,8 @@ import Testing
         // Plain texts have nothing to escape.
         #expect(mail.subject.contains("Tom & <b>Jerry</b>"))
         #expect(!mail.subject.contains("\n") && !mail.text.hasPrefix("\n"))
-        #expect(mail.text.contains(values.link) == kind.hasCode)
-        #expect(mail.text.split(separator: "\n").contains("012345") == (kind.hasCode && kind != .invite))
+        #expect(mail.text.contains(values.link) == kind.hasLink)
+        #expect(mail.text.split(separator: "\n").contains("012345") == (kind.hasDigits && kind != .invite))
         #expect(mail.html == nil)
     }
 

@@ -86,6 +86,40 @@ import Testing
         }
     }
 
+    @Test func aFormIsSentAndEachStatusComesBack() async throws {
+        try await withIdentityProvider { provider in
+            let token = try #require(WebAddress("\(provider.issuer)/token?secret=x", allowsLoopback: true))
+            let fetcher = try WebFetcher(timeout: .seconds(60))
+            let request = WebRequest(
+                try #require(WebAddress("\(provider.issuer)/token", allowsLoopback: true)),
+                fields: [(name: "Authorization", value: "Basic eA==")],
+                form: [(name: "code", value: "a b&c=d"), (name: "é", value: "")]
+            )
+            let response = try await fetcher.response(to: request)
+            #expect(response.status == 400)
+            #expect(String(decoding: response.bytes, as: UTF8.self) == #"{"error": "invalid_grant"}"#)
+            #expect(try await provider.lastExchange() == #"{"code": "a b&c=d", "authorization": "Basic eA=="}"#)
+            // What would begin a header field of its own is not sent.
+            for value in ["x\r\nHost: evil", "x\n", "\u{e4}"] {
+                await #expect(throws: WebFailure.self) {
+                    try await fetcher.response(to: WebRequest(token, fields: [(name: "Accept", value: value)]))
+                }
+            }
+            try await provider.set(.largeTokens)
+            var failing = request
+            failing.form = [(name: "code", value: String(repeating: "c", count: 10))]
+            #expect(try await fetcher.response(to: failing).status == 400)
+            // A query may be secret, and is in no text.
+            try await provider.set(.slow)
+            let impatient = try WebFetcher(timeout: .milliseconds(300))
+            let keys = try #require(WebAddress("\(provider.keys)?secret=x", allowsLoopback: true))
+            let failure = await #expect(throws: WebFailure.self) {
+                try await impatient.response(to: WebRequest(keys))
+            }
+            #expect(failure?.description.contains("secret") == false)
+        }
+    }
+
     @Test func aNameOfThisMachineIsNotConnectedTo() async throws {
         try await withIdentityProvider { provider in
             let before = try await provider.requests()

@@ -214,7 +214,8 @@ extension ClassRules {
                     kind: .user(user),
                     roles: roles,
                     groups: groups,
-                    isRegistered: Bool.random(using: &random)
+                    isRegistered: Bool.random(using: &random),
+                    isVerified: Bool.random(using: &random)
                 )
                 let caller: Caller = Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : known
                 let open = RecordAccess(caller).of(rules)

@@ -39,7 +39,8 @@ import Testing
         SELECT to_jsonb(r) FROM note AS r WHERE _id LIKE 'n%' ORDER BY _id;
         SELECT to_jsonb(r) FROM writer AS r;
         SELECT to_jsonb(r) FROM "user" AS r;
-        SELECT to_jsonb(r) - 'epoch' - 'default_access' - 'verified_email' - 'second_factor' FROM _user AS r;
+        SELECT to_jsonb(r) - 'epoch' - 'default_access' - 'verified_email' - 'second_factor' - 'password_changed_at'
+            FROM _user AS r;
         SELECT name, by_default, is_admin FROM _role AS r ORDER BY name;
         SELECT to_jsonb(r) FROM _user_role AS r;
         SELECT to_jsonb(r) - 'kind' - 'members' FROM _tombstone AS r ORDER BY id;

@@ -39,7 +39,7 @@ extension ActionService {
     /// `auth:login`: returns a new access token for a login key and its password.
     ///
     /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
-    /// one; `127 UserDisabled` after the right password only, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
+    /// one; after the right password only `127 UserDisabled`, `126 PasswordPolicyViolated` where it is too old, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
     /// RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
         _ request: LogInRequest,
@@ -50,6 +50,9 @@ extension ActionService {
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
+            let new = try request.newPassword.map { new throws(SkyrowError) in
+                try configuration.accounts.accepted(new, argument: "new_password")
+            }
             let guess = Guess(logIn: data.values, from: client, device: request.device)
             var known: UserID?
             let credentials: AccountCredentials
@@ -63,10 +66,23 @@ extension ActionService {
                 guard let found, verdict.isRight else { throw .loginRefused }
                 if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
                 try await requireVerifiedAddress(of: found.id)
+                if new == nil { try requireUnexpired(found) }
                 credentials = found
             } catch {
                 await audit(.logIn, refusedWith: error, of: known, accounts: guess.accounts, from: origin)
                 throw error
+            }
+            if let new {
+                // Else one who has learnt a password could keep out the user whose second factor keeps them out.
+                guard !credentials.hasSecondFactor else { throw .passwordOfSecondFactor }
+                return try await changePassword(
+                    of: credentials,
+                    from: password,
+                    to: new,
+                    Opening(.password, device: request.device, origin: origin),
+                    from: client,
+                    refusal: .loginRefused
+                )
             }
             let opening = Opening(.logIn, device: request.device, origin: origin)
             let result = try await enter(credentials, opening, refusal: .loginRefused) { session throws(SkyrowError) in
@@ -127,7 +143,7 @@ extension ActionService {
 
     /// `auth:password`: ends every session of the user and returns a new access token.
     ///
-    /// Throws `105 InvalidCredentials` when the old password is wrong.
+    /// Throws `105 InvalidCredentials` when the old password is wrong, and `126 PasswordPolicyViolated`.
     package func changePassword(
         _ request: ChangePasswordRequest,
         by caller: Caller,
@@ -152,17 +168,15 @@ extension ActionService {
                 await audit(.password, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
                 throw error
             }
-            let hash = try await passwords.hash(new, from: client)
-            // Also where it is unknown whether the change was committed.
-            defer { forget(.user(user)) }
             let replaced = own.ownToken(of: caller).map { TokenHash(of: $0).bytes }
-            let opening = Opening(.password, origin: origin, replaced: replaced)
-            return try await openSession(for: user, opening) { session throws(SkyrowError) in
-                guard
-                    let account = try await store.users.changePassword(of: credentials, to: hash, session: session)
-                else { throw .wrongPassword }
-                return account
-            }
+            return try await changePassword(
+                of: credentials,
+                from: old,
+                to: new,
+                Opening(.password, origin: origin, replaced: replaced),
+                from: client,
+                refusal: .wrongPassword
+            )
         }
     }
 
@@ -227,6 +241,7 @@ extension ActionService {
                 groups: account.groups,
                 isAdministrator: account.isAdministrator,
                 isRegistered: account.isRegistered,
+                isVerified: account.isVerified,
                 expiresAt: expiresAt,
                 isElevated: opening.by == .signUp
             ),
@@ -282,6 +297,10 @@ extension SkyrowError {
     fileprivate static let loginRefused = SkyrowError(
         .invalidCredentials,
         "No account has this login key and password; check both."
+    )
+    fileprivate static let passwordOfSecondFactor = SkyrowError.invalidArgument(
+        "An account with a second factor changes its password in a session, or by mail.",
+        "new_password"
     )
     fileprivate static let wrongPassword = SkyrowError(.invalidCredentials, "The old password is not the account's.")
 }

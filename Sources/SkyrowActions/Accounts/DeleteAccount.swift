@@ -1,5 +1,6 @@
 package import SkyrowModel
 import SkyrowStore
+import Synchronization
 
 /// Who may make accounts, and what becomes of those that are not used and of what deleted ones leave.
 package struct AccountLifePolicy: Hashable, Sendable {
@@ -96,12 +97,14 @@ extension ActionService {
             return nil
         }
         forget(.user(user))
-        return try await store.deletions.run(
+        let report = try await store.deletions.run(
             user,
             configuration.accountLife.deletedUsers,
             maximumRecords: Self.recordsOfARequest,
             looksForTraces: true
         )
+        if report.isFinished { observe(.accountDeleted) }
+        return report
     }
 
     // MARK: By itself
@@ -109,7 +112,9 @@ extension ActionService {
     /// Goes on every minute with deletions that were not finished, and removes what came late.
     func deleteAccountsPeriodically() async {
         while !Task.isCancelled {
+            await continueMerges()
             await continueDeletions()
+            await countDeletions()
             do {
                 try await clock.sleep(.seconds(60))
             } catch {
@@ -118,10 +123,20 @@ extension ActionService {
         }
     }
 
+    private func countDeletions() async {
+        do throws(SkyrowError) {
+            waitingDeletions.store(try await store.deletions.waiting(), ordering: .relaxed)
+        } catch {
+            observe(.deletionFailed(error.description))
+        }
+    }
+
     func continueDeletions() async {
         do throws(SkyrowError) {
             let claimed = try await store.deletions.claim(atMost: Self.deletionsAtOnce)
             let rules = configuration.accountLife.deletedUsers
+            // What a merged account has saved late is the other's, and not to be deleted.
+            _ = try await store.merges.moveLateRows(of: claimed.map(\.user))
             for deletion in claimed where !deletion.isFinished {
                 do throws(SkyrowError) {
                     let report = try await store.deletions.run(
@@ -131,6 +146,7 @@ extension ActionService {
                         looksForTraces: false
                     )
                     observe(.deletion(records: report.count, finished: report.isFinished))
+                    if report.isFinished { observe(.accountDeleted) }
                 } catch {
                     // The others are not to wait for one that cannot be finished.
                     observe(.deletionFailed(error.description))

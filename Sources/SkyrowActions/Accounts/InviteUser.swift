@@ -72,10 +72,13 @@ extension AccountDesk {
     }
 
     /// Stores a code and its mail; false where there were too many mails.
+    ///
+    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
     func mail(
         _ code: OneTimeCode,
         _ kind: CodeKind,
         to email: String,
+        for user: UserID? = nil,
         language: String?,
         from client: ClientKey
     ) async throws(SkyrowError) -> Bool {
@@ -84,20 +87,35 @@ extension AccountDesk {
         }
         let keys = try await store.codes.keys()
         return try await store.codes.issue(
-            NewCode(
-                kind: kind,
-                address: email,
-                id: code.id,
-                linkHash: OneTimeCode.linkHash(code.link),
-                digitsHash: keys.hash(code.digits, of: code.id),
-                linkLifetime: kind.linkLifetime,
-                digitsLifetime: CodeKind.digitsLifetime,
-                language: language ?? "",
-                link: code.link,
-                digits: code.digits,
-                client: client == .none ? nil : client.bytes
-            ),
+            NewCode(code, kind, to: email, under: keys, language: language, from: client),
+            for: user,
             limits: CodeMailLimits()
+        )
+    }
+}
+
+extension NewCode {
+    /// What is stored of a code, and mailed.
+    init(
+        _ code: OneTimeCode,
+        _ kind: CodeKind,
+        to email: String,
+        under keys: CodeKeys,
+        language: String?,
+        from client: ClientKey
+    ) {
+        self.init(
+            kind: kind,
+            address: email,
+            id: code.id,
+            linkHash: OneTimeCode.linkHash(code.link),
+            digitsHash: keys.hash(code.digits, of: code.id),
+            linkLifetime: kind.linkLifetime,
+            digitsLifetime: CodeKind.digitsLifetime,
+            language: language ?? "",
+            link: code.link,
+            digits: code.digits,
+            client: client == .none ? nil : client.bytes
         )
     }
 }

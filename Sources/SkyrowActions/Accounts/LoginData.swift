@@ -17,7 +17,7 @@ struct SignUpData {
             guard let password = request.password else {
                 throw .invalidArgument("Choose a password.", "password")
             }
-            self.password = try policy.accepted(password, argument: "password")
+            self.password = try Password.checked(password, argument: "password")
             fields = try LoginData(request.authData, loginKeys: loginKeys).fields
         }
         for field in request.profile {
@@ -33,6 +33,7 @@ struct SignUpData {
             }
         }
         self.fields = fields + request.profile
+        if let password { try policy.check(password, of: self.fields) }
         for field in self.fields where loginKeys.contains(field.name) { try policy.check(field.value, of: field.name) }
     }
 }
@@ -104,27 +105,30 @@ package struct AccountPolicy: Hashable, Sendable {
         case single
     }
 
-    /// The fewest characters of a new password.
-    package var minimumPasswordLength: Int
-    /// The kinds of characters that a new password holds.
-    package var passwordClasses: Set<PasswordClass>
+    package var passwords: PasswordPolicy
     package var loginScripts: Scripts
 
-    package init(
-        minimumPasswordLength: Int = 8,
-        passwordClasses: Set<PasswordClass> = [],
-        loginScripts: Scripts = .single
-    ) {
-        self.minimumPasswordLength = minimumPasswordLength
-        self.passwordClasses = passwordClasses
+    package init(passwords: PasswordPolicy = PasswordPolicy(), loginScripts: Scripts = .single) {
+        self.passwords = passwords
         self.loginScripts = loginScripts
     }
 
-    /// A new password, checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
+    /// A new password whose text alone is checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
         let password = try Password.checked(password, argument: argument)
-        try check(password)
+        if let violation = passwords.violation(in: password) { throw violation.error }
         return password
+    }
+
+    /// Throws `126 PasswordPolicyViolated` for the password of a new account with these fields.
+    func check(_ password: String, of fields: [(name: FieldName, value: RecordValue)]) throws(SkyrowError) {
+        var excluded: [String] = []
+        var own: [String] = []
+        for case (let name, .string(let text)) in fields {
+            own.append(text)
+            if passwords.excludedFields.contains(name) { excluded.append(text) }
+        }
+        if let violation = passwords.violation(in: password, excluded: excluded, own: own) { throw violation.error }
     }
 
     /// Whether the text can be the value of a login key from now on.

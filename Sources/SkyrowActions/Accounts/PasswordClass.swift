@@ -38,26 +38,3 @@ package enum PasswordClass: String, Hashable, Sendable, CaseIterable {
         }
     }
 }
-
-extension AccountPolicy {
-    /// Throws `126 PasswordPolicyViolated` for a new password that is too short or lacks a class of characters.
-    func check(_ password: String) throws(SkyrowError) {
-        guard password.unicodeScalars.count >= minimumPasswordLength else {
-            throw SkyrowError(
-                .passwordPolicyViolated,
-                "Choose a password of at least \(minimumPasswordLength) characters.",
-                info: ["reason": .string("PasswordTooShort"), "min_length": .integer(Int64(minimumPasswordLength))]
-            )
-        }
-        // In one order, so that the same password always gets the same answer.
-        for kind in PasswordClass.allCases where passwordClasses.contains(kind) {
-            guard password.unicodeScalars.contains(where: { kind.contains($0) }) else {
-                throw SkyrowError(
-                    .passwordPolicyViolated,
-                    "Choose a password with \(kind.words).",
-                    info: ["reason": .string(kind.reason)]
-                )
-            }
-        }
-    }
-}

@@ -4,21 +4,31 @@ import Synchronization
 
 extension ActionService {
     /// `role:assign`: unknown users are ignored, unknown roles come into being.
-    package func assignRoles(_ request: RoleMembersRequest, by caller: Caller) async throws(SkyrowError) {
+    package func assignRoles(
+        _ request: RoleMembersRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
         try await observed(.roleAssign) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
             try checkRoleNames(request.roles)
-            try await store.roles.assign(request.roles, to: try known(request.users))
+            let event = AuditEvent(.roleAdd, by: AuditEvent.Actor(caller), from: origin)
+            try await store.roles.assign(request.roles, to: try known(request.users), recording: event)
             forgetSessions(of: request.users)
         }
     }
 
     /// `role:revoke`
-    package func revokeRoles(_ request: RoleMembersRequest, by caller: Caller) async throws(SkyrowError) {
+    package func revokeRoles(
+        _ request: RoleMembersRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
         try await observed(.roleRevoke) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
             try checkRoleNames(request.roles)
-            try await store.roles.revoke(request.roles, from: try known(request.users))
+            let event = AuditEvent(.roleRemove, by: AuditEvent.Actor(caller), from: origin)
+            try await store.roles.revoke(request.roles, from: try known(request.users), recording: event)
             forgetSessions(of: request.users)
         }
     }
@@ -40,19 +50,29 @@ extension ActionService {
     }
 
     /// `role:default`: replaces the roles that new users get, and returns them.
-    package func setDefaultRoles(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
+    package func setDefaultRoles(
+        _ roles: [RoleName],
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [RoleName] {
         try await observed(.roleDefault) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
-            try await store.roles.setDefault(roles)
+            let event = AuditEvent(.roleSave, by: AuditEvent.Actor(caller), from: origin)
+            try await store.roles.setDefault(roles, recording: event)
             return roles
         }
     }
 
     /// `role:admin`: replaces the roles that make an administrator, and returns them.
-    package func setAdminRoles(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
+    package func setAdminRoles(
+        _ roles: [RoleName],
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [RoleName] {
         try await observed(.roleAdmin) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
-            try await store.roles.setAdmin(roles)
+            let event = AuditEvent(.roleSave, by: AuditEvent.Actor(caller), from: origin)
+            try await store.roles.setAdmin(roles, recording: event)
             forget(.all)
             return roles
         }

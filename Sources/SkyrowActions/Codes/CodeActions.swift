@@ -17,11 +17,13 @@ extension CodeKind {
     /// In seconds; short, since digits can be guessed.
     static let digitsLifetime: Int64 = 900
 
-    /// The page of a link.
-    var page: String {
+    /// The page of a link; nil where the service has none.
+    var page: String? {
         switch self {
         case .verify: "auth/verify"
         case .reset, .invite: "auth/reset"
+        case .undo: "auth/undo"
+        case .email, .link: nil
         }
     }
 }
@@ -74,15 +76,18 @@ extension ActionService {
     ///
     /// The work and the response are the same in any case. A request beyond the limits gets a handle of nothing, so that the
     /// handle that came with the mail is the only one.
-    private func issue(
+    ///
+    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    func issue(
         _ kind: CodeKind,
         to email: String,
+        for user: UserID? = nil,
         language: String?,
         from client: ClientKey
     ) async throws(SkyrowError) -> CodeTicket {
         let code = OneTimeCode()
         let isWritten = try await AccountDesk(store: store, passwords: passwords)
-            .mail(code, kind, to: email, language: language, from: client)
+            .mail(code, kind, to: email, for: user, language: language, from: client)
         if isWritten { mailSignals.continuation.yield() }
         return CodeTicket(
             handle: CodeHandle(code.id).description,
@@ -112,8 +117,8 @@ extension ActionService {
 
     /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
     ///
-    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated` before the
-    /// code is looked at. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
+    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated`: before the
+    /// code is looked at for what the text alone shows, else before it is used. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -124,17 +129,29 @@ extension ActionService {
             // Also where it is unknown whether the change was committed.
             defer { passwordIsReset(user) }
             let opening = Opening(.reset, origin: origin)
+            let history = configuration.accounts.passwords.historySize
             if try await store.users.credentials(of: user)?.hasSecondFactor == true {
                 // A mail gives another password, and no second factor.
                 let event = AuditEvent(.reset, by: .itself, from: origin)
-                let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+                let account = try await store.users.resetPassword(
+                    proof,
+                    to: hash,
+                    session: nil,
+                    recording: event,
+                    historySize: history
+                )
                 guard account != nil, let changed = try await store.users.credentials(of: user) else {
                     throw .codeNotAccepted
                 }
                 throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
             }
             return try await openSession(for: user, opening) { session throws(SkyrowError) in
-                let account = try await store.users.resetPassword(proof, to: hash, session: session)
+                let account = try await store.users.resetPassword(
+                    proof,
+                    to: hash,
+                    session: session,
+                    historySize: history
+                )
                 guard let account else { throw .codeNotAccepted }
                 return account
             }
@@ -151,7 +168,13 @@ extension ActionService {
             let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
             defer { passwordIsReset(user) }
             let event = AuditEvent(.reset, by: .itself, from: origin)
-            let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+            let account = try await store.users.resetPassword(
+                proof,
+                to: hash,
+                session: nil,
+                recording: event,
+                historySize: configuration.accounts.passwords.historySize
+            )
             guard account != nil else { throw .codeNotAccepted }
         }
     }
@@ -164,7 +187,7 @@ extension ActionService {
         let password = try configuration.accounts.accepted(confirmation.password, argument: "password")
         // A code that does not count costs no hash.
         let (proof, user) = try await prove(confirmation.code, .reset, from: client, origin: origin)
-        return (proof, user, try await passwords.hash(password, from: client))
+        return (proof, user, try await newPasswordHash(password, of: user, from: client))
     }
 
     private func passwordIsReset(_ user: UserID) {
@@ -190,7 +213,7 @@ extension ActionService {
                 throw SkyrowError(.resourceNotFound, "There is no such user.")
             }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
-            let hash = try await passwords.hash(password, from: client)
+            let hash = try await newPasswordHash(password, of: user, from: client)
             defer { passwordIsReset(user) }
             let notifies = configuration.mail != nil
             return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
@@ -199,7 +222,8 @@ extension ActionService {
                     to: hash,
                     session: session,
                     recording: AuditEvent(.password, by: AuditEvent.Actor(caller), from: origin),
-                    notifies: notifies
+                    notifies: notifies,
+                    historySize: configuration.accounts.passwords.historySize
                 )
                 guard let account else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
                 return account
@@ -208,7 +232,7 @@ extension ActionService {
     }
 
     /// Finds out whose code it is; digits are paid for. The code is not used yet.
-    private func prove(
+    func prove(
         _ confirmation: CodeConfirmation,
         _ kind: CodeKind,
         from client: ClientKey,
@@ -221,9 +245,14 @@ extension ActionService {
                 guard let user = try await store.codes.user(ofLink: hash, kind) else { throw .codeNotAccepted }
                 return (.link(hash: hash), user)
             }
-            guard let handle = CodeHandle(text), let digits = OneTimeCode.digits(confirmation.code) else {
-                throw .codeNotAccepted
+            guard let handle = CodeHandle(text) else { throw .codeNotAccepted }
+            if kind == .link, OneTimeCode.digits(confirmation.code) == nil {
+                let hash = OneTimeCode.linkHash(confirmation.code)
+                guard let user = try await store.codes.user(ofLink: hash, kind) else { throw .codeNotAccepted }
+                known = user
+                return (.linkOfClient(id: handle.id, hash: hash), user)
             }
+            guard let digits = OneTimeCode.digits(confirmation.code) else { throw .codeNotAccepted }
             let (attempt, isRight) = try await tried(digits, of: handle, kind, from: client)
             known = attempt?.user
             guard let attempt, isRight, let user = attempt.user else { throw .codeNotAccepted }
@@ -274,6 +303,9 @@ extension CodeKind {
         switch self {
         case .verify: .verify
         case .reset, .invite: .reset
+        case .email: .address
+        case .undo: .addressUndo
+        case .link: .logIn
         }
     }
 }

@@ -14,7 +14,7 @@ extension ActionService {
             let totp = TOTP(
                 secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             )
-            let sealed = try await store.sealing().seal(totp.secret, for: ActionService.placeOfSecret(user))
+            let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
             try await store.factors.enrol(sealed, of: user)
             let issuer = configuration.factorIssuer ?? application.rawValue
             return TOTPEnrolment(
@@ -77,13 +77,22 @@ extension ActionService {
         }
     }
 
-    /// What is authenticated with a sealed secret.
-    static func placeOfSecret(_ user: UserID) -> [String] { ["_factor", "totp", user.rawValue] }
-
     /// nil where no key opens the secret.
     private func totp(_ factor: StoredFactor, of user: UserID) async throws(SkyrowError) -> TOTP? {
-        let secret = try await store.sealing().open(factor.sealed, for: ActionService.placeOfSecret(user))
+        let secret = try await store.sealing().open(factor.sealed, for: FactorTable.placeOfSecret(user))
         return secret.map { TOTP(secret: $0) }
+    }
+}
+
+extension AccountDesk {
+    /// Removes the second factor of an account, whose user has lost it.
+    ///
+    /// Throws `110 ResourceNotFound` when there is none.
+    package func removeFactor(of user: UserID) async throws(SkyrowError) {
+        let event = AuditEvent(.factorRemove, by: .operator)
+        guard try await store.factors.remove(of: user, recording: event) else {
+            throw SkyrowError(.resourceNotFound, "The account has no second factor.")
+        }
     }
 }
 

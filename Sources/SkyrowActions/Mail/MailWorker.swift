@@ -13,6 +13,8 @@ package struct MailConfiguration: Sendable {
     /// What mails and pages call the application.
     package var title: String
     package var looks: PageLooks
+    /// The page of the application that takes the code of a link that logs in; nil for mails with digits alone.
+    package var logInURL: String?
 
     package init(
         transport: any MailTransport,
@@ -20,7 +22,8 @@ package struct MailConfiguration: Sendable {
         publicURL: String,
         templates: MailTemplates,
         title: String,
-        looks: PageLooks = PageLooks()
+        looks: PageLooks = PageLooks(),
+        logInURL: String? = nil
     ) {
         self.transport = transport
         self.from = from
@@ -28,6 +31,14 @@ package struct MailConfiguration: Sendable {
         self.templates = templates
         self.title = title
         self.looks = looks
+        self.logInURL = logInURL
+    }
+
+    /// The address of a link with a code; nil where there is no page for it.
+    private func link(_ kind: CodeKind, _ code: String) -> String? {
+        if let page = kind.page { return "\(publicURL)/\(page)?code=\(code)" }
+        guard kind == .link, let logInURL else { return nil }
+        return "\(logInURL)\(logInURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")code=\(code)"
     }
 
     /// The mail of a row; throws what is wrong with its address, and with what a template made of it.
@@ -39,9 +50,9 @@ package struct MailConfiguration: Sendable {
             throw MailFailure(.permanent, "There is no mail of the kind \(mail.kind).")
         }
         var values = MailValues(application: title, address: target)
-        if let code = CodeKind(rawValue: mail.kind), let link = mail.link, let digits = mail.digits {
-            values.link = "\(publicURL)/\(code.page)?code=\(link)"
-            values.digits = digits
+        if let code = CodeKind(rawValue: mail.kind), mail.link != nil || mail.digits != nil {
+            values.link = mail.link.flatMap { link(code, $0) } ?? ""
+            values.digits = mail.digits ?? ""
             values.linkHours = Int(code.linkLifetime / 3600)
             values.digitsMinutes = Int(CodeKind.digitsLifetime / 60)
         }

@@ -10,6 +10,8 @@ package struct ActionStatistics: Sendable {
     package let throttleRows: Int
     /// The mails that wait to be sent, as of the last minute.
     package let waitingMails: Int
+    /// The deletions of accounts that are not finished, as of the last minute.
+    package let waitingDeletions: Int
     /// Refusals that the audit log has not got, since the process began.
     package let auditDropped: Int
     /// The passwords that are being hashed or wait for it.
@@ -26,6 +28,7 @@ extension ActionService {
             sessionHits: hits,
             throttleRows: throttleRows.load(ordering: .relaxed),
             waitingMails: waitingMails.load(ordering: .relaxed),
+            waitingDeletions: waitingDeletions.load(ordering: .relaxed),
             auditDropped: auditLog.withLock { $0.dropped },
             waitingPasswords: passwords.waiting,
             reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]

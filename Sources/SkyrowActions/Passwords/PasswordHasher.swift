@@ -20,7 +20,20 @@ final class PasswordHasher: Sendable {
         case cancelled
         case noThread
         case library
+        case breached
+        case list(BreachedPasswords.Failure)
+
+        init(_ error: any Error) {
+            switch error {
+            case is Breached: self = .breached
+            case let failure as BreachedPasswords.Failure: self = .list(failure)
+            default: self = .library
+            }
+        }
     }
+
+    /// The password is in the list of breached ones.
+    private struct Breached: Error {}
 
     private struct State {
         var queue: PasswordQueue
@@ -85,14 +98,18 @@ final class PasswordHasher: Sendable {
 
     /// The text to store for a new password.
     ///
-    /// Throws `135 Overloaded` when too many hashes wait already, and `131 RateLimited` when those of the client do.
+    /// Throws `126 PasswordPolicyViolated` when it is in the list of breached passwords, `135 Overloaded` when too many hashes wait
+    /// already, and `131 RateLimited` when those of the client do.
     func hash(
         _ password: String,
         for purpose: PasswordQueue.Purpose = .logIn,
         from client: ClientKey = .none
     ) async throws(SkyrowError) -> String {
         let cost = configuration.cost
+        let breached = configuration.breached
         return try await run(purpose, client, nil) { [observe] in
+            // Reading the list blocks, which is no matter here.
+            if try breached?.contains(password) == true { throw Breached() }
             observe(.passwordHashed)
             var bytes = Array(password.utf8)
             defer { bytes.cleanse() }
@@ -145,7 +162,7 @@ final class PasswordHasher: Sendable {
                 let job = Job(
                     begin: { ticket in
                         let hasThread = self.threads.run {
-                            let result = Result { try work() }.mapError { _ in Failure.library }
+                            let result = Result { try work() }.mapError { Failure($0) }
                             self.end(ticket)
                             continuation.resume(returning: result)
                         }
@@ -247,6 +264,11 @@ final class PasswordHasher: Sendable {
             return SkyrowError(.responseTimeout, "The request was given up before its password was checked.")
         case .library:
             return SkyrowError(.unexpectedError, "The password could not be hashed.")
+        case .breached:
+            return PasswordPolicy.Violation.breached.error
+        case .list(let failure):
+            observe(.breachedListFailed(failure.description))
+            return SkyrowError(.unexpectedError, "The list of breached passwords could not be read.")
         }
     }
 }

@@ -94,7 +94,7 @@ extension TokenFault {
                 "This is no token that counts: it cannot be read, is not signed with a key of the service, or has expired.",
                 info: ["arguments": .list([.string("token")])]
             )
-        case .claim, .issuer, .audience, .authorizedParty, .age, .nonce, .accessToken, .used:
+        case .claim, .issuer, .audience, .authorizedParty, .age, .nonce, .accessToken, .used, .domain:
             SkyrowError(
                 .invalidCredentials,
                 "A token has the claims sub, iat and exp, counts for an hour at most, and with jti once."

@@ -14,6 +14,8 @@ struct IDTokenClaims: Hashable, Sendable {
     var notBefore: Double?
     var nonce: String?
     var accessTokenHash: String?
+    /// The mail address that the provider says it has verified.
+    var verifiedEmail: String?
     /// What it says of the user, for the user to see.
     var profile: JSONText
 
@@ -34,10 +36,18 @@ struct IDTokenClaims: Hashable, Sendable {
         nonce = try json.optionalClaim("nonce", \.string)
         accessTokenHash = try json.optionalClaim("at_hash", \.string)
         profile = IDTokenClaims.profile(json)
+        verifiedEmail = IDTokenClaims.verifiedEmail(json)
+    }
+
+    /// The address that the claims say is verified.
+    static func verifiedEmail(_ json: JSONView) -> String? {
+        // Apple writes the flag as a text.
+        let isVerified = json["email_verified"].map { $0.boolean == true || $0.string == "true" } ?? false
+        return isVerified ? json["email"]?.string.flatMap(VerifiedAddress.read) : nil
     }
 
     /// The claims that people recognise their account by, those that are too long left out.
-    private static func profile(_ json: JSONView) -> JSONText {
+    static func profile(_ json: JSONView) -> JSONText {
         let names: [StaticString] = [
             "name", "given_name", "family_name", "preferred_username", "email", "email_verified", "picture", "locale",
         ]
@@ -75,6 +85,7 @@ struct IDTokenRules: Hashable, Sendable {
     /// - Parameters:
     ///   - nonce: what the application drew.
     ///   - accessToken: what came along with the token.
+    ///   - requiresHash: whether the token has to name it; where it need not, it still has to name this one, if any.
     ///   - algorithm: that of its signature.
     ///   - maximumAge: how old the token may be, in seconds; a day at most.
     ///   - now: in seconds since 1970.
@@ -82,6 +93,7 @@ struct IDTokenRules: Hashable, Sendable {
         _ claims: IDTokenClaims,
         nonce: String,
         accessToken: String?,
+        requiresHash: Bool = true,
         _ algorithm: SignatureAlgorithm,
         within maximumAge: Double = IDTokenRules.maximumAge,
         at now: Double
@@ -101,7 +113,7 @@ struct IDTokenRules: Hashable, Sendable {
         guard let claimed = claims.nonce, !nonce.isEmpty,
             claimed.isSameText(as: nonce) || claimed.isSameText(as: Hexadecimal.text(SHA256.hash(of: nonce).bytes))
         else { throw .nonce }
-        if let accessToken {
+        if let accessToken, requiresHash || claims.accessTokenHash != nil {
             guard let hash = claims.accessTokenHash, hash == Self.hash(ofAccessToken: accessToken, algorithm) else {
                 throw .accessToken
             }

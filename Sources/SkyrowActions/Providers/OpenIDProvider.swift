@@ -4,11 +4,11 @@ import SkyrowModel
 package import SkyrowRemote
 import SkyrowStore
 
-/// A provider of OpenID Connect whose word counts.
+/// A provider whose word counts.
 package struct ProviderConfiguration: Sendable {
     /// What clients call it.
     package var name: String
-    /// By which of these names it calls itself.
+    /// By which of these names it calls itself; none for one without id tokens.
     package var issuers: [String]
     /// By which of these it knows the application.
     package var clientIDs: [String]
@@ -18,6 +18,12 @@ package struct ProviderConfiguration: Sendable {
     package var allowsLogIn: Bool
     /// Whether accounts are made by it.
     package var allowsSignUp: Bool
+    /// In which domains the mail address is that it has verified; in any where there are none.
+    package var domains: [String]
+    /// Whether an address that it has verified is the account's.
+    package var trustsEmail: Bool
+    /// How users sign in with it by way of their browsers; nil where they do not.
+    package var flow: ProviderFlow?
     /// Fetches its keys.
     package var fetchKeys: @Sendable () async -> Result<FetchedKeys, WebFailure>
 
@@ -28,6 +34,9 @@ package struct ProviderConfiguration: Sendable {
         algorithms: [SignatureAlgorithm] = [.rs256],
         allowsLogIn: Bool = true,
         allowsSignUp: Bool = true,
+        domains: [String] = [],
+        trustsEmail: Bool = false,
+        flow: ProviderFlow? = nil,
         fetchKeys: @escaping @Sendable () async -> Result<FetchedKeys, WebFailure>
     ) {
         self.name = name
@@ -36,6 +45,9 @@ package struct ProviderConfiguration: Sendable {
         self.algorithms = algorithms.filter { $0 != .hs256 }
         self.allowsLogIn = allowsLogIn
         self.allowsSignUp = allowsSignUp
+        self.domains = domains.map { $0.lowercased() }
+        self.trustsEmail = trustsEmail
+        self.flow = flow
         self.fetchKeys = fetchKeys
     }
 }
@@ -62,43 +74,60 @@ package struct ProviderKeySource: Sendable {
     package func keys() async -> Result<FetchedKeys, WebFailure> {
         do throws(WebFailure) {
             let place: WebAddress
-            if let address { place = address } else { place = try await discovered() }
+            if let address {
+                place = address
+            } else if let found = try await document().keys {
+                place = found
+            } else {
+                throw WebFailure("The document of \(issuer) does not say at which https address the keys are.")
+            }
             return .success(try FetchedKeys(try await fetcher.document(at: place)))
         } catch {
             return .failure(error)
         }
     }
 
-    private func discovered() async throws(WebFailure) -> WebAddress {
+    /// Says where users sign in and where codes are exchanged, as the provider's document has it.
+    package func endpoints() async -> Result<ProviderEndpoints, WebFailure> {
+        do throws(WebFailure) {
+            guard let endpoints = try await document().endpoints else {
+                throw WebFailure("The document of \(issuer) does not say at which https addresses users sign in.")
+            }
+            return .success(endpoints)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func document() async throws(WebFailure) -> ProviderDocument {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         guard let place = WebAddress("\(base)/.well-known/openid-configuration", allowsLoopback: allowsLoopback) else {
             throw WebFailure("The issuer \(issuer) is no address of a document.")
         }
-        let document = try await fetcher.document(at: place)
-        guard let json = try? JSONDocument(document.bytes, depthLimit: 16) else {
-            throw WebFailure("\(place) is not JSON.")
-        }
-        let (named, keys) = json.withRoot { ($0["issuer"]?.string, $0["jwks_uri"]?.string) }
-        // What another says of this provider is not its word.
-        guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is of another issuer.") }
-        guard let keys, let address = WebAddress(keys, allowsLoopback: allowsLoopback) else {
-            throw WebFailure("\(place) does not say at which https address the keys are.")
-        }
-        return address
+        return try ProviderDocument(
+            try await fetcher.document(at: place),
+            at: place,
+            issuer: issuer,
+            allowsLoopback: allowsLoopback
+        )
     }
 }
 
 /// A provider with its keys.
 struct OpenIDProvider: Sendable {
     let configuration: ProviderConfiguration
+    /// nil where users do not sign in by way of their browsers.
+    let signIn: BrowserSignIn?
     private let keys: KeySetCache
 
     init(
         _ configuration: ProviderConfiguration,
         instant: @escaping @Sendable () -> ContinuousClock.Instant,
-        observe: @escaping @Sendable (WebFailure?) -> Void
+        observe: @escaping @Sendable (WebFailure?) -> Void,
+        report: @escaping @Sendable (WebFailure) -> Void
     ) {
         self.configuration = configuration
+        signIn = configuration.flow.map { BrowserSignIn($0, instant: instant, report: report) }
         keys = KeySetCache(instant: instant, observe: observe, fetch: configuration.fetchKeys)
     }
 
@@ -113,10 +142,15 @@ struct OpenIDProvider: Sendable {
     ///
     /// Returns what is wrong with it, and throws `10002` while the keys cannot be had.
     ///
-    /// - Parameter maximumAge: how old the token may be, in seconds.
+    /// - Parameters:
+    ///   - maximumAge: how old the token may be, in seconds.
+    ///   - requiresAccessTokenHash: whether the token has to name an access token that came along.
+    ///   - requiresDomain: whether its address has to be in one of the domains of the settings.
     func prove(
         _ token: ProviderToken,
         within maximumAge: Double,
+        requiresAccessTokenHash: Bool = true,
+        requiresDomain: Bool = true,
         at now: Timestamp
     ) async throws(SkyrowError) -> Result<Proof, TokenFault> {
         guard let signed = SignedToken(token.idToken, maximumBytes: ProviderToken.maximumBytes) else {
@@ -135,16 +169,21 @@ struct OpenIDProvider: Sendable {
                 claims,
                 nonce: token.nonce,
                 accessToken: token.accessToken,
+                requiresHash: requiresAccessTokenHash,
                 algorithm,
                 within: maximumAge,
                 at: now.secondsSince1970
             )
+            if requiresDomain, !VerifiedAddress.isAdmitted(claims.verifiedEmail, by: configuration.domains) {
+                throw .domain
+            }
             return .success(
                 Proof(
                     identity: ProvenIdentity(
                         provider: configuration.name,
                         subject: claims.subject,
-                        profile: claims.profile
+                        profile: claims.profile,
+                        verifiedEmail: claims.verifiedEmail
                     ),
                     useHash: IDTokenRules.useHash(of: configuration.name, nonce: claims.nonce ?? ""),
                     // By its age or by itself, whichever is later.

@@ -18,7 +18,7 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authProviderLogIn) { () async throws(SkyrowError) in
-            let provider = try provider(request.token.provider)
+            let provider = try provider(ofTokens: request.token.provider)
             let identity: ProvenIdentity
             do throws(SkyrowError) {
                 identity = try await proven(request.token, by: provider, from: client)
@@ -29,7 +29,8 @@ extension ActionService {
             return try await logIn(
                 identity,
                 Opening(.provider, provider: identity.provider, device: request.device, origin: origin),
-                makesAccounts: provider.configuration.allowsSignUp && configuration.accountLife.admitsSelfSignUp
+                makesAccounts: provider.configuration.allowsSignUp && configuration.accountLife.admitsSelfSignUp,
+                trustsEmail: provider.configuration.trustsEmail
             )
         }
     }
@@ -117,11 +118,18 @@ extension ActionService {
     }
 
     /// Opens a session for an identity, and makes its account where there is none.
-    private func logIn(
+    ///
+    /// - Parameters:
+    ///   - profile: fields that are merged into the profile.
+    ///   - trustsEmail: whether the address that the provider has verified is that of a new account.
+    ///   - tokens: what the provider gave, to be kept.
+    func logIn(
         _ identity: ProvenIdentity,
         _ opening: Opening,
         makesAccounts: Bool,
-        merging profile: [(name: FieldName, value: RecordValue)] = []
+        merging profile: [(name: FieldName, value: RecordValue)] = [],
+        trustsEmail: Bool = false,
+        tokens: JSONText? = nil
     ) async throws(SkyrowError) -> AuthResult {
         var known: UserID?
         do throws(SkyrowError) {
@@ -130,12 +138,14 @@ extension ActionService {
             for _ in 0..<3 {
                 let found = try await store.identities.account(of: identity.provider, subject: identity.subject)
                 known = found?.id
-                if let found { return try await logIn(found, by: identity, opening, merging: fields) }
+                if let found { return try await logIn(found, by: identity, opening, merging: fields, tokens: tokens) }
                 guard makesAccounts else { throw .signInRefused }
+                let address = trustsEmail ? try await addressOfNewAccount(identity, from: opening.origin) : nil
                 do throws(SkyrowError) {
-                    return try await signUp(identity, opening, profile: fields)
+                    return try await signUp(identity, opening, profile: fields, address: address, tokens: tokens)
                 } catch {
-                    guard error == .identityTaken else { throw error }
+                    // Another account may have got the address meanwhile, too.
+                    guard error == .identityTaken || address != nil && error.code == .duplicated else { throw error }
                 }
             }
             throw .signInRefused
@@ -152,13 +162,16 @@ extension ActionService {
         _ found: IdentifiedAccount,
         by identity: ProvenIdentity,
         _ opening: Opening,
-        merging fields: [(name: FieldName, value: RecordValue)]
+        merging fields: [(name: FieldName, value: RecordValue)],
+        tokens: JSONText?
     ) async throws(SkyrowError) -> AuthResult {
         if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
         try await requireVerifiedAddress(of: found.id)
         if !fields.isEmpty { try await merge(fields, into: found) }
+        let identity = try await store.identities.sealing(tokens, of: identity, for: found.id)
         // A provider's word is a first proof, like a password.
         if let account = try await store.users.credentials(of: found.id), account.hasSecondFactor {
+            try await store.identities.keep(identity, of: found.id)
             throw try await secondFactorRequired(of: account, opening, refusal: .signInRefused)
         }
         var result = try await openSession(for: found.id, opening) { session throws(SkyrowError) in
@@ -172,19 +185,45 @@ extension ActionService {
         return result
     }
 
-    private func signUp(
+    /// The address that a new account of an identity gets: the one that its provider has verified. Accounts that have not proved it lose
+    /// it.
+    ///
+    /// Throws `109 Duplicated` with `link` where another account has proved it.
+    private func addressOfNewAccount(
+        _ identity: ProvenIdentity,
+        from origin: RequestOrigin
+    ) async throws(SkyrowError) -> String? {
+        guard let address = identity.verifiedEmail, store.loginKeys.contains(where: { $0.rawValue == "email" }) else {
+            return nil
+        }
+        guard try await !store.identities.isProven(address) else { throw .addressProven }
+        try await store.identities.release(address, from: origin)
+        return address
+    }
+
+    func signUp(
         _ identity: ProvenIdentity,
         _ opening: Opening,
-        profile: [(name: FieldName, value: RecordValue)]
+        profile: [(name: FieldName, value: RecordValue)],
+        address: String? = nil,
+        tokens: JSONText? = nil
     ) async throws(SkyrowError) -> AuthResult {
         let id = UserID(UUIDText().description)
+        let identity = try await store.identities.sealing(tokens, of: identity, for: id)
         let rules = try await profileRules()
         let creator = FieldAccess.audience(Audience(user: id, isRegistered: true))
         let denied = rules.fields.refusedInNew(profile.map(\.name), by: creator)
-        let fields = profile.filter { !denied.contains($0.name) }
+        var fields = profile.filter { !denied.contains($0.name) }
+        if let address { fields.append((try FieldName("email"), .string(address))) }
         let draft = RecordDraft(id: try RecordID(type: .user, id: id.rawValue), fields: fields)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
-        let account = NewAccount(id: id, passwordHash: nil, profile: fields, identity: identity)
+        let account = NewAccount(
+            id: id,
+            passwordHash: nil,
+            profile: fields,
+            identity: identity,
+            verifiedEmail: address
+        )
         var result = try await openSession(for: id, opening) { session throws(SkyrowError) in
             try await store.users.create(account, session: session)
         }
@@ -193,7 +232,7 @@ extension ActionService {
     }
 
     /// The fields that a token may set at all: neither login keys, which are proved or chosen by the user, nor what the service keeps.
-    private func mergeable(
+    func mergeable(
         _ profile: [(name: FieldName, value: RecordValue)]
     ) -> [(name: FieldName, value: RecordValue)] {
         let kept = TypeRules.ofProfiles(loginKeys: store.loginKeys)
@@ -207,7 +246,13 @@ extension ActionService {
     ) async throws(SkyrowError) {
         let rules = try await profileRules()
         let user = FieldAccess.audience(
-            Audience(user: account.id, roles: account.roles, groups: account.groups, isRegistered: true)
+            Audience(
+                user: account.id,
+                roles: account.roles,
+                groups: account.groups,
+                isRegistered: true,
+                isVerified: account.isVerified
+            )
         )
         let allowed = fields.filter { rules.fields.standing(.update, of: $0.name, for: user) != .none }
         guard !allowed.isEmpty else { return }
@@ -234,10 +279,19 @@ extension ActionService {
 
 extension ActionService {
     /// The provider of that name by which users log in; throws `108 InvalidArgument` where there is none.
-    private func provider(_ name: String) throws(SkyrowError) -> OpenIDProvider {
+    func provider(_ name: String) throws(SkyrowError) -> OpenIDProvider {
         guard let provider = providers.first(where: { $0.configuration.name.isSameText(as: name) }),
             provider.configuration.allowsLogIn
         else { throw .invalidArgument("This service has no provider of this name.", "provider") }
+        return provider
+    }
+
+    /// The same of those that identify users by id tokens.
+    private func provider(ofTokens name: String) throws(SkyrowError) -> OpenIDProvider {
+        let provider = try provider(name)
+        guard !provider.configuration.issuers.isEmpty else {
+            throw .invalidArgument("This provider has no id tokens; call auth:provider:start.", "provider")
+        }
         return provider
     }
 
@@ -267,7 +321,7 @@ extension ActionService {
         }
     }
 
-    private func used(
+    func used(
         _ outcome: Result<OpenIDProvider.Proof, TokenFault>
     ) async throws(SkyrowError) -> Result<OpenIDProvider.Proof, TokenFault> {
         guard case .success(let proof) = outcome else { return outcome }
@@ -282,7 +336,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> AccountCredentials {
         let identity = try await proven(
             token,
-            by: try provider(token.provider),
+            by: try provider(ofTokens: token.provider),
             from: client,
             within: Double(Elevation.lifetime)
         )
@@ -319,32 +373,47 @@ extension ActionService {
             if caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) {
                 throw refusal
             }
-            let provider = try provider(token.provider)
+            let provider = try provider(ofTokens: token.provider)
             let identity = try await proven(token, by: provider, from: client)
-            // Also where it is unknown whether the change was committed.
-            defer { forget(.user(user)) }
-            let outcome = try await store.identities.link(
-                identity,
-                with: user,
-                session: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
-                recording: AuditEvent(.providerLink, by: AuditEvent.Actor(caller), from: origin)
+            try await link(identity, with: user, by: caller, with: credentials, origin: origin)
+        }
+    }
+
+    /// Links an identity that was proved.
+    ///
+    /// - Parameter flow: the account and the session that it has to be, where it began earlier.
+    func link(
+        _ identity: ProvenIdentity,
+        with user: UserID,
+        begunBy flow: FlowAccount? = nil,
+        by caller: Caller,
+        with credentials: Credentials,
+        origin: RequestOrigin
+    ) async throws(SkyrowError) {
+        // Also where it is unknown whether the change was committed.
+        defer { forget(.user(user)) }
+        let outcome = try await store.identities.link(
+            identity,
+            with: user,
+            session: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
+            begunBy: flow,
+            recording: AuditEvent(.providerLink, by: AuditEvent.Actor(caller), from: origin)
+        )
+        switch outcome {
+        case .linked, .unchanged: return
+        case .taken: throw .identityTaken
+        case .providerTaken:
+            throw SkyrowError(
+                .duplicated,
+                "The account is linked with another sign-in of this provider; unlink that first.",
+                info: ["arguments": .list([.string("provider")])]
             )
-            switch outcome {
-            case .linked, .unchanged: return
-            case .taken: throw .identityTaken
-            case .providerTaken:
-                throw SkyrowError(
-                    .duplicated,
-                    "The account is linked with another sign-in of this provider; unlink that first.",
-                    info: ["arguments": .list([.string("provider")])]
-                )
-            case .tooMany:
-                throw .invalidArgument(
-                    "An account is linked with at most \(AccountIdentity.maximumCount) providers.",
-                    "provider"
-                )
-            case .ended: throw ended(caller)
-            }
+        case .tooMany:
+            throw .invalidArgument(
+                "An account is linked with at most \(AccountIdentity.maximumCount) providers.",
+                "provider"
+            )
+        case .ended: throw ended(caller)
         }
     }
 
@@ -358,24 +427,42 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) {
         try await observed(.authProviderUnlink) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            defer { forget(.user(user)) }
-            let outcome = try await store.identities.unlink(
+            try await unlink(
                 provider,
-                from: user,
+                from: try caller.requiredUserID,
                 session: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
-                recording: AuditEvent(.providerUnlink, by: AuditEvent.Actor(caller), from: origin)
+                by: caller,
+                origin: origin
             )
-            switch outcome {
-            case .unlinked: return
-            case .missing: throw SkyrowError(.resourceNotFound, "The account is not linked with this provider.")
-            case .last:
-                throw SkyrowError(
-                    .constraintViolated,
-                    "This is the only way to log in to the account; set a password or link another provider first."
-                )
-            case .ended: throw ended(caller)
-            }
+        }
+    }
+
+    /// Removes the identity of a user that is of a provider.
+    ///
+    /// - Parameter tokenHash: the session that has to hold; nil for the master key.
+    func unlink(
+        _ provider: String,
+        from user: UserID,
+        session tokenHash: [UInt8]?,
+        by caller: Caller,
+        origin: RequestOrigin
+    ) async throws(SkyrowError) {
+        defer { forget(.user(user)) }
+        let outcome = try await store.identities.unlink(
+            provider,
+            from: user,
+            session: tokenHash,
+            recording: AuditEvent(.providerUnlink, by: AuditEvent.Actor(caller), from: origin)
+        )
+        switch outcome {
+        case .unlinked: return
+        case .missing: throw SkyrowError(.resourceNotFound, "The account is not linked with this provider.")
+        case .last:
+            throw SkyrowError(
+                .constraintViolated,
+                "This is the only way to log in to the account; set a password or link another provider first."
+            )
+        case .ended: throw ended(caller)
         }
     }
 
@@ -386,7 +473,7 @@ extension ActionService {
         }
     }
 
-    private func ended(_ caller: Caller) -> SkyrowError {
+    func ended(_ caller: Caller) -> SkyrowError {
         caller.isMaster
             ? SkyrowError(.resourceNotFound, "There is no such user.") : CredentialCheck.tokenNotAccepted
     }
@@ -394,5 +481,12 @@ extension ActionService {
 
 extension SkyrowError {
     /// One text for a token and an account that do not go together.
-    fileprivate static let signInRefused = TokenFault.key.idTokenError
+    static let signInRefused = TokenFault.key.idTokenError
+
+    /// `109` for an address that another account has proved: its user logs in there, and links the provider.
+    static let addressProven = SkyrowError(
+        .duplicated,
+        "Another account has this mail address: log in to it and link the provider.",
+        info: ["arguments": .list([.string("email")]), "link": .boolean(true)]
+    )
 }

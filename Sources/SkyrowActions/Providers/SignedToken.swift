@@ -23,6 +23,8 @@ package enum TokenFault: String, Error, Hashable, Sendable, CaseIterable {
     case accessToken = "access_token"
     /// It was used before.
     case used
+    /// The mail address that the provider has verified is in none of the domains of the settings.
+    case domain
 }
 
 /// A signed JSON Web Token in its compact form (RFC 7515), of which nothing is proved yet.

@@ -8,6 +8,9 @@ extension ActionService {
     /// A key that the profile has already is taken out of its draft: clients send back whole profiles, and what is not written
     /// puts back no key that was changed meanwhile. Only where a draft has a key is the database asked.
     ///
+    /// Where addresses are proved, `123 DeniedArgument` stands in the place of a draft that would change the address of a profile
+    /// which has one, whatever was proved: `auth:email:change` does that.
+    ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and a draft is refused.
     func keepingLoginKeys(
         of items: [SaveRequest.Item],
@@ -16,7 +19,7 @@ extension ActionService {
         _ credentials: Credentials,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
-        guard !caller.isMaster, !caller.isElevated else { return items }
+        guard !caller.isMaster, !caller.isElevated || provesAddresses else { return items }
         let rules = store.rules
         let named = items.compactMap { item in
             item.draft.flatMap { draft in rules[draft.id.type]?.namesLoginKey(draft) == true ? draft.id : nil }
@@ -42,8 +45,17 @@ extension ActionService {
             profiles[draft.id] != nil && rules[draft.id.type]?.namesLoginKey(draft) == true
         }
         guard kept.contains(where: { $0.draft.map(changesKey) ?? false }) else { return kept }
-        guard let refusal = try await stepUpRefusal(of: caller, with: credentials) else { return items }
-        return try kept.refusing(isAtomic: isAtomic) { changesKey($0) ? refusal : nil }
+        func changesAddress(_ draft: RecordDraft) -> Bool {
+            guard provesAddresses, draft.fields.contains(where: { $0.name.rawValue.isSameText(as: "email") }),
+                case .string? = profiles[draft.id]?.fields.first(where: { $0.key.rawValue.isSameText(as: "email") })?
+                    .value
+            else { return false }
+            return true
+        }
+        let proving = try kept.refusing(isAtomic: isAtomic) { changesAddress($0) ? .addressIsProved : nil }
+        guard proving.contains(where: { $0.draft.map(changesKey) ?? false }), !caller.isElevated else { return proving }
+        guard let refusal = try await stepUpRefusal(of: caller, with: credentials) else { return proving }
+        return try proving.refusing(isAtomic: isAtomic) { changesKey($0) ? refusal : nil }
     }
 }
 
@@ -51,4 +63,12 @@ extension TypeRules {
     fileprivate func namesLoginKey(_ draft: RecordDraft) -> Bool {
         draft.fields.contains { loginKeys.contains($0.name) }
     }
+}
+
+extension SkyrowError {
+    fileprivate static let addressIsProved = SkyrowError(
+        .deniedArgument,
+        "An address is changed by auth:email:change, which proves the new one.",
+        info: ["arguments": .list([.string("email")]), "action": .string(ActionName.authEmailChange.rawValue)]
+    )
 }

@@ -3,10 +3,15 @@ import SkyrowStore
 
 extension ActionService {
     /// `record:transfer`: one outcome an id, in the order of the request.
-    package func transfer(_ request: TransferRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
+    package func transfer(
+        _ request: TransferRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [RecordOutcome] {
         try await observed(.recordTransfer) { () async throws(SkyrowError) in
             let access = try recordAccess(to: .everyone, for: .writing, by: caller)
-            return try await store.transfer(request, with: access)
+            let event = AuditEvent(.transfer, by: AuditEvent.Actor(caller), from: origin)
+            return try await store.transfer(request, with: access, recording: event)
         }
     }
 }

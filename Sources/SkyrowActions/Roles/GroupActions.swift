@@ -3,20 +3,30 @@ import SkyrowStore
 
 extension ActionService {
     /// `group:add`: gives a user groups, and returns all of the user's, sorted.
-    package func addGroups(_ request: GroupRequest, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
+    package func addGroups(
+        _ request: GroupRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [GroupName] {
         try await observed(.groupAdd) { () async throws(SkyrowError) in
             let user = try changedUser(request, by: caller)
-            let groups = try await store.groups.add(request.groups, to: user)
+            let event = AuditEvent(.groupAdd, by: AuditEvent.Actor(caller), from: origin)
+            let groups = try await store.groups.add(request.groups, to: user, recording: event)
             forgetSessions(of: [user])
             return groups
         }
     }
 
     /// `group:remove`: takes groups from a user, and returns those that are left, sorted.
-    package func removeGroups(_ request: GroupRequest, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
+    package func removeGroups(
+        _ request: GroupRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [GroupName] {
         try await observed(.groupRemove) { () async throws(SkyrowError) in
             let user = try changedUser(request, by: caller)
-            let groups = try await store.groups.remove(request.groups, from: user)
+            let event = AuditEvent(.groupRemove, by: AuditEvent.Actor(caller), from: origin)
+            let groups = try await store.groups.remove(request.groups, from: user, recording: event)
             forgetSessions(of: [user])
             return groups
         }

@@ -6,7 +6,11 @@ extension ActionService {
     ///
     /// Throws `102 PermissionDenied` to one who may not: administrators make roles, those and the owner of a role change
     /// its list, and the master key says which roles new users get and which make administrators.
-    package func saveRole(_ request: RoleSaveRequest, by caller: Caller) async throws(SkyrowError) -> Role {
+    package func saveRole(
+        _ request: RoleSaveRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> Role {
         try await observed(.roleSave) { () async throws(SkyrowError) in
             try caller.requireUserOrMaster()
             try checkRoleNames([request.name], argument: "name")
@@ -15,7 +19,13 @@ extension ActionService {
                 let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
                 let standing = known[request.name]
                 try RoleSaving.judge(request, standing, by: caller)
-                return try await store.roles.save(request, owner: caller.userID, in: transaction)
+                let event = AuditEvent(.roleSave, by: AuditEvent.Actor(caller), from: origin)
+                return try await store.roles.save(
+                    request,
+                    owner: caller.userID,
+                    in: transaction,
+                    recording: event
+                )
             }
             if request.isAdministrators != nil { forget(.all) }
             return role
@@ -23,7 +33,11 @@ extension ActionService {
     }
 
     /// `role:delete`: deletes a role; a new one of its name is refused for 30 days.
-    package func deleteRole(_ name: RoleName, by caller: Caller) async throws(SkyrowError) {
+    package func deleteRole(
+        _ name: RoleName,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
         try await observed(.roleDelete) { () async throws(SkyrowError) in
             try caller.requireUserOrMaster()
             try checkRoleNames([name], argument: "name")
@@ -31,7 +45,8 @@ extension ActionService {
                 let known = try await store.roles.standings(of: [name], changing: true, in: transaction)
                 guard let standing = known[name] else { throw .roleNotFound }
                 try standing.require(.delete, by: caller)
-                _ = try await store.roles.delete(name, in: transaction)
+                let event = AuditEvent(.roleDelete, by: AuditEvent.Actor(caller), from: origin)
+                _ = try await store.roles.delete(name, in: transaction, recording: event)
             }
             forget(.all)
         }
@@ -40,12 +55,17 @@ extension ActionService {
     /// `role:add`: puts users and roles into a role; returns how many were not in it before.
     ///
     /// Throws `109 Duplicated` with the way in `info.cycle` where a role would contain itself.
-    package func addToRole(_ request: RoleChangeRequest, by caller: Caller) async throws(SkyrowError) -> Int {
+    package func addToRole(
+        _ request: RoleChangeRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> Int {
         try await observed(.roleAdd) { () async throws(SkyrowError) in
             // To put a role into another one is to give what its members are given, so that it takes a right to both.
             try await changeMembers(request, judging: request.roles, by: caller) { transaction throws(SkyrowError) in
                 do throws(SkyrowError) {
-                    return try await store.roles.add(request, in: transaction)
+                    let event = AuditEvent(.roleAdd, by: AuditEvent.Actor(caller), from: origin)
+                    return try await store.roles.add(request, in: transaction, recording: event)
                 } catch {
                     throw error.hidingRoles(but: [request.role] + request.roles, from: caller)
                 }
@@ -54,10 +74,15 @@ extension ActionService {
     }
 
     /// `role:remove`: takes users and roles out of a role; returns how many were in it.
-    package func removeFromRole(_ request: RoleChangeRequest, by caller: Caller) async throws(SkyrowError) -> Int {
+    package func removeFromRole(
+        _ request: RoleChangeRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> Int {
         try await observed(.roleRemove) { () async throws(SkyrowError) in
             try await changeMembers(request, judging: [], by: caller) { transaction throws(SkyrowError) in
-                try await store.roles.remove(request, in: transaction)
+                let event = AuditEvent(.roleRemove, by: AuditEvent.Actor(caller), from: origin)
+                return try await store.roles.remove(request, in: transaction, recording: event)
             }
         }
     }

@@ -3,30 +3,42 @@ import SkyrowStore
 
 extension ActionService {
     /// `schema:access`: sets who creates records of a type, and nothing else of its rules.
-    package func setCreateRoles(_ request: CreateRolesRequest) async throws(SkyrowError) -> CreateRolesRequest {
+    package func setCreateRoles(
+        _ request: CreateRolesRequest,
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> CreateRolesRequest {
         try await observed(.schemaAccess) { () async throws(SkyrowError) in
             var change = ClassAccessChange(type: request.type)
             let rule = request.roles.isEmpty ? nil : ClassRule(request.roles.map { .role($0) })
             change.rules.updateValue(rule, forKey: .create)
-            _ = try await store.classAccess.change(change)
+            _ = try await store.classAccess.change(change, recording: event(by: caller, from: origin))
             return request
         }
     }
 
     /// `schema:access:set`: returns all rules of the type.
-    package func changeClassAccess(_ change: ClassAccessChange) async throws(SkyrowError) -> ClassAccess {
+    package func changeClassAccess(
+        _ change: ClassAccessChange,
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> ClassAccess {
         try await observed(.schemaAccessSet) { () async throws(SkyrowError) in
-            try await store.classAccess.change(change)
+            try await store.classAccess.change(change, recording: event(by: caller, from: origin))
         }
     }
 
     /// `schema:default_access`: sets what new records of a type begin with, and nothing else of its rules.
-    package func setDefaultAccess(_ request: DefaultAccessRequest) async throws(SkyrowError) -> DefaultAccessRequest {
+    package func setDefaultAccess(
+        _ request: DefaultAccessRequest,
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> DefaultAccessRequest {
         try await observed(.schemaDefaultAccess) { () async throws(SkyrowError) in
             guard let type = request.type else { throw .invalidArgument("\"type\" is missing.", "type") }
             var change = ClassAccessChange(type: type)
             change.defaultAccess = .some(request.access)
-            let access = try await store.classAccess.change(change)
+            let access = try await store.classAccess.change(change, recording: event(by: caller, from: origin))
             return DefaultAccessRequest(type: type, access: access.defaultAccess)
         }
     }
@@ -36,11 +48,13 @@ extension ActionService {
     /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` where the master key names one that there is not.
     package func setOwnDefaultAccess(
         _ request: DefaultAccessRequest,
-        by caller: Caller
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> DefaultAccessRequest {
         try await observed(.authDefaultAccessSet) { () async throws(SkyrowError) in
             guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
-            guard try await store.users.setDefaultAccess(request.access, of: user) else {
+            let event = event(by: caller, from: origin)
+            guard try await store.users.setDefaultAccess(request.access, of: user, recording: event) else {
                 throw SkyrowError(.resourceNotFound, "There is no such user.")
             }
             return request
@@ -52,5 +66,9 @@ extension ActionService {
         try await observed(.schemaAccessGet) { () async throws(SkyrowError) in
             try await store.classAccess.access(of: type)
         }
+    }
+
+    private func event(by caller: Caller, from origin: RequestOrigin) -> AuditEvent {
+        AuditEvent(.rule, by: AuditEvent.Actor(caller), from: origin)
     }
 }

@@ -94,7 +94,7 @@ extension ActionService {
         }
     }
 
-    private func account(
+    func account(
         of user: UserID,
         provedBy password: String,
         from client: ClientKey

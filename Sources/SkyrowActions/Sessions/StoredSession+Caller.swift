@@ -9,7 +9,8 @@ extension StoredSession {
             roles: roles,
             groups: groups,
             isAdministrator: isAdministrator,
-            isRegistered: isRegistered
+            isRegistered: isRegistered,
+            isVerified: isVerified
         )
         caller.isElevated = isElevated
         return caller

@@ -104,7 +104,12 @@ struct ActionCall: Sendable {
         case .recordTransfer:
             let request = try TransferRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .written(reported(try await service.transfer(request, by: context.caller), as: context.requestID))
+                .written(
+                    reported(
+                        try await service.transfer(request, by: context.caller, origin: context.origin),
+                        as: context.requestID
+                    )
+                )
             }
         case .schemaFetch:
             self.init { service, _ async throws(SkyrowError) in
@@ -142,13 +147,16 @@ struct ActionCall: Sendable {
             }
         case .schemaAccess:
             let request = try CreateRolesRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .createRoles(try await service.setCreateRoles(request))
+            self.init { service, context async throws(SkyrowError) in
+                .createRoles(try await service.setCreateRoles(request, by: context.caller, origin: context.origin))
             }
         case .schemaAccessSet:
             let change = try ClassAccessChange(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .classAccess(change.type, try await service.changeClassAccess(change))
+            self.init { service, context async throws(SkyrowError) in
+                .classAccess(
+                    change.type,
+                    try await service.changeClassAccess(change, by: context.caller, origin: context.origin)
+                )
             }
         case .schemaAccessGet:
             let type = try RecordTypeName(accessParameters: parameters)
@@ -157,8 +165,8 @@ struct ActionCall: Sendable {
             }
         case .schemaDefaultAccess:
             let request = try DefaultAccessRequest(typeParameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .defaultAccess(try await service.setDefaultAccess(request))
+            self.init { service, context async throws(SkyrowError) in
+                .defaultAccess(try await service.setDefaultAccess(request, by: context.caller, origin: context.origin))
             }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
@@ -280,7 +288,9 @@ struct ActionCall: Sendable {
         case .authDefaultAccessSet:
             let request = try DefaultAccessRequest(userParameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .defaultAccess(try await service.setOwnDefaultAccess(request, by: context.caller))
+                .defaultAccess(
+                    try await service.setOwnDefaultAccess(request, by: context.caller, origin: context.origin)
+                )
             }
         case .authVerifyRequest:
             let request = try CodeRequest(verificationParameters: parameters, rules: rules)
@@ -316,6 +326,54 @@ struct ActionCall: Sendable {
                         origin: context.origin
                     )
                 )
+            }
+        case .authEmailChange:
+            let request = try EmailChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .codeTicket(
+                    try await service.requestAddressChange(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .authEmailConfirm:
+            let request = try CodeConfirmation(handledParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                try await service.confirmAddressChange(
+                    request,
+                    by: context.caller,
+                    with: sender.credentials,
+                    from: sender.client,
+                    origin: context.origin
+                )
+                return .status
+            }
+        case .authEmailUndo:
+            let code = try CodeConfirmation.code(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.undoAddressChange(code, from: context.sender.client, origin: context.origin)
+                return .status
+            }
+        case .authLinkRequest:
+            let request = try CodeRequest(resetParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .codeTicket(try await service.requestLogInLink(request, from: context.sender.client))
+            }
+        case .authLinkLogIn:
+            let request = try LinkLogInRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
+            }
+        case .authMerge:
+            let request = try MergeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .merge(try await service.merge(request, by: context.caller, origin: context.origin))
             }
         case .authProviderLogIn:
             let request = try ProviderLogInRequest(parameters: parameters)
@@ -361,6 +419,53 @@ struct ActionCall: Sendable {
                     }
                 )
             }
+        case .authProviderStart:
+            let request = try ProviderStartRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .providerStart(
+                    try await service.startProvider(request, with: sender.credentials, from: sender.client)
+                )
+            }
+        case .authProviderFinish:
+            let request = try ProviderFinishRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(
+                    try await service.finishProvider(
+                        request,
+                        with: context.sender.credentials,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .authProviderToken:
+            let provider = try ProviderToken.provider(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .providerTokens(try await service.tokens(of: provider, by: context.caller))
+            }
+        case .ssoOAuthLogIn:
+            let request = try OAuthIdentityRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logInOAuth(request, origin: context.origin))
+            }
+        case .ssoOAuthSignUp:
+            let request = try OAuthIdentityRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.signUpOAuth(request, origin: context.origin))
+            }
+        case .ssoOAuthLink:
+            let request = try OAuthIdentityRequest(parameters: parameters, linksUser: true)
+            guard let user = request.user else { throw .invalidArgument("\"user_id\" is missing.", "user_id") }
+            self.init { service, context async throws(SkyrowError) in
+                try await service.linkOAuth(request, with: user, by: context.caller, origin: context.origin)
+                return .done
+            }
+        case .ssoOAuthUnlink:
+            let (provider, user) = try OAuthIdentityRequest.link(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.unlinkOAuth(provider, from: user, by: context.caller, origin: context.origin)
+                return .done
+            }
         case .me:
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender
@@ -396,13 +501,13 @@ struct ActionCall: Sendable {
         case .roleAssign:
             let request = try RoleMembersRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.assignRoles(request, by: context.caller)
+                try await service.assignRoles(request, by: context.caller, origin: context.origin)
                 return .done
             }
         case .roleRevoke:
             let request = try RoleMembersRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.revokeRoles(request, by: context.caller)
+                try await service.revokeRoles(request, by: context.caller, origin: context.origin)
                 return .done
             }
         case .roleGet:
@@ -412,34 +517,36 @@ struct ActionCall: Sendable {
             }
         case .roleDefault:
             let roles = try RoleParameters.roles(parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .roles(try await service.setDefaultRoles(roles))
+            self.init { service, context async throws(SkyrowError) in
+                .roles(try await service.setDefaultRoles(roles, by: context.caller, origin: context.origin))
             }
         case .roleAdmin:
             let roles = try RoleParameters.roles(parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .roles(try await service.setAdminRoles(roles))
+            self.init { service, context async throws(SkyrowError) in
+                .roles(try await service.setAdminRoles(roles, by: context.caller, origin: context.origin))
             }
         case .roleSave:
             let request = try RoleSaveRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.role(try await service.saveRole(request, by: context.caller)))
+                .membership(.role(try await service.saveRole(request, by: context.caller, origin: context.origin)))
             }
         case .roleDelete:
             let name = try RoleParameter.name(parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.deleteRole(name, by: context.caller)
+                try await service.deleteRole(name, by: context.caller, origin: context.origin)
                 return .status
             }
         case .roleAdd:
             let request = try RoleChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.added(try await service.addToRole(request, by: context.caller)))
+                .membership(.added(try await service.addToRole(request, by: context.caller, origin: context.origin)))
             }
         case .roleRemove:
             let request = try RoleChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.removed(try await service.removeFromRole(request, by: context.caller)))
+                .membership(
+                    .removed(try await service.removeFromRole(request, by: context.caller, origin: context.origin))
+                )
             }
         case .roleMembers:
             let role = try RoleParameter.role(parameters)
@@ -455,12 +562,14 @@ struct ActionCall: Sendable {
         case .groupAdd:
             let request = try GroupRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.addGroups(request, by: context.caller)))
+                .membership(.groups(try await service.addGroups(request, by: context.caller, origin: context.origin)))
             }
         case .groupRemove:
             let request = try GroupRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.removeGroups(request, by: context.caller)))
+                .membership(
+                    .groups(try await service.removeGroups(request, by: context.caller, origin: context.origin))
+                )
             }
         case .groupList:
             let user = try GroupRequest.user(parameters)

@@ -10,6 +10,8 @@ enum Route: Hashable {
     case metrics
     /// A page that links in mails lead to
     case accountPage(AccountPage)
+    /// Where a provider sends users back to; the name of the provider.
+    case providerReturn(String)
     /// A path that Skygear or we give another meaning than an action's, and that is not served.
     case unserved
     /// Everything else is the Skygear v1 envelope's; the path without its leading slash.
@@ -19,7 +21,7 @@ enum Route: Hashable {
     var isTraced: Bool {
         switch self {
         case .rpc, .skygear: true
-        case .health, .readiness, .metrics, .accountPage, .unserved: false
+        case .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved: false
         }
     }
 
@@ -39,6 +41,8 @@ enum Route: Hashable {
         default:
             if path.hasPrefix("/auth/"), let page = AccountPage(rawValue: String(path)) {
                 self = .accountPage(page)
+            } else if path.hasPrefix(ProviderReturnPage.prefix) {
+                self = .providerReturn(String(path.dropFirst(ProviderReturnPage.prefix.count)))
             } else if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
                 self = .unserved
             } else {

@@ -149,7 +149,7 @@ package struct ServiceResponder: HTTPResponder {
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
             case .rpc: .rpc(.null)
-            case nil, .health, .readiness, .metrics, .accountPage, .unserved, .skygear: .v1
+            case nil, .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved, .skygear: .v1
             }
         // The connection ends anyway; what is left for later calls is less.
         if head != nil, fault != .responseTimeout {
@@ -206,6 +206,10 @@ package struct ServiceResponder: HTTPResponder {
         case .accountPage(let page):
             let pages = AccountPages(applications: applications)
             let outcome = await pages.respond(to: request, page, host: headers.host, from: sender, id: context.id)
+            return outcome ?? undefinedRoute(headers, from: sender)
+        case .providerReturn(let name):
+            let page = ProviderReturnPage(applications: applications)
+            let outcome = await page.respond(to: request, from: name, host: headers.host, sender.client)
             return outcome ?? undefinedRoute(headers, from: sender)
         case .unserved:
             return undefinedRoute(headers, from: sender)

@@ -4,6 +4,7 @@ import SkyrowActions
 enum AccountPage: String, Hashable, Sendable, CaseIterable {
     case verify = "/auth/verify"
     case reset = "/auth/reset"
+    case undo = "/auth/undo"
     case style = "/auth/style.css"
     case logo = "/auth/logo"
 }
@@ -29,7 +30,12 @@ struct AccountPageText: Sendable {
     ///   - code: what the form sends back.
     ///   - token: by which the form is known; both are nil for a page without a form.
     func html(_ notice: AccountPageNotice?, form: (code: String, token: String)?) -> String {
-        let title = page == .reset ? "Choose a new password" : "Confirm your address"
+        let title =
+            switch page {
+            case .reset: "Choose a new password"
+            case .undo: "Get your account back"
+            case .verify, .style, .logo: "Confirm your address"
+            }
         var isFailure = false
         var body = ""
         switch notice {
@@ -41,7 +47,30 @@ struct AccountPageText: Sendable {
             body += "<p id=\"error\" role=\"alert\">\(Self.escaped(text))</p>\n"
         }
         if let form { body += self.form(form.code, form.token, describedByError: isFailure) }
-        let logo = hasLogo ? "<img src=\"logo\" alt=\"\">\n" : ""
+        return Self.document(
+            title: title,
+            application: application,
+            isFailure: isFailure,
+            body: body,
+            logo: hasLogo ? "logo" : nil,
+            style: "style.css"
+        )
+    }
+
+    /// A whole document.
+    ///
+    /// - Parameters:
+    ///   - body: HTML.
+    ///   - logo: its address; nil for none.
+    static func document(
+        title: String,
+        application: String,
+        isFailure: Bool,
+        body: String,
+        logo: String?,
+        style: String
+    ) -> String {
+        let logo = logo.map { "<img src=\"\($0)\" alt=\"\">\n" } ?? ""
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -49,12 +78,12 @@ struct AccountPageText: Sendable {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="robots" content="noindex">
-            <title>\(isFailure ? "Error: " : "")\(title) – \(Self.escaped(application))</title>
-            <link rel="stylesheet" href="style.css">
+            <title>\(isFailure ? "Error: " : "")\(title) – \(escaped(application))</title>
+            <link rel="stylesheet" href="\(style)">
             </head>
             <body>
             <main>
-            \(logo)<p class="application">\(Self.escaped(application))</p>
+            \(logo)<p class="application">\(escaped(application))</p>
             <h1>\(title)</h1>
             \(body)</main>
             </body>
@@ -66,7 +95,10 @@ struct AccountPageText: Sendable {
     private func form(_ code: String, _ token: String, describedByError: Bool) -> String {
         let error = describedByError ? " aria-describedby=\"error\"" : ""
         var fields = ""
-        if page == .reset {
+        let button: String
+        switch page {
+        case .reset:
+            button = "Set the password"
             for (name, label) in [("password", "New password"), ("repeat", "New password, once more")] {
                 fields += """
                     <label for="\(name)">\(label)</label>
@@ -76,14 +108,22 @@ struct AccountPageText: Sendable {
                     """
             }
             fields += "<p>At least \(minimumPasswordLength) characters. All devices are logged out.</p>\n"
-        } else {
+        case .undo:
+            button = "Undo the change"
+            fields += """
+                <p>The account gets this address back. All devices are logged out, and a mail brings a link to choose a new \
+                password.</p>
+
+                """
+        case .verify, .style, .logo:
+            button = "Confirm"
             fields += "<p>Confirm that this address is yours.</p>\n"
         }
         return """
             <form method="post">
             <input type="hidden" name="code" value="\(Self.escaped(code))">
             <input type="hidden" name="form" value="\(Self.escaped(token))">
-            \(fields)<button type="submit">\(page == .reset ? "Set the password" : "Confirm")</button>
+            \(fields)<button type="submit">\(button)</button>
             </form>
 
             """

@@ -22,14 +22,10 @@ struct AccountPages: Sendable {
         from sender: ActionDispatcher.Sender,
         id: RequestID
     ) async -> RequestOutcome? {
-        let actions: ActionService
-        do throws(SkyrowError) {
-            switch try applications.find(key: nil, host: host) {
-            case .open(let found): actions = found
-            case .resting(let name): actions = try await applications.open(name)
-            }
-        } catch {
-            return nil
+        guard let actions = await applications.actions(ofHost: host) else { return nil }
+        if page == .style, actions.configuration.mail == nil, actions.hasBrowserSignIns {
+            let style = Array(AccountPageText.style.utf8)
+            return file(style, "text/css; charset=utf-8", request.head.method, of: actions)
         }
         guard let mail = actions.configuration.mail else { return nil }
         switch page {
@@ -39,7 +35,7 @@ struct AccountPages: Sendable {
         case .logo:
             guard let logo = mail.looks.logo else { return nil }
             return file(logo.bytes, logo.type, request.head.method, of: actions)
-        case .verify, .reset:
+        case .verify, .reset, .undo:
             let visit = AccountPageVisit(
                 page: page,
                 actions: actions,
@@ -49,7 +45,7 @@ struct AccountPages: Sendable {
                     page: page,
                     application: mail.title,
                     hasLogo: mail.looks.logo != nil,
-                    minimumPasswordLength: actions.configuration.accounts.minimumPasswordLength
+                    minimumPasswordLength: actions.configuration.accounts.passwords.minimumLength
                 )
             )
             switch request.head.method {
@@ -80,6 +76,20 @@ struct AccountPages: Sendable {
     }
 }
 
+extension Applications {
+    /// The actions of the application of a host; nil where there is none, or it cannot be opened.
+    func actions(ofHost host: String?) async -> ActionService? {
+        do throws(SkyrowError) {
+            switch try find(key: nil, host: host) {
+            case .open(let found): return found
+            case .resting(let name): return try await open(name)
+            }
+        } catch {
+            return nil
+        }
+    }
+}
+
 /// One request for a page with a form.
 struct AccountPageVisit: Sendable {
     let page: AccountPage
@@ -106,7 +116,13 @@ struct AccountPageVisit: Sendable {
         case code = "This code does not count. Ask for a new one."
     }
 
-    private var action: ActionName { page == .reset ? .authResetConfirm : .authVerifyConfirm }
+    private var action: ActionName {
+        switch page {
+        case .reset: .authResetConfirm
+        case .undo: .authEmailUndo
+        case .verify, .style, .logo: .authVerifyConfirm
+        }
+    }
 
     /// The form, whatever the code is.
     func show(uri: String) async -> RequestOutcome {
@@ -145,6 +161,12 @@ struct AccountPageVisit: Sendable {
                     origin: origin
                 )
                 return finished(.done("The new password is set. You can log in with it now."), status: .ok)
+            case .undo:
+                try await actions.undoAddressChange(sent, from: client, origin: origin)
+                return finished(
+                    .done("The account has this address again. A mail to it brings a link to choose a new password."),
+                    status: .ok
+                )
             case .verify, .style, .logo:
                 try await actions.confirmAddress(confirmation, from: client, origin: origin)
                 return finished(.done("The address is confirmed. You can close this page."), status: .ok)

@@ -49,7 +49,7 @@ struct DumpProgram: Hashable, Sendable {
         ]
         words += extensions.map { "--extension=\(quoted($0))" }
         // A code would count again, and a mail would be sent once more.
-        for table in withSessions ? [] : ["_session", "_code", "_mail", "_pending_login"] {
+        for table in withSessions ? [] : ["_session", "_code", "_mail", "_pending_login", "_flow"] {
             words.append("--exclude-table-data=\(quoted(schema)).\(quoted(table))")
         }
         return words

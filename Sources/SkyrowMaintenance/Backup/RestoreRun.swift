@@ -9,6 +9,8 @@ package struct RestoreRun: Sendable {
     package let replaces: Bool
     /// Whether the archive's SQL may run with rights that reach beyond the database.
     package let trusts: Bool
+    /// Whether access tokens of the archive count.
+    package let keepsSessions: Bool
     private let migrator: Migrator
     private let progress: ProgressMaker
 
@@ -18,12 +20,14 @@ package struct RestoreRun: Sendable {
         schema: String,
         replaces: Bool,
         trusts: Bool = false,
+        keepsSessions: Bool = false,
         migrator: Migrator = Migrator(),
         progress: @escaping ProgressMaker
     ) throws(ToolError) {
         self.archive = archive
         self.replaces = replaces
         self.trusts = trusts
+        self.keepsSessions = keepsSessions
         self.migrator = migrator
         self.progress = progress
         let manifest = archive.manifest
@@ -64,6 +68,7 @@ package struct RestoreRun: Sendable {
                 database.schema,
                 client: database.client,
                 replacing: replaces,
+                keepingSessions: keepsSessions,
                 migrator: migrator,
                 logger: database.logger
             ) { restore in

@@ -32,12 +32,15 @@ package final class SchemaRestore {
     ///
     /// - Parameter replacing: whether what is in the schema may go. Otherwise it must not be there yet, or hold nothing but
     ///   what a first start leaves.
+    /// - Parameter keepingSessions: whether access tokens of the backup count; otherwise one that was given up after it would be
+    ///   good again.
     ///
     /// Returns what was migrated. Throws ``BackupRefusal``, ``MigrationError``, `PostgresError`, and what `body` throws.
     package static func restore(
         _ schema: SQLIdentifier,
         client: PostgresClient,
         replacing: Bool,
+        keepingSessions: Bool = false,
         migrator: Migrator = Migrator(),
         logger: Logger,
         _ body: (SchemaRestore) async throws -> Void
@@ -53,6 +56,7 @@ package final class SchemaRestore {
             let steps = try await migration(in: transaction)
             // On the same cluster too: it may be a copy of the one that the archive is from.
             if !steps.contains(.rebaseRevisions) { try await migration.apply(.rebaseRevisions, in: transaction) }
+            if !keepingSessions { try await endSessions(of: schema, in: transaction) }
             _ = try await transaction.query(
                 "SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', \("\(schema.name)/all"))"
             )
@@ -60,6 +64,19 @@ package final class SchemaRestore {
         }
         try await analyze(schema, client)
         return steps
+    }
+
+    /// Ends every session, code and log-in that waits, also of archives that others restore beside this one.
+    private static func endSessions(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
+        // All processes hear of it at once, and not of each account.
+        try await transaction.executeScript(
+            """
+            TRUNCATE \(schema)._session;
+            ALTER TABLE \(schema)._user DISABLE TRIGGER _announce;
+            UPDATE \(schema)._user SET epoch = epoch + 1;
+            ALTER TABLE \(schema)._user ENABLE TRIGGER _announce;
+            """
+        )
     }
 
     /// The planner has statistics of the rows at once and not when autovacuum comes by.
@@ -157,9 +174,18 @@ private struct RestorePlace {
 
     /// Views of other schemas that show tables of this one, and tables there that refer to them.
     private func dependents() async throws -> [String] {
-        try await transaction.query(
+        // The views of policies show nothing but these tables, and applying policies makes them anew. A schema whose name is too long
+        // for them has none.
+        let visible = (try? SQLIdentifier(visible: schema)).map { PostgresName($0.name) }
+        return try await transaction.query(
             """
-            WITH relation AS MATERIALIZED (\(relations)), dependent (oid) AS (
+            WITH relation AS MATERIALIZED (
+                \(relations) UNION ALL
+                SELECT pg_class.oid, relname, relkind FROM pg_catalog.pg_class
+                WHERE relkind = 'v' AND relnamespace = (
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(visible as PostgresName?)
+                )
+            ), dependent (oid) AS (
                 SELECT ev_class
                 FROM pg_catalog.pg_depend JOIN pg_catalog.pg_rewrite ON pg_rewrite.oid = objid
                 WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass

@@ -9,7 +9,8 @@ extension DoctorCheck {
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
-        accounts, keys, rules, policies, records, changes,
+        sealing,
+        accounts, passwords, keys, rules, policies, records, changes,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.

@@ -31,6 +31,9 @@ extension DoctorCheck {
                 SELECT 'log-ins without a second factor', count(*)::text FROM \(scope.schema)._pending_login
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
+                SELECT 'sign-ins with providers', count(*)::text FROM \(scope.schema)._flow
+                WHERE expires_at < now() - interval '1 day'
+                UNION ALL
                 SELECT 'mails', count(*)::text FROM \(scope.schema)._mail
                 WHERE state IN ('sent', 'dropped') AND created_at < now() - interval '25 hours'
                     OR state = 'waiting' AND created_at < now() - interval '50 hours'

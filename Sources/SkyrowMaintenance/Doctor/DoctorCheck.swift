@@ -64,6 +64,7 @@ package enum MachineSubject: Hashable, Sendable {
     case keyFiles
     case disk
     case openFiles
+    case accountSettings
 }
 
 /// What an observation of a database has to look with.
@@ -166,8 +167,12 @@ package struct DoctorScope: Sendable {
 package struct DoctorLimits: Sendable {
     /// Connections that one process of the service opens at most.
     package var connectionsOfAService = 33
+    /// The names of the keys of the setting `secrets-key`, the first of which seals; nil where the setting cannot be read.
+    package var sealingKeys: [String]? = []
     /// Bytes of memory of the machine the server runs on; nil when that is another one.
     package var machineMemory: Int?
+    /// Of a new hash of a password, N·r·p of scrypt.
+    package var passwordWork = Double(1 << 15) * 8 * 3
     /// Seconds that a transaction may wait for its client, or last.
     package var idleTransaction = 300
     package var longTransaction = 3600

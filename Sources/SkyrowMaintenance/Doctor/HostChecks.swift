@@ -4,7 +4,7 @@ import SkyrowStore
 // What is looked at on this machine rather than in the database; HostObservation brings the rows.
 
 extension DoctorCheck {
-    package static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles]
+    package static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles, accountSettings]
 
     /// Rows: `path`, `mode` in octal, `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
     /// service has announced.
@@ -94,6 +94,33 @@ extension DoctorCheck {
                         "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
                         + "fewer connections.",
                     commands: ["$ ulimit -n \(needed)"]
+                )
+            }
+        }
+    )
+
+    /// Rows: `network`, a range of addresses from which the master key counts, with `open` for one of all addresses; `fault`, why a
+    /// file that a `setting` names cannot be used.
+    package static let accountSettings = DoctorCheck(
+        "account-settings",
+        "Settings of keys, passwords and mail",
+        .machine(.accountSettings),
+        judge: { rows, _ in
+            rows.compactMap { row in
+                if let fault = row.values["fault"] {
+                    return DoctorFinding(
+                        .error,
+                        "The setting \(row["setting"]) cannot be used: \(fault)",
+                        meaning: "The service does not start with it.",
+                        remedy: "Mend the file, or name another one."
+                    )
+                }
+                guard row.values["open"] != nil else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "The master key counts from all addresses (\(row["network"])).",
+                    meaning: "It passes every rule; who gets hold of it can use it from anywhere.",
+                    remedy: "Name the addresses of those who administer the service in master-key-networks."
                 )
             }
         }

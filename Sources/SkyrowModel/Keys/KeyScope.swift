@@ -176,13 +176,15 @@ extension ActionName {
             .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
-            .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:
+            .authResetConfirm, .authEmailUndo, .authLinkRequest, .authLinkLogIn, .authProviderLogIn,
+            .ssoCustomTokenLogIn, .authProviderStart, .authProviderFinish:
             .signUp
         case .me, .authBecome, .authProviderList, .authFactorList, .sessionList, .relationQuery, .relationRequests,
             .roleGet, .groupList:
             .account(.reading)
         case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
-            .authProviderLink, .authProviderUnlink, .authTOTPEnrol, .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
+            .authEmailChange, .authEmailConfirm, .authMerge, .authProviderLink, .authProviderUnlink, .authTOTPEnrol,
+            .authTOTPConfirm, .authTOTPRemove, .sessionRevoke, .authProviderToken,
             .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
@@ -190,7 +192,7 @@ extension ActionName {
             .authInvite, .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,
-            .keyRevoke:
+            .keyRevoke, .ssoOAuthLogIn, .ssoOAuthSignUp, .ssoOAuthLink, .ssoOAuthUnlink:
             .named
         }
     }

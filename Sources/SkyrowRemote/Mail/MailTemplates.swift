@@ -11,9 +11,35 @@ package enum MailKind: String, Hashable, Sendable, CaseIterable {
     case invite
     /// The password was changed by a code or by an operator.
     case notice
+    /// Digits that make the address that of an account.
+    case email
+    /// The same was asked for, and the address is another account's.
+    case taken
+    /// The account has another address now, and a code gives it this one back.
+    case undo
+    /// The account has another address now.
+    case address
+    /// A code that logs in.
+    case link
 
     /// Whether the mail is of no use without its code.
-    var hasCode: Bool { self != .notice }
+    var hasCode: Bool { hasLink || hasDigits }
+
+    /// Whether the link may have a code.
+    var hasLink: Bool {
+        switch self {
+        case .verify, .reset, .invite, .undo, .link: true
+        case .notice, .email, .taken, .address: false
+        }
+    }
+
+    /// Whether there are digits.
+    var hasDigits: Bool {
+        switch self {
+        case .verify, .reset, .invite, .email, .link: true
+        case .notice, .taken, .undo, .address: false
+        }
+    }
 }
 
 /// What templates name in braces.
@@ -43,11 +69,12 @@ package struct MailValues: Hashable, Sendable {
         self.digitsMinutes = digitsMinutes
     }
 
+    /// What is empty is not there, so that a template may ask for it.
     var members: [String: String] {
         [
             "application": application, "address": address, "link": link, "digits": digits,
             "link_hours": "\(linkHours)", "digits_minutes": "\(digitsMinutes)",
-        ]
+        ].filter { !$0.value.isEmpty }
     }
 }
 
@@ -200,8 +227,8 @@ package struct MailTemplates: Sendable {
         let example = MailValues(
             application: "Example",
             address: "ann@example.org",
-            link: "https://example.org/auth/code",
-            digits: "012345",
+            link: kind.hasLink ? "https://example.org/auth/code" : "",
+            digits: kind.hasDigits ? "012345" : "",
             linkHours: 1,
             digitsMinutes: 15
         )
@@ -283,6 +310,63 @@ package struct MailTemplates: Sendable {
                 The password of your account at {{application}} was changed, and all devices were logged out.
 
                 If it was not you, ask for a new password at once: a code is sent to this address.
+                """
+            )
+        case .email:
+            (
+                "Your new address for {{application}}",
+                """
+                This address was given as the new one of an account of {{application}}. To confirm it, enter this code within
+                {{digits_minutes}} minutes where it was asked for:
+
+                {{digits}}
+
+                If it was not you, do nothing: the account keeps the address that it has.
+                """
+            )
+        case .taken:
+            (
+                "You have an account for {{application}}",
+                """
+                Someone asked to make this address that of another account of {{application}}. It is the address of an account
+                already, so nothing was changed.
+
+                If it was you, log in to that account, or ask for a new password.
+                """
+            )
+        case .undo:
+            (
+                "The address of your account for {{application}} was changed",
+                """
+                Your account at {{application}} has another address now, and other devices were logged out.
+
+                If it was not you, open this page within seven days to get the account back:
+
+                {{link}}
+                """
+            )
+        case .address:
+            (
+                "The address of your account for {{application}} was changed",
+                """
+                Your account at {{application}} has another address now, and other devices were logged out.
+
+                If it was not you, tell those who run {{application}}.
+                """
+            )
+        case .link:
+            (
+                "Log in to {{application}}",
+                """
+                To log in to {{application}}, {{#link}}open this page on the same device within {{digits_minutes}} minutes:
+
+                {{link}}
+
+                or {{/link}}enter this code within {{digits_minutes}} minutes where it was asked for:
+
+                {{digits}}
+
+                If it was not you, do nothing.
                 """
             )
         }

@@ -24,6 +24,16 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         self.isLoopback = isPlain
     }
 
+    /// Without what stands after a question mark, which may be secret.
+    package var withoutQuery: String { String(description.prefix { $0 != "?" }) }
+
+    /// The address with further fields in its query.
+    ///
+    /// - Returns: a text that may be longer than an address that is fetched.
+    package func adding(_ fields: [(name: String, value: String)]) -> String {
+        WebForm.appending(fields, to: description)
+    }
+
     private static func host(of authority: Substring) -> String? {
         var host = authority
         var port: Substring?

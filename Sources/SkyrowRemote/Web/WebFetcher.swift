@@ -21,6 +21,39 @@ package struct WebDocument: Hashable, Sendable {
     }
 }
 
+/// What is sent to another service.
+package struct WebRequest: Sendable {
+    package var address: WebAddress
+    /// Header fields beside the usual ones. Their values are visible ASCII.
+    package var fields: [(name: String, value: String)]
+    /// The fields of a form, which is sent with POST; nil for GET.
+    package var form: [(name: String, value: String)]?
+
+    package init(
+        _ address: WebAddress,
+        fields: [(name: String, value: String)] = [],
+        form: [(name: String, value: String)]? = nil
+    ) {
+        self.address = address
+        self.fields = fields
+        self.form = form
+    }
+}
+
+/// What another service responded with, whatever its status.
+package struct WebResponse: Sendable {
+    package var status: Int
+    package var bytes: [UInt8]
+    /// For how long it may be kept, as its header says.
+    package var maximumAge: Duration?
+
+    package init(status: Int, bytes: [UInt8], maximumAge: Duration? = nil) {
+        self.status = status
+        self.bytes = bytes
+        self.maximumAge = maximumAge
+    }
+}
+
 /// Why a document was not fetched, for the operator.
 package struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
@@ -61,11 +94,24 @@ package struct WebFetcher: Sendable {
 
     /// Fetches a document; throws ``WebFailure``, also for any status but 200.
     package func document(at address: WebAddress) async throws(WebFailure) -> WebDocument {
-        let gate = AddressGate(exceptions: exceptions, admitsLoopback: address.isLoopback)
-        let transfer = WebTransfer(address, gate, timeout)
+        let response = try await response(to: WebRequest(address))
+        guard response.status == 200 else {
+            throw WebFailure("\(address.withoutQuery) was responded to with the status \(response.status).")
+        }
+        return WebDocument(bytes: response.bytes, maximumAge: response.maximumAge)
+    }
+
+    /// Sends a request, and returns the response whatever its status; throws ``WebFailure`` where there is none, or a larger one than
+    /// ``maximumBytes``.
+    package func response(to request: WebRequest) async throws(WebFailure) -> WebResponse {
+        guard request.fields.allSatisfy({ $0.value.utf8.allSatisfy { (0x20...0x7e).contains($0) } }) else {
+            throw WebFailure("A header field for \(request.address.withoutQuery) is not visible ASCII.")
+        }
+        let gate = AddressGate(exceptions: exceptions, admitsLoopback: request.address.isLoopback)
+        let transfer = WebTransfer(request, gate, timeout)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation {
-                (continuation: CheckedContinuation<Result<WebDocument, WebFailure>, Never>) in
+                (continuation: CheckedContinuation<Result<WebResponse, WebFailure>, Never>) in
                 WebFetcher.threads.async { continuation.resume(returning: transfer.run()) }
             }
         } onCancel: {
@@ -84,14 +130,16 @@ private final class WebTransfer: Sendable {
         var refusedAddress: String?
     }
 
-    private let address: WebAddress
+    private let request: WebRequest
     private let gate: AddressGate
     private let timeout: Duration
     private let state = Mutex(State())
     private let isCancelled = Atomic(false)
 
-    init(_ address: WebAddress, _ gate: AddressGate, _ timeout: Duration) {
-        self.address = address
+    private var address: WebAddress { request.address }
+
+    init(_ request: WebRequest, _ gate: AddressGate, _ timeout: Duration) {
+        self.request = request
         self.gate = gate
         self.timeout = timeout
     }
@@ -100,10 +148,20 @@ private final class WebTransfer: Sendable {
         isCancelled.store(true, ordering: .relaxed)
     }
 
-    func run() -> Result<WebDocument, WebFailure> {
+    func run() -> Result<WebResponse, WebFailure> {
         guard let handle = skyrow_curl_make() else { return .failure(WebFailure("There is no memory for a transfer.")) }
         defer { skyrow_curl_free(handle) }
-        let failed = setUp(handle)
+        var headers: UnsafeMutablePointer<curl_slist>?
+        defer { skyrow_curl_free_list(headers) }
+        for field in request.fields {
+            headers = skyrow_curl_append(headers, "\(field.name): \(field.value)") ?? headers
+        }
+        var failed = setUp(handle)
+        if failed == CURLE_OK, headers != nil { failed = skyrow_curl_set_list(handle, CURLOPT_HTTPHEADER, headers) }
+        if failed == CURLE_OK, let form = request.form {
+            // libcurl keeps a copy of the text.
+            failed = skyrow_curl_set_text(handle, CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form))
+        }
         guard failed == CURLE_OK else {
             return .failure(WebFailure("libcurl refused an option: \(Libcurl.text(failed))"))
         }
@@ -118,16 +176,16 @@ private final class WebTransfer: Sendable {
             )
         }
         if state.isTooLarge || outcome == CURLE_FILESIZE_EXCEEDED {
-            return .failure(WebFailure("\(address) is larger than \(WebFetcher.maximumBytes) bytes."))
+            return .failure(WebFailure("\(address.withoutQuery) is larger than \(WebFetcher.maximumBytes) bytes."))
         }
         guard outcome == CURLE_OK else {
-            return .failure(WebFailure("\(address) could not be fetched: \(Libcurl.text(outcome))."))
+            return .failure(WebFailure("\(address.withoutQuery) could not be fetched: \(Libcurl.text(outcome))."))
         }
         var status = 0
-        guard skyrow_curl_response_code(handle, &status) == CURLE_OK, status == 200 else {
-            return .failure(WebFailure("\(address) was responded to with the status \(status)."))
+        guard skyrow_curl_response_code(handle, &status) == CURLE_OK else {
+            return .failure(WebFailure("\(address.withoutQuery) was responded to without a status."))
         }
-        return .success(WebDocument(bytes: state.bytes, maximumAge: state.maximumAge))
+        return .success(WebResponse(status: status, bytes: state.bytes, maximumAge: state.maximumAge))
     }
 
     private func setUp(_ handle: UnsafeMutableRawPointer) -> CURLcode {

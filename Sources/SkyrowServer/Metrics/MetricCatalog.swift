@@ -191,6 +191,18 @@ enum MetricCatalog {
             "Mails that wait to be sent, as of the last minute."
         ),
         Entry(
+            "skyrow_account_deletions_waiting",
+            .gauge,
+            ["application"],
+            "Deletions of accounts that are not finished, as of the last minute."
+        ),
+        Entry(
+            "skyrow_account_deletions_total",
+            .counter,
+            ["application", "outcome"],
+            "Deletions of accounts that were `finished`, and attempts to go on with one that `failed`."
+        ),
+        Entry(
             "skyrow_guesses_refused_total",
             .counter,
             ["application"],

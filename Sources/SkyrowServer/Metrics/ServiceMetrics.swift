@@ -82,6 +82,7 @@ struct ServiceMetrics: Sendable {
             family("skyrow_audit_dropped_total", .counter) { $0.statistics.auditDropped },
             family("skyrow_throttle_rows", .gauge) { $0.statistics.throttleRows },
             family("skyrow_mail_queue_length", .gauge) { $0.statistics.waitingMails },
+            family("skyrow_account_deletions_waiting", .gauge) { $0.statistics.waitingDeletions },
         ]
     }
 

@@ -91,8 +91,15 @@ struct ApplicationFactory: Sendable {
         )
         try await store.prepare()
         var configuration = ServiceConfiguration(name == .default ? keys : nil, settings)
+        configuration.passwords.breached = try settings.accounts.breachedPasswords()
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
-        configuration.providers = try settings.providers.configuration(isDevelopment: settings.records.isDevelopment)
+        configuration.providers = try settings.providers.configuration(
+            ProviderSurroundings(
+                isDevelopment: settings.records.isDevelopment,
+                publicURL: settings.mail.publicURL,
+                verifiesAddresses: settings.mail.verification != .off
+            )
+        )
         configuration.customTokenKeys = settings.providers.customTokenKeys
         let actions = ActionService(
             store: store,

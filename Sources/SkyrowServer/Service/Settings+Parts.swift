@@ -108,6 +108,7 @@ extension ServiceConfiguration {
                 deletedUsers: accounts.userDeletion
             ),
             verification: settings.mail.verification,
+            admitsLinkLogIn: settings.mail.linkLogIn,
             rateLimits: RateLimits(settings),
             reads: ReadLimits(
                 running: settings.pools.maximumReads,
@@ -140,8 +141,15 @@ extension AccountPolicy {
     package init(_ settings: Settings) {
         let accounts = settings.accounts
         self.init(
-            minimumPasswordLength: accounts.passwordMinimum,
-            passwordClasses: accounts.passwordClasses,
+            passwords: PasswordPolicy(
+                minimumLength: accounts.passwordMinimum,
+                classes: accounts.passwordClasses,
+                excludedWords: accounts.passwordExcluded,
+                excludedFields: accounts.passwordExcludedFields,
+                minimumStrength: accounts.passwordStrength,
+                historySize: accounts.passwordHistory,
+                maximumAge: accounts.passwordMaximumAge
+            ),
             loginScripts: accounts.loginScripts
         )
     }

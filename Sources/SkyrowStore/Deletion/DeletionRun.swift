@@ -404,7 +404,7 @@ private struct DeletionRun {
         }
     }
 
-    /// Removes the responses that were kept for the user's retries, takes the user's name from tombstones, and addresses from the
+    /// Removes the responses that were kept for the user's retries and merges into the account, takes the user's name from tombstones, and addresses from the
     /// audit log, which keeps the id.
     mutating func removeNotes() async throws {
         let master = "_master:\(user)"
@@ -415,6 +415,9 @@ private struct DeletionRun {
             WHERE scope = \(user.rawValue) OR scope = \(master)
                 OR starts_with(scope, '_key:') AND right(scope, length(\(end))) = \(end)
             """
+        )
+        _ = try await store.client.write(
+            "DELETE FROM \(schema)._merge WHERE target = \(user) AND finished_at IS NOT NULL"
         )
         try await repeating(
             """
@@ -464,7 +467,7 @@ private struct DeletionRun {
                 CROSS JOIN LATERAL (VALUES \(keys.joined(separator: ", "))) AS given (field, value)
                 CROSS JOIN (SELECT secret FROM \(schema)._secret ORDER BY number DESC LIMIT 1) AS known
                 WHERE profile._id = \(user) AND given.value IS NOT NULL
-                ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until
+                ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until, user_id = NULL
             ), 
             """
         for attempt in 1... {

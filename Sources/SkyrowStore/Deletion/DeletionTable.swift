@@ -162,6 +162,16 @@ package struct DeletionTable: Sendable {
         }
     }
 
+    /// How many deletions are not finished.
+    package func waiting() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            let result = try await store.client.read(
+                "SELECT count(*) FROM \(schema)._deletion AS deletion WHERE deletion.finished_at IS NULL"
+            )
+            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
+        }
+    }
+
     /// Says of finished deletions that what came late was looked for; it is again in a minute, except after the last time.
     package func settle(_ deletions: [ClaimedDeletion]) async throws(SkyrowError) {
         try await store.reporting {

@@ -9,7 +9,8 @@ extension RecordStore {
     /// of that id whose profile the caller may read, `102` where nothing may be written, and what the database failed with.
     package func transfer(
         _ request: TransferRequest,
-        with access: RecordAccess
+        with access: RecordAccess,
+        recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
         if access.hasScopes {
@@ -25,7 +26,7 @@ extension RecordStore {
                     catalog: catalog,
                     access: access
                 )
-                var run = TransferRun(context, to: request.owner)
+                var run = TransferRun(context, to: request.owner, recording: event)
                 try await run.requireOwner()
                 return try await run.outcomes(request.ids)
             }
@@ -37,13 +38,15 @@ extension RecordStore {
 private struct TransferRun {
     let context: WriteContext
     let owner: UserID
+    let event: AuditEvent?
 
     private var rows: [RecordID: StoredRow] = [:]
     private var failures: [RecordID: SkyrowError] = [:]
 
-    init(_ context: WriteContext, to owner: UserID) {
+    init(_ context: WriteContext, to owner: UserID, recording event: AuditEvent?) {
         self.context = context
         self.owner = owner
+        self.event = event
     }
 
     /// Throws `110 ResourceNotFound` where there is no account of that id. One whose profile is hidden from the caller is as one
@@ -82,10 +85,18 @@ private struct TransferRun {
         let isOwner: SQL = access.passesEveryRule ? "" : " AND \"r\".\"_owner\" = \(access.actor as UserID?)"
         let result = try await context.runner.write(
             """
-            UPDATE \(table.qualifiedName) AS "r" SET "_owner" = \(owner), "_updated_at" = now(), \
-            "_updated_by" = \(access.actor as UserID?), "_revision" = \(table.schema)."_revision"() \
-            WHERE "r"."_id" = ANY(\(ids.map(\.id))) AND \(access.of(table.rules).update.condition(on: "r"))\(isOwner) \
-            RETURNING \(table.wholeRow.columns)
+            WITH "r" AS (
+                UPDATE \(table.qualifiedName) AS "r" SET "_owner" = \(owner), "_updated_at" = now(),
+                    "_updated_by" = \(access.actor as UserID?), "_revision" = \(table.schema)."_revision"()
+                WHERE "r"."_id" = ANY(\(ids.map(\.id))) AND \(access.of(table.rules).update.condition(on: "r"))\(isOwner)
+                RETURNING "r".*
+            )\(event.part(
+                into: context.store.schema,
+                from: "(SELECT jsonb_agg(\"r\".\"_id\") AS ids FROM \"r\") AS given WHERE given.ids IS NOT NULL",
+                user: "\(owner)",
+                data: "jsonb_build_object('type', \(table.name.rawValue)::text, 'ids', given.ids)"
+            ))
+            SELECT \(table.wholeRow.columns) FROM "r"
             """,
             limit: ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow) : nil,
             contention: table.contention

@@ -1,5 +1,6 @@
 internal import SkyrowCrypto
 package import SkyrowModel
+internal import SkyrowPostgres
 
 /// A key under which secrets of users are stored.
 package struct SealingKey: Hashable, Sendable {
@@ -72,6 +73,17 @@ package struct SealingKeys: Sendable {
             nonce: Array(rest.prefix(AES256GCM.nonceBytes)),
             authenticating: Self.further(head, place)
         )
+    }
+
+    /// The names of all keys; the first seals.
+    package var names: [String] { keys.map(\.name) }
+
+    /// The name of the key that a column of sealed values was sealed with, in SQL; NULL for a value of another form.
+    static func name(in column: SQL) -> SQL {
+        """
+        CASE WHEN octet_length(\(column)) > 2 AND get_byte(\(column), 0) = \(Int32(version))
+            THEN encode(substring(\(column) FROM 3 FOR get_byte(\(column), 1)), 'escape') END
+        """
     }
 
     /// The parts with their lengths, so that no others make the same bytes.

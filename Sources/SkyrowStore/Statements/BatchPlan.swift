@@ -299,14 +299,13 @@ extension Subject {
     /// Why no list of a record may name it; nil where one may.
     fileprivate var refusal: String? {
         switch self {
-        case .everyone, .users, .registered, .owner, .relation: break
+        case .everyone, .users, .registered, .verified, .owner, .relation: break
         case .user, .role, .group:
             guard let name else { break }
             if name.hasNUL { return "An access list cannot hold NUL characters." }
             if name.utf8.count > AccessList.maximumNameLength {
                 return "A user id, role or group in an access list has at most \(AccessList.maximumNameLength) bytes."
             }
-        case .verified: return "There are no verified addresses yet, so an access list cannot ask for one."
         case .field: return "An access list cannot name a field."
         }
         return nil

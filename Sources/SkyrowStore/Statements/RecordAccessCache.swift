@@ -8,6 +8,7 @@ package final class RecordAccessCache: Sendable {
         let roles: [RoleName]
         let groups: [GroupName]
         let isRegistered: Bool
+        let isVerified: Bool
         let audience: Audience
         /// By ``place(of:for:)``; nil for what was not asked for yet.
         let settled: [RecordAccess?]
@@ -16,6 +17,7 @@ package final class RecordAccessCache: Sendable {
             roles = caller.roles
             groups = caller.groups
             isRegistered = caller.isRegistered
+            isVerified = caller.isVerified
             self.audience = audience
             self.settled = settled
         }
@@ -23,6 +25,7 @@ package final class RecordAccessCache: Sendable {
         /// Whether the user is still what this was made of.
         func isAbout(_ caller: Caller) -> Bool {
             roles == caller.roles && groups == caller.groups && isRegistered == caller.isRegistered
+                && isVerified == caller.isVerified
         }
     }
 

@@ -9,13 +9,17 @@ package struct NewAccount: Sendable {
     package var profile: [(name: FieldName, value: RecordValue)]
     /// By which account of a provider the user logs in, if by any.
     package var identity: ProvenIdentity?
+    /// The address among the login keys that is proved already.
+    package var verifiedEmail: String?
 
     package init(
         id: UserID,
         passwordHash: String?,
         profile: [(name: FieldName, value: RecordValue)],
-        identity: ProvenIdentity? = nil
+        identity: ProvenIdentity? = nil,
+        verifiedEmail: String? = nil
     ) {
+        self.verifiedEmail = verifiedEmail
         self.id = id
         self.passwordHash = passwordHash
         self.profile = profile
@@ -77,6 +81,8 @@ package enum SessionOpening: String, Hashable, Sendable {
     case password
     /// A new password, set by a code of a mail.
     case reset
+    /// A code of a mail.
+    case link
     /// The id token of a provider.
     case provider
     /// A token of the application's own server.
@@ -94,6 +100,8 @@ package struct AccountCredentials: Hashable, Sendable {
     package var suspension: AccountSuspension?
     /// Whether a log-in takes a second factor.
     package var hasSecondFactor = false
+    /// How long ago the password was set, in seconds of PostgreSQL's clock.
+    package var passwordAge = 0.0
 }
 
 /// A disabled account.
@@ -121,6 +129,8 @@ package struct SignedInAccount: Sendable {
     package var isAdministrator: Bool
     /// Whether the account is not anonymous.
     package var isRegistered: Bool
+    /// Whether the address of the account is verified.
+    package var isVerified: Bool
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?

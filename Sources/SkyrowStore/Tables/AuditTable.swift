@@ -16,6 +16,11 @@ package struct AuditEvent: Hashable, Sendable {
         case reset
         /// A code of a mail proved an address.
         case verify
+        /// A code of a mail gave the account another address, or the former one back.
+        case address
+        case addressUndo = "address.undo"
+        /// An anonymous account was merged into this one.
+        case merge
         /// The user of a session has proved once more who it is.
         case stepUp = "stepup"
         /// A second factor was added or replaced, or removed.
@@ -41,11 +46,26 @@ package struct AuditEvent: Hashable, Sendable {
         case lockout
         case providerLink = "provider.link"
         case providerUnlink = "provider.unlink"
+        /// An account lost an address that it had not proved, to one who has.
+        case addressLost = "address.lost"
         case keyCreate = "key.create"
         case keyRotate = "key.rotate"
         case keyRevoke = "key.revoke"
         /// A key was used that holds no more, or from where it does not count.
         case key
+        /// A role was made or changed, or deleted.
+        case roleSave = "role.save"
+        case roleDelete = "role.delete"
+        /// A user or a role came into a role, or left it.
+        case roleAdd = "role.add"
+        case roleRemove = "role.remove"
+        /// A user got a group, or lost it.
+        case groupAdd = "group.add"
+        case groupRemove = "group.remove"
+        /// Rules of a type changed, or the list that a user's new records begin with.
+        case rule
+        /// Records were given to the user.
+        case transfer
     }
 
     /// Who did it.
@@ -132,6 +152,16 @@ package struct AuditEvent: Hashable, Sendable {
                 \(key?.rawValue as String?)::text
             FROM \(source)
             """
+    }
+}
+
+extension AuditEvent? {
+    /// A further part of a statement that stores the event, if there is one, for each row of another part; begins with a comma.
+    ///
+    /// The parameters are those of ``AuditEvent/insertion(into:from:user:session:data:)``.
+    func part(into schema: SQLIdentifier, from source: SQL, user: SQL = "NULL", data: SQL = "NULL") -> SQL {
+        guard let self else { return "" }
+        return ", recorded AS (\(self.insertion(into: schema, from: source, user: user, data: data)))"
     }
 }
 

@@ -18,7 +18,10 @@ package struct ClassAccessTable: Sendable {
     ///
     /// A type and a field may have rules before they exist. Throws `108 InvalidArgument` for a field in which no ids of users stand, for
     /// a default list that no record may have, and for more fields with rules than a type may have.
-    package func change(_ change: ClassAccessChange) async throws(SkyrowError) -> ClassAccess {
+    package func change(
+        _ change: ClassAccessChange,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> ClassAccess {
         try await change.requireFields(of: store.table(of: change.type))
         try (change.defaultAccess ?? nil)?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
@@ -28,6 +31,7 @@ package struct ClassAccessTable: Sendable {
                 let access = try Self.access(in: try await transaction.query(question(change.type))).applying(change)
                 guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
                 for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
+                if let event { _ = try await transaction.query(recording(event, of: change.type)) }
                 return access
             }
             try await store.cache.reload(.types([change.type]))
@@ -37,6 +41,16 @@ package struct ClassAccessTable: Sendable {
 
     private func question(_ type: RecordTypeName) -> SQL {
         "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
+    }
+
+    /// Stores what the rules of a type are now.
+    private func recording(_ event: AuditEvent, of type: RecordTypeName) -> SQL {
+        event.insertion(
+            into: schema,
+            from: "(SELECT) AS one LEFT JOIN (\(question(type))) AS item ON true",
+            user: "NULL",
+            data: "jsonb_build_object('type', \(type.rawValue)::text, 'access', item.access::jsonb)"
+        )
     }
 
     private static func access(in result: PostgresResult) throws(PostgresError) -> ClassAccess {

@@ -1,97 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What a one-time code is good for.
-package enum CodeKind: String, Hashable, Sendable, CaseIterable {
-    /// It proves that an address is the account's.
-    case verify
-    /// It sets a new password.
-    case reset
-    /// It sets the first password of an account that was made for its user.
-    case invite
-
-    /// How long the link counts, in seconds.
-    package var linkLifetime: Int64 {
-        switch self {
-        case .verify: 86_400
-        case .reset: 3600
-        case .invite: 7 * 86_400
-        }
-    }
-
-    /// The kinds of codes whose links do the same: an invitation sets a password as any other such code.
-    var sameLinks: [String] {
-        switch self {
-        case .verify: [CodeKind.verify.rawValue]
-        case .reset, .invite: [CodeKind.reset.rawValue, CodeKind.invite.rawValue]
-        }
-    }
-}
-
-/// A code that is to be stored and mailed; the table gets hashes, the mail the texts.
-package struct NewCode: Sendable {
-    package var kind: CodeKind
-    /// As it was sent, in any case and form.
-    package var address: String
-    package var id: [UInt8]
-    package var linkHash: [UInt8]
-    package var digitsHash: [UInt8]
-    /// How long the link counts, in seconds.
-    package var linkLifetime: Int64
-    package var digitsLifetime: Int64
-    package var language: String
-    /// The texts, for the mail.
-    package var link: String
-    package var digits: String
-    /// The network of the client that asks; nil counts for no limit of networks.
-    package var client: [UInt8]?
-
-    package init(
-        kind: CodeKind,
-        address: String,
-        id: [UInt8],
-        linkHash: [UInt8],
-        digitsHash: [UInt8],
-        linkLifetime: Int64,
-        digitsLifetime: Int64,
-        language: String,
-        link: String,
-        digits: String,
-        client: [UInt8]?
-    ) {
-        self.kind = kind
-        self.address = address
-        self.id = id
-        self.linkHash = linkHash
-        self.digitsHash = digitsHash
-        self.linkLifetime = linkLifetime
-        self.digitsLifetime = digitsLifetime
-        self.language = language
-        self.link = link
-        self.digits = digits
-        self.client = client
-    }
-}
-
-/// How many mails may be asked for.
-package struct CodeMailLimits: Hashable, Sendable {
-    /// To one address.
-    package var aMinute = 1
-    package var anHour = 5
-    /// By one network of clients.
-    package var anHourByClient = 20
-
-    package init() {}
-}
-
-/// What was shown to be known of a code.
-package enum CodeProof: Hashable, Sendable {
-    /// By its hash, the code of a link.
-    case link(hash: [UInt8])
-    /// The digits of the code with this id; their hash is the stored one, which an attempt was paid for.
-    case digits(id: [UInt8], hash: [UInt8])
-}
-
 /// A try of digits that was paid for.
 package struct CodeAttempt: Hashable, Sendable {
     package let digitsHash: [UInt8]
@@ -126,7 +35,13 @@ package struct CodeTable: Sendable {
     ///
     /// An address without an account costs the same statements and has the same rows, but no mail is sent. Returns whether there
     /// is a mail to send or to drop, which no response may reveal.
-    package func issue(_ code: NewCode, limits: CodeMailLimits) async throws(SkyrowError) -> Bool {
+    ///
+    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    package func issue(
+        _ code: NewCode,
+        for user: UserID? = nil,
+        limits: CodeMailLimits
+    ) async throws(SkyrowError) -> Bool {
         return try await store.withTransaction { transaction throws(SkyrowError) in
             try await store.reporting {
                 // Requests of a network, and then of an address, come one after the other: each counts those before it.
@@ -135,14 +50,14 @@ package struct CodeTable: Sendable {
                 }
                 guard try await isWithin(limits, code, in: transaction) else { return false }
                 try await transaction.execute(
-                    insertion(of: code, meaning: store.users.accountID(of: code.address, in: "email"))
+                    user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
                 )
                 return true
             }
         }
     }
 
-    private func addressKey(_ address: String) -> SQL {
+    func addressKey(_ address: String) -> SQL {
         "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
     }
 
@@ -179,43 +94,51 @@ package struct CodeTable: Sendable {
         return aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
     }
 
-    /// - Parameter id: the id of the account that has the address.
-    private func insertion(of code: NewCode, meaning id: SQL) -> SQL {
+    /// The code and its mail for the account that has the address.
+    private func insertion(of code: NewCode) -> SQL {
         let kind = code.kind.rawValue
         return """
             WITH meant AS (
-                SELECT account.id, account.epoch, profile.email
+                SELECT account.id, account.epoch, profile.email AS target
                 FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
-                WHERE account.id = (\(id)) AND NOT (\(UserTable.isDisabled))
+                WHERE account.id = (\(store.users.accountID(of: code.address, in: "email")))
+                    AND NOT (\(UserTable.isDisabled))
             ), code AS (
-                INSERT INTO \(schema)._code AS known (
-                    kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
-                    link_expires_at, digits_expire_at
-                )
-                SELECT \(kind), \(addressKey(code.address)), \(code.id), meant.id, coalesce(meant.epoch, 0),
-                    coalesce(meant.email, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
-                    now() + \(code.linkLifetime) * interval '1 second',
-                    now() + \(code.digitsLifetime) * interval '1 second'
-                FROM (SELECT) AS one LEFT JOIN meant ON true
-                ON CONFLICT (kind, address_key) DO UPDATE
-                SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
-                    language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
-                    link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
-                    attempts = 0, created_at = now(), used_at = NULL,
-                    guesses = CASE
-                        WHEN known.guesses_since < now() - interval '1 day' THEN 0 ELSE known.guesses
-                    END,
-                    guesses_since = CASE
-                        WHEN known.guesses_since < now() - interval '1 day' THEN now() ELSE known.guesses_since
-                    END
+                \(insertionOfRow(code))
             )
             INSERT INTO \(schema)._mail (
                 kind, user_id, target, address_key, client_key, language, link_code, digits
             )
-            SELECT \(kind), meant.id, meant.email, \(addressKey(code.address)), \(code.client as [UInt8]?),
+            SELECT \(kind), meant.id, meant.target, \(addressKey(code.address)), \(code.client as [UInt8]?),
                 \(code.language), \(code.link), \(code.digits)
             FROM (SELECT) AS one LEFT JOIN meant ON true
             """
+    }
+
+    /// A code over the one before, of the account in `meant` with its epoch and the address, or of none.
+    func insertionOfRow(_ code: NewCode) -> SQL {
+        """
+        INSERT INTO \(schema)._code AS known (
+            kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+            link_expires_at, digits_expire_at
+        )
+        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.id), meant.id, coalesce(meant.epoch, 0),
+            coalesce(meant.target, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
+            now() + \(code.linkLifetime) * interval '1 second',
+            now() + \(code.digitsLifetime) * interval '1 second'
+        FROM (SELECT) AS one LEFT JOIN meant ON true
+        ON CONFLICT (kind, address_key) DO UPDATE
+        SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
+            language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
+            link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
+            attempts = 0, created_at = now(), used_at = NULL,
+            guesses = CASE
+                WHEN known.guesses_since < now() - interval '1 day' THEN 0 ELSE known.guesses
+            END,
+            guesses_since = CASE
+                WHEN known.guesses_since < now() - interval '1 day' THEN now() ELSE known.guesses_since
+            END
+        """
     }
 
     /// Pays for one try of the digits of a code; nil when it has none left, and when there is no such code.
@@ -258,6 +181,10 @@ package struct CodeTable: Sendable {
         switch proof {
         case .link(let hash):
             "code.link_hash = \(hash) AND code.link_expires_at > now() AND code.used_at IS NULL"
+        case .linkOfClient(let id, let hash):
+            """
+            code.id = \(id) AND code.link_hash = \(hash) AND code.link_expires_at > now() AND code.used_at IS NULL
+            """
         case .digits(let id, let hash):
             """
             code.id = \(id) AND code.digits_hash = \(hash) AND code.digits_expire_at > now() AND code.used_at IS NULL
@@ -354,19 +281,21 @@ extension UserTable {
     /// - Parameters:
     ///   - session: opened, if there is one; it says what is recorded.
     ///   - event: recorded without a session.
+    ///   - historySize: how many of the last passwords are compared with the next one.
     package func resetPassword(
         _ proof: CodeProof,
         to passwordHash: String,
         session: NewSession?,
-        recording event: AuditEvent? = nil
+        recording event: AuditEvent? = nil,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now(), verified_email = code.target
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now(), verified_email = code.target
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
@@ -403,7 +332,7 @@ extension UserTable {
                             data: "jsonb_build_object('provider', unlinked.provider)"
                         )
                 ),
-            ] + [recorded].compactMap(\.self)
+            ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
         )
     }
 
@@ -412,12 +341,14 @@ extension UserTable {
     /// - Parameters:
     ///   - event: recorded beside that of the session.
     ///   - notifies: whether its address gets a notice, if it has one.
+    ///   - historySize: how many of the last passwords are compared with the next one.
     package func setPassword(
         of id: UserID,
         to passwordHash: String,
         session: NewSession,
         recording event: AuditEvent,
-        notifies: Bool
+        notifies: Bool,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let notice: SQL =
@@ -430,15 +361,15 @@ extension UserTable {
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now()
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
                 """,
             isLogIn: false,
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
             further: [(name: "noted" as SQL, part: noting(event))]
-                + (notifies ? [(name: "notice" as SQL, part: notice)] : []),
+                + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled
         )
     }

@@ -42,6 +42,9 @@ package struct FactorTable: Sendable {
     /// The half minute of PostgreSQL's clock.
     private static let step: SQL = "floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
 
+    /// What is authenticated with a secret that is sealed.
+    package static func placeOfSecret(_ user: UserID) -> [String] { ["_factor", "totp", user.rawValue] }
+
     /// The keys of recovery codes.
     package func keys() async throws(SkyrowError) -> FactorKeys {
         let secrets = try await store.reporting {

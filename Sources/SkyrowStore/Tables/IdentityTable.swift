@@ -9,11 +9,23 @@ package struct ProvenIdentity: Hashable, Sendable {
     package var subject: String
     /// What it says of the user, an object; kept for the user to see.
     package var profile: JSONText
+    /// The mail address that it says it has verified.
+    package var verifiedEmail: String?
+    /// The tokens that it gave for the user, sealed for the account; nil where none are kept.
+    package var sealedTokens: [UInt8]?
 
-    package init(provider: String, subject: String, profile: JSONText) {
+    package init(
+        provider: String,
+        subject: String,
+        profile: JSONText,
+        verifiedEmail: String? = nil,
+        sealedTokens: [UInt8]? = nil
+    ) {
         self.provider = provider
         self.subject = subject
         self.profile = profile
+        self.verifiedEmail = verifiedEmail
+        self.sealedTokens = sealedTokens
     }
 }
 
@@ -25,6 +37,8 @@ package struct IdentifiedAccount: Hashable, Sendable {
     package var roles: [RoleName]
     /// Sorted.
     package var groups: [GroupName]
+    /// Whether its address is verified.
+    package var isVerified = false
 }
 
 /// What became of linking an identity with an account.
@@ -77,7 +91,7 @@ package struct IdentityTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    )
+                    ), \(UserTable.isVerified("account", in: schema))
                 FROM \(schema)._identity AS identity JOIN \(schema)._user AS account ON account.id = identity.user_id
                 WHERE identity.provider = \(provider) AND identity.subject = \(subject)
                 """
@@ -87,7 +101,8 @@ package struct IdentityTable: Sendable {
                 id: try result.decode(row: 0, column: 0),
                 suspension: try AccountSuspension(result, row: 0, column: 1),
                 roles: try result.decode(row: 0, column: 4),
-                groups: try result.decode(row: 0, column: 5)
+                groups: try result.decode(row: 0, column: 5),
+                isVerified: try result.decode(row: 0, column: 6)
             )
         }
     }
@@ -149,16 +164,20 @@ package struct IdentityTable: Sendable {
     ///
     /// - Parameters:
     ///   - tokenHash: the session that asks, which has to hold when it is done; nil for the master key.
+    ///   - account: the epoch and the session that it has to be, where it began earlier.
     ///   - event: what is recorded.
     package func link(
         _ identity: ProvenIdentity,
         with user: UserID,
         session tokenHash: [UInt8]?,
+        begunBy account: FlowAccount? = nil,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> LinkOutcome {
         try await store.withTransaction { transaction throws(SkyrowError) in
             try await store.reporting {
-                guard try await lock(user, session: tokenHash, in: transaction) else { return .ended }
+                guard try await lock(user, session: tokenHash, begunBy: account, in: transaction) else {
+                    return .ended
+                }
                 let result = try await transaction.query(
                     """
                     SELECT identity.provider, identity.subject, identity.user_id FROM \(schema)._identity AS identity
@@ -173,7 +192,10 @@ package struct IdentityTable: Sendable {
                         try provider == identity.provider
                         && result.decode(row: row, column: 1, as: String.self).isSameText(as: identity.subject)
                     guard try result.decode(row: row, column: 2, as: UserID.self) == user else { return .taken }
-                    if isSame { return .unchanged }
+                    if isSame {
+                        try await keep(identity, in: transaction)
+                        return .unchanged
+                    }
                     if provider == identity.provider { return .providerTaken }
                     count += 1
                 }
@@ -188,8 +210,12 @@ package struct IdentityTable: Sendable {
                 let linked = try await transaction.query(
                     """
                     WITH linked AS (
-                        INSERT INTO \(schema)._identity (provider, subject, user_id, profile)
-                        VALUES (\(identity.provider), \(identity.subject), \(user), \(PostgresJSONB(utf8: identity.profile.utf8)))
+                        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, token_sealed, token_at)
+                        VALUES (
+                            \(identity.provider), \(identity.subject), \(user),
+                            \(PostgresJSONB(utf8: identity.profile.utf8)), \(identity.sealedTokens as [UInt8]?),
+                            \(tokenTime(of: identity))
+                        )
                         ON CONFLICT DO NOTHING RETURNING provider, user_id
                     ), recorded AS (\(recorded))
                     SELECT FROM linked
@@ -251,17 +277,21 @@ package struct IdentityTable: Sendable {
     private func lock(
         _ user: UserID,
         session tokenHash: [UInt8]?,
+        begunBy flow: FlowAccount? = nil,
         in transaction: StoreTransaction
     ) async throws -> Bool {
-        let holds: SQL =
+        let isSame: SQL = flow.map { " AND session.id = \($0.sessionID)::uuid" } ?? ""
+        var holds: SQL =
             tokenHash.map { hash in
                 """
                  AND EXISTS (
                     SELECT FROM \(schema)._session AS session
-                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch
+                        AND \(SessionTable.has(hash))\(isSame)
                 )
                 """
             } ?? ""
+        if let flow { holds += " AND account.epoch = \(flow.epoch)" }
         return try await !transaction.query(
             """
             SELECT FROM \(schema)._user AS account
@@ -273,11 +303,45 @@ package struct IdentityTable: Sendable {
     /// Inserts an identity of `account`, a part of the statement that makes it.
     func insertion(of identity: ProvenIdentity) -> SQL {
         """
-        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, last_used_at)
+        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
         SELECT \(identity.provider), \(identity.subject), account.id,
-            \(PostgresJSONB(utf8: identity.profile.utf8)), now()
+            \(PostgresJSONB(utf8: identity.profile.utf8)), now(), \(identity.sealedTokens as [UInt8]?)::bytea,
+            \(tokenTime(of: identity))::timestamptz
         FROM account
         """
+    }
+
+    private func tokenTime(of identity: ProvenIdentity) -> SQL {
+        identity.sealedTokens == nil ? "NULL" : "now()"
+    }
+
+    /// Stores the tokens that came with an identity, if any did, in the place of those of before.
+    private func kept(_ identity: ProvenIdentity) -> SQL {
+        identity.sealedTokens.map { ", token_sealed = \($0), token_at = now()" } ?? ""
+    }
+
+    /// Stores the tokens that came with an identity of an account.
+    package func keep(_ identity: ProvenIdentity, of user: UserID) async throws(SkyrowError) {
+        guard let sealed = identity.sealedTokens else { return }
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                UPDATE \(schema)._identity AS identity SET token_sealed = \(sealed), token_at = now()
+                WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
+                    AND identity.user_id = \(user)
+                """
+            )
+        }
+    }
+
+    private func keep(_ identity: ProvenIdentity, in transaction: StoreTransaction) async throws {
+        guard let sealed = identity.sealedTokens else { return }
+        _ = try await transaction.query(
+            """
+            UPDATE \(schema)._identity AS identity SET token_sealed = \(sealed), token_at = now()
+            WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
+            """
+        )
     }
 
     /// Writes down that an identity is used, and what its provider says now; a part of the statement that logs in. A row that was
@@ -285,7 +349,7 @@ package struct IdentityTable: Sendable {
     func use(of identity: ProvenIdentity, where condition: SQL, from source: SQL) -> SQL {
         """
         UPDATE \(schema)._identity AS identity
-        SET last_used_at = now(), profile = \(PostgresJSONB(utf8: identity.profile.utf8))
+        SET last_used_at = now(), profile = \(PostgresJSONB(utf8: identity.profile.utf8))\(kept(identity))
         FROM \(source)
         WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)
         RETURNING identity.user_id

@@ -61,7 +61,8 @@ extension RoleTable {
     package func save(
         _ request: RoleSaveRequest,
         owner: UserID?,
-        in transaction: StoreTransaction
+        in transaction: StoreTransaction,
+        recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Role {
         try await store.reporting {
             if request.forces {
@@ -78,12 +79,19 @@ extension RoleTable {
             let access: String? = (request.access ?? nil).map(\.storedJSON)
             let result = try await transaction.query(
                 """
-                INSERT INTO \(store.schema)._role AS role (name, access, by_default, is_admin, owner)
-                SELECT \(request.name), \(access as String?)::text::jsonb, \(request.isDefault ?? false),
-                    \(request.isAdministrators ?? false),
-                    (SELECT account.id FROM \(store.schema)._user AS account WHERE account.id = \(owner as UserID?))
-                ON CONFLICT (name) DO UPDATE SET \(changes.joined(separator: ", "))
-                RETURNING \(columns)
+                WITH role AS (
+                    INSERT INTO \(store.schema)._role AS role (name, access, by_default, is_admin, owner)
+                    SELECT \(request.name), \(access as String?)::text::jsonb, \(request.isDefault ?? false),
+                        \(request.isAdministrators ?? false),
+                        (SELECT account.id FROM \(store.schema)._user AS account WHERE account.id = \(owner as UserID?))
+                    ON CONFLICT (name) DO UPDATE SET \(changes.joined(separator: ", "))
+                    RETURNING role.*
+                )\(event.part(
+                    into: store.schema,
+                    from: "role",
+                    data: "jsonb_build_object('role', role.name, 'by_default', role.by_default, 'is_admin', role.is_admin)"
+                ))
+                SELECT \(columns) FROM role
                 """
             )
             return try Role(result, row: 0)
@@ -91,9 +99,23 @@ extension RoleTable {
     }
 
     /// Deletes a role, which leaves a tombstone; false when it was not there.
-    package func delete(_ name: RoleName, in transaction: StoreTransaction) async throws(SkyrowError) -> Bool {
+    package func delete(
+        _ name: RoleName,
+        in transaction: StoreTransaction,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            try await transaction.execute("DELETE FROM \(store.schema)._role WHERE name = \(name)") > 0
+            let result = try await transaction.query(
+                """
+                WITH gone AS (DELETE FROM \(store.schema)._role WHERE name = \(name) RETURNING name)\(event.part(
+                    into: store.schema,
+                    from: "gone",
+                    data: "jsonb_build_object('role', gone.name)"
+                ))
+                SELECT FROM gone
+                """
+            )
+            return result.rowCount > 0
         }
     }
 
@@ -101,7 +123,11 @@ extension RoleTable {
     ///
     /// Throws `110 ResourceNotFound` for a user that there is not, `109 Duplicated` for roles that would make a circle, and
     /// `108 InvalidArgument` where a user would have too many roles.
-    package func add(_ request: RoleChangeRequest, in transaction: StoreTransaction) async throws(SkyrowError) -> Int {
+    package func add(
+        _ request: RoleChangeRequest,
+        in transaction: StoreTransaction,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Int {
         try await store.reporting {
             let schema = store.schema
             let missing = try await transaction.query(
@@ -115,37 +141,67 @@ extension RoleTable {
                 let place = Int(try missing.decode(row: 0, column: 0, as: Int64.self)) - 1
                 throw SkyrowError(.resourceNotFound, "There is no such user.").at(place).at("users")
             }
-            let users = try await transaction.execute(
+            let users = try await transaction.query(
                 """
-                INSERT INTO \(schema)._user_role (user_id, role)
-                SELECT DISTINCT named.id, \(request.role) FROM unnest(\(request.users)) AS named (id) ORDER BY 1
-                ON CONFLICT DO NOTHING
+                WITH given AS (
+                    INSERT INTO \(schema)._user_role (user_id, role)
+                    SELECT DISTINCT named.id, \(request.role) FROM unnest(\(request.users)) AS named (id) ORDER BY 1
+                    ON CONFLICT DO NOTHING RETURNING user_id, role
+                )\(memberEvent(event, of: "given"))
+                SELECT FROM given
                 """
-            )
+            ).rowCount
             guard !request.roles.isEmpty else { return users }
-            return users
-                + (try await transaction.execute(
-                    """
+            let roles = try await transaction.query(
+                """
+                WITH given AS (
                     INSERT INTO \(schema)._role_role (role, member)
                     SELECT DISTINCT \(request.role), named.role FROM unnest(\(request.roles)) AS named (role) ORDER BY 2
-                    ON CONFLICT DO NOTHING
-                    """
-                ))
+                    ON CONFLICT DO NOTHING RETURNING role, member
+                )\(roleEvent(event, of: "given"))
+                SELECT FROM given
+                """
+            ).rowCount
+            return users + roles
         }
     }
 
+    /// A further part of a statement that stores an event for each row of one that has roles and their members.
+    private func roleEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
+        event.part(
+            into: store.schema,
+            from: "\(source)",
+            data: "jsonb_build_object('role', \(source).role, 'member', \(source).member)"
+        )
+    }
+
     /// Takes users and roles out of a role; returns how many were in it.
-    package func remove(_ request: RoleChangeRequest, in transaction: StoreTransaction) async throws(SkyrowError) -> Int
-    {
+    package func remove(
+        _ request: RoleChangeRequest,
+        in transaction: StoreTransaction,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Int {
         try await store.reporting {
             let schema = store.schema
-            let users = try await transaction.execute(
-                "DELETE FROM \(schema)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))"
-            )
-            return users
-                + (try await transaction.execute(
-                    "DELETE FROM \(schema)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))"
-                ))
+            let users = try await transaction.query(
+                """
+                WITH gone AS (
+                    DELETE FROM \(schema)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))
+                    RETURNING user_id, role
+                )\(memberEvent(event, of: "gone"))
+                SELECT FROM gone
+                """
+            ).rowCount
+            let roles = try await transaction.query(
+                """
+                WITH gone AS (
+                    DELETE FROM \(schema)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))
+                    RETURNING role, member
+                )\(roleEvent(event, of: "gone"))
+                SELECT FROM gone
+                """
+            ).rowCount
+            return users + roles
         }
     }
 

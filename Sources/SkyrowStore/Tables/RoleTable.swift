@@ -8,31 +8,57 @@ package struct RoleTable: Sendable {
     private var schema: SQLIdentifier { store.schema }
 
     /// Gives each of the users all of the roles; unknown users are passed over.
-    package func assign(_ roles: [RoleName], to users: [UserID]) async throws(SkyrowError) {
+    package func assign(
+        _ roles: [RoleName],
+        to users: [UserID],
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
                 """
                 WITH named AS (
                     INSERT INTO \(schema)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
                     ON CONFLICT DO NOTHING
-                )
-                INSERT INTO \(schema)._user_role (user_id, role)
-                SELECT account.id, given.role
-                FROM \(schema)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
-                WHERE account.id = ANY (\(users)) ORDER BY 1, 2
-                ON CONFLICT DO NOTHING
+                ), given AS (
+                    INSERT INTO \(schema)._user_role (user_id, role)
+                    SELECT account.id, given.role
+                    FROM \(schema)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
+                    WHERE account.id = ANY (\(users)) ORDER BY 1, 2
+                    ON CONFLICT DO NOTHING RETURNING user_id, role
+                )\(memberEvent(event, of: "given"))
+                SELECT
                 """
             )
         }
     }
 
     /// Takes all of the roles from each of the users.
-    package func revoke(_ roles: [RoleName], from users: [UserID]) async throws(SkyrowError) {
+    package func revoke(
+        _ roles: [RoleName],
+        from users: [UserID],
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
-                "DELETE FROM \(schema)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))"
+                """
+                WITH gone AS (
+                    DELETE FROM \(schema)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
+                    RETURNING user_id, role
+                )\(memberEvent(event, of: "gone"))
+                SELECT
+                """
             )
         }
+    }
+
+    /// A further part of a statement that stores an event for each row of one that has users and roles.
+    func memberEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
+        event.part(
+            into: store.schema,
+            from: "\(source)",
+            user: "\(source).user_id",
+            data: "jsonb_build_object('role', \(source).role)"
+        )
     }
 
     /// The roles of each of the users, sorted; none for an unknown user.
@@ -62,24 +88,36 @@ package struct RoleTable: Sendable {
     }
 
     /// Makes these the roles of new accounts, and no others.
-    package func setDefault(_ roles: [RoleName]) async throws(SkyrowError) {
-        try await replace(roles, flag: "by_default")
+    package func setDefault(_ roles: [RoleName], recording event: AuditEvent? = nil) async throws(SkyrowError) {
+        try await replace(roles, flag: "by_default", recording: event)
     }
 
     /// Makes these the roles of administrators, and no others.
-    package func setAdmin(_ roles: [RoleName]) async throws(SkyrowError) {
-        try await replace(roles, flag: "is_admin")
+    package func setAdmin(_ roles: [RoleName], recording event: AuditEvent? = nil) async throws(SkyrowError) {
+        try await replace(roles, flag: "is_admin", recording: event)
     }
 
-    private func replace(_ roles: [RoleName], flag: SQLIdentifier) async throws(SkyrowError) {
+    private func replace(
+        _ roles: [RoleName],
+        flag: SQLIdentifier,
+        recording event: AuditEvent?
+    ) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
                 """
                 WITH chosen AS (
-                    INSERT INTO \(schema)._role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
-                    ON CONFLICT (name) DO UPDATE SET \(flag) = true
-                )
-                UPDATE \(schema)._role SET \(flag) = false WHERE \(flag) AND name <> ALL (\(roles))
+                    INSERT INTO \(schema)._role AS role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
+                    ON CONFLICT (name) DO UPDATE SET \(flag) = true WHERE NOT role.\(flag)
+                    RETURNING role.name, role.\(flag) AS holds
+                ), others AS (
+                    UPDATE \(schema)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
+                    RETURNING role.name, role.\(flag) AS holds
+                )\(event.part(
+                    into: schema,
+                    from: "(SELECT * FROM chosen UNION ALL SELECT * FROM others) AS changed",
+                    data: "jsonb_build_object('role', changed.name, \(flag.name)::text, changed.holds)"
+                ))
+                SELECT
                 """
             )
         }

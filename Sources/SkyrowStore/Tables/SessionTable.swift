@@ -11,6 +11,8 @@ package struct StoredSession: Hashable, Sendable {
     package var isAdministrator: Bool
     /// Whether the account is not anonymous.
     package var isRegistered: Bool
+    /// Whether the address of the account is verified.
+    package var isVerified: Bool
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
     /// When it was last used, to the minute; nil for one that has just been opened.
@@ -40,6 +42,7 @@ package struct StoredSession: Hashable, Sendable {
         groups: [GroupName] = [],
         isAdministrator: Bool,
         isRegistered: Bool = false,
+        isVerified: Bool = false,
         expiresAt: Timestamp? = nil,
         lastUsedAt: Timestamp? = nil,
         suspension: AccountSuspension? = nil,
@@ -53,6 +56,7 @@ package struct StoredSession: Hashable, Sendable {
         self.groups = groups
         self.isAdministrator = isAdministrator
         self.isRegistered = isRegistered
+        self.isVerified = isVerified
         self.expiresAt = expiresAt
         self.lastUsedAt = lastUsedAt
         self.suspension = suspension
@@ -93,7 +97,8 @@ package struct SessionTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    ), \(UserTable.isRegistered("account", in: schema)), \(SessionTable.isElevated)
+                    ), \(UserTable.isRegistered("account", in: schema)), \(SessionTable.isElevated),
+                    \(UserTable.isVerified("account", in: schema))
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
@@ -116,6 +121,7 @@ package struct SessionTable: Sendable {
                 groups: try result.decode(row: 0, column: 12),
                 isAdministrator: try result.decode(row: 0, column: 6),
                 isRegistered: try result.decode(row: 0, column: 13),
+                isVerified: try result.decode(row: 0, column: 15),
                 expiresAt: try Timestamp(result, row: 0, column: 1),
                 lastUsedAt: try Timestamp(result, row: 0, column: 8),
                 suspension: try AccountSuspension(result, row: 0, column: 2),

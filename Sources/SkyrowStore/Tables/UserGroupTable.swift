@@ -11,25 +11,52 @@ package struct UserGroupTable: Sendable {
     ///
     /// Throws `110 ResourceNotFound` for a user that there is not, and `108 InvalidArgument` for names that are not fit for
     /// groups and for more groups than one may have.
-    package func add(_ groups: [GroupName], to user: UserID) async throws(SkyrowError) -> [GroupName] {
+    package func add(
+        _ groups: [GroupName],
+        to user: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> [GroupName] {
         try await changing(user) { transaction in
-            try await transaction.execute(
+            _ = try await transaction.query(
                 """
-                INSERT INTO \(schema)._user_group (user_id, name)
-                SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
-                ON CONFLICT DO NOTHING
+                WITH given AS (
+                    INSERT INTO \(schema)._user_group (user_id, name)
+                    SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
+                    ON CONFLICT DO NOTHING RETURNING user_id, name
+                )\(groupEvent(event, of: "given"))
+                SELECT
                 """
             )
         }
     }
 
+    /// A further part of a statement that stores an event for each row of one that has users and groups.
+    private func groupEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
+        event.part(
+            into: schema,
+            from: "\(source)",
+            user: "\(source).user_id",
+            data: "jsonb_build_object('group', \(source).name)"
+        )
+    }
+
     /// Takes groups from a user, and returns all of the user's that are left, sorted.
     ///
     /// Throws `110 ResourceNotFound` for a user that there is not.
-    package func remove(_ groups: [GroupName], from user: UserID) async throws(SkyrowError) -> [GroupName] {
+    package func remove(
+        _ groups: [GroupName],
+        from user: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> [GroupName] {
         try await changing(user) { transaction in
-            try await transaction.execute(
-                "DELETE FROM \(schema)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))"
+            _ = try await transaction.query(
+                """
+                WITH gone AS (
+                    DELETE FROM \(schema)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))
+                    RETURNING user_id, name
+                )\(groupEvent(event, of: "gone"))
+                SELECT
+                """
             )
         }
     }
@@ -53,7 +80,7 @@ package struct UserGroupTable: Sendable {
 
     private func changing(
         _ user: UserID,
-        _ change: (StoreTransaction) async throws -> Int
+        _ change: (StoreTransaction) async throws -> Void
     ) async throws(SkyrowError) -> [GroupName] {
         try await store.reporting {
             try await store.client.withTransaction { transaction in
@@ -62,7 +89,7 @@ package struct UserGroupTable: Sendable {
                     "SELECT FROM \(schema)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
                 )
                 guard account.rowCount > 0 else { throw SkyrowError.noSuchUser }
-                _ = try await change(transaction)
+                try await change(transaction)
                 return try await transaction.query(
                     "SELECT given.name FROM \(schema)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
                 ).decodeColumn(0, as: GroupName.self)

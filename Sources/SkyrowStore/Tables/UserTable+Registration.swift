@@ -20,8 +20,8 @@ extension UserTable {
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(account.passwordHash as String?), token_valid_since = now(),
-                    epoch = account.epoch + 1, last_login_at = now(), last_seen_at = now()
+                SET password_hash = \(account.passwordHash as String?), password_changed_at = now(),
+                    token_valid_since = now(), epoch = account.epoch + 1, last_login_at = now(), last_seen_at = now()
                 FROM \(schema)._session AS session
                 WHERE account.id = \(account.id) AND NOT (\(UserTable.isRegistered("account", in: store.schema)))
                     AND NOT (\(UserTable.isDisabled))

@@ -68,8 +68,11 @@ package struct UserTable: Sendable {
                         INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
                         VALUES (\(values.joined(separator: ", "))) RETURNING *
                     ), account AS (
-                        INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
-                        VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn)) RETURNING id, epoch
+                        INSERT INTO \(schema)._user (id, password_hash, verified_email, last_login_at, last_seen_at)
+                        VALUES (
+                            \(account.id), \(account.passwordHash as String?), \(account.verifiedEmail as String?),
+                            \(loggedIn)
+                        ) RETURNING id, epoch
                     )\(linked)\(opened)\(recorded), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
                         SELECT \(account.id), role.name FROM \(schema)._role AS role
@@ -77,7 +80,7 @@ package struct UserTable: Sendable {
                         RETURNING role
                     )
                     SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
-                        \(account.isRegistered)
+                        \(account.isRegistered), false
                     FROM "r"
                     """
                 do {
@@ -125,7 +128,8 @@ package struct UserTable: Sendable {
         let result = try await store.client.read(
             """
             SELECT account.id, account.password_hash,
-                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor
+                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
+                extract(epoch FROM now() - account.password_changed_at)::float8
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -136,7 +140,8 @@ package struct UserTable: Sendable {
             passwordHash: try result.decode(row: 0, column: 1),
             epoch: try result.decode(row: 0, column: 5),
             suspension: try AccountSuspension(result, row: 0, column: 2),
-            hasSecondFactor: try result.decode(row: 0, column: 6)
+            hasSecondFactor: try result.decode(row: 0, column: 6),
+            passwordAge: try result.decode(row: 0, column: 7)
         )
     }
 
@@ -220,21 +225,25 @@ package struct UserTable: Sendable {
 
     /// Changes the password, ends every session and opens a new one; nil when the account's tokens were revoked since
     /// the credentials were read, as by another change of the password.
+    ///
+    /// - Parameter historySize: how many of the last passwords are compared with the next one.
     package func changePassword(
         of credentials: AccountCredentials,
         to passwordHash: String,
-        session: NewSession
+        session: NewSession,
+        historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
-                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
-                    last_seen_at = now()
+                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
+                    epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
                 """,
             isLogIn: false,
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            further: keepingFormerPassword(historySize),
             // The session in whose place it comes has given it.
             secondFactor: .settled
         )
@@ -256,16 +265,24 @@ package struct UserTable: Sendable {
     /// Says which access list the new public records of a user get that bring none; false when there is no such user.
     ///
     /// Throws `108 InvalidArgument` for a list that no record may have.
-    package func setDefaultAccess(_ list: AccessList?, of id: UserID) async throws(SkyrowError) -> Bool {
+    package func setDefaultAccess(
+        _ list: AccessList?,
+        of id: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Bool {
         try list?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
             let stored = list.map { PostgresJSONB($0.storedJSON) }
             let isKnown =
                 try await store.client.write(
                     """
-                    UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?) WHERE account.id = \(id)
+                    WITH account AS (
+                        UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?)
+                        WHERE account.id = \(id) RETURNING account.id
+                    )\(event.part(into: schema, from: "account", user: "account.id"))
+                    SELECT FROM account
                     """
-                ).affectedRows > 0
+                ).rowCount > 0
             if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
             return isKnown
         }
@@ -322,7 +339,7 @@ package struct UserTable: Sendable {
                 let statement: SQL =
                     """
                     WITH \(begun)account AS (
-                        \(update)\(asked) RETURNING account.id, account.epoch
+                        \(update)\(asked) RETURNING account.id, account.epoch, account.verified_email
                     ), "r" AS (
                         \(profile)
                     )\(opened)\(closed)\(recorded)
@@ -332,8 +349,9 @@ package struct UserTable: Sendable {
                             SELECT carried.name FROM \(schema)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
-                        \(registers) OR \(UserTable.isRegistered("before", in: schema)), before.last_login_at, before.last_seen_at
-                    FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
+                        \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema)),
+                        coalesce("r".email = account.verified_email, false), before.last_login_at, before.last_seen_at
+                    FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 do {
                     let result = try await store.client.write(statement)
@@ -392,6 +410,7 @@ package struct UserTable: Sendable {
             case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .password: AuditEvent(.password, by: .itself, from: session.origin)
             case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
+            case .link: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .provider, .customToken: AuditEvent(isNew ? .signUp : .logIn, by: .itself, from: session.origin)
             case .master: AuditEvent(.master, by: .master, from: session.origin)
             }
@@ -418,12 +437,22 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password or
-    /// is linked with a provider.
+    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password, is
+    /// linked with a provider, or has an address that was proved.
     static func isRegistered(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         """
-        (\(account).password_hash IS NOT NULL OR EXISTS (
+        (\(account).password_hash IS NOT NULL OR \(account).verified_email IS NOT NULL OR EXISTS (
             SELECT FROM \(schema)._identity AS identity WHERE identity.user_id = \(account).id
+        ))
+        """
+    }
+
+    /// Whether the address of an account, a row of `_user`, is verified.
+    static func isVerified(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
+        """
+        (\(account).verified_email IS NOT NULL AND EXISTS (
+            SELECT FROM \(schema)."user" AS profile
+            WHERE profile._id = \(account).id AND profile.email = \(account).verified_email
         ))
         """
     }
@@ -463,7 +492,14 @@ extension SignedInAccount {
         let groups: [GroupName] = try result.decode(row: 0, column: next + 3)
         let id = StoredRows(result, plan: table.wholeRow.plan, for: .unrestricted)[0].storedID ?? ""
         let isRegistered: Bool = try result.decode(row: 0, column: next + 4)
-        let user = Audience(user: UserID(id), roles: heldRoles, groups: groups, isRegistered: isRegistered)
+        let isVerified: Bool = try result.decode(row: 0, column: next + 5)
+        let user = Audience(
+            user: UserID(id),
+            roles: heldRoles,
+            groups: groups,
+            isRegistered: isRegistered,
+            isVerified: isVerified
+        )
         self.init(
             // A login shows all of the profile that rules let its user see, also of one that has no owner.
             profile: StoredRows(result, plan: table.plan(for: .audience(user)), for: .unrestricted)[0],
@@ -471,11 +507,12 @@ extension SignedInAccount {
             heldRoles: heldRoles,
             groups: groups,
             isAdministrator: try result.decode(row: 0, column: next + 2),
-            isRegistered: isRegistered
+            isRegistered: isRegistered,
+            isVerified: isVerified
         )
-        guard result.columnCount > next + 5 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 5)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 6)
+        guard result.columnCount > next + 6 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 6)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 7)
     }
 }
 

@@ -17,20 +17,26 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
+    /// `auth:signup`, `auth:login`, `auth:link:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
-    /// `auth:verify:request`, `auth:reset:request`
+    /// `auth:verify:request`, `auth:reset:request`, `auth:email:change`, `auth:link:request`
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
+    /// `auth:provider:start`
+    case providerStart(ProviderStart)
+    /// `auth:provider:token`
+    case providerTokens(ProviderTokens)
     /// `auth:invite`
     case invited(UserID)
     /// `auth:delete`, `user:delete`
     case deletion(DeletionReport)
+    /// `auth:merge`
+    case merge(MergeReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`,
     /// `live:unsubscribe`
     case status
-    /// `"OK"`: `role:assign`, `role:revoke`
+    /// `"OK"`: `role:assign`, `role:revoke`, `sso:oauth:link`, `sso:oauth:unlink`
     case done
     /// `session:list`
     case sessions([AccountSession])
@@ -97,7 +103,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion, .invited,
+                .deletion, .merge, .invited, .providerStart, .providerTokens,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
@@ -153,7 +159,10 @@ extension JSONWriter {
         case .auth(let auth): authResult(auth)
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
+        case .providerStart(let start): providerStart(start)
+        case .providerTokens(let tokens): providerTokens(tokens)
         case .deletion(let report): deletion(report)
+        case .merge(let report): merge(report)
         case .invited(let user):
             beginObject()
             key("user_id")

@@ -79,6 +79,7 @@ extension LogInRequest {
         self.init(
             authData: try parameters.required("auth_data", loginData(parameters)),
             password: try parameters.required("password", parameters.string("password")),
+            newPassword: try parameters.string("new_password"),
             device: try SessionDevice(parameters)
         )
     }
@@ -203,6 +204,10 @@ extension JSONWriter {
         authData(request.authData)
         key("password")
         string(request.password)
+        if let new = request.newPassword {
+            key("new_password")
+            string(new)
+        }
         device(request.device)
         endObject()
     }

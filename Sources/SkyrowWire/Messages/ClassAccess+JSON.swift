@@ -158,12 +158,6 @@ extension [Subject] {
                     "fields"
                 ).at(place)
             }
-            if subject == .verified {
-                throw SkyrowError.invalidArgument(
-                    "There are no verified addresses yet, so a rule cannot ask for one.",
-                    "fields"
-                ).at(place)
-            }
             append(subject)
         }
         self = Set(self).sorted()
@@ -250,12 +244,7 @@ extension Subject {
         guard subject.fits(action) else {
             throw malformed("A rule about \(action.rawValue) cannot name \"\(member)\".")
         }
-        switch subject {
-        case .verified:
-            throw malformed("There are no verified addresses yet, so a rule cannot ask for one.")
-        case .everyone, .users, .registered, .owner, .user, .role, .group, .relation, .field:
-            self = subject
-        }
+        self = subject
     }
 }
 

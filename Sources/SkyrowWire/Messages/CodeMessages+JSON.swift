@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 
 extension CodeRequest {
-    /// Reads `auth:reset:request` and `auth:invite`.
+    /// Reads `auth:reset:request`, `auth:link:request` and `auth:invite`.
     package init(resetParameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         try self.init(email: parameters.required("email", parameters.name("email")), parameters)
@@ -18,11 +18,31 @@ extension CodeRequest {
     }
 
     private init(email: String?, _ parameters: Parameters) throws(SkyrowError) {
-        self.init(email: email, language: try parameters.string("language"))
-        // A tag of RFC 5646, as far as its length goes; the templates know which there are.
-        if let language, !(1...35).contains(language.utf8.count) || language.hasNUL {
-            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
-        }
+        self.init(email: email, language: try parameters.language())
+    }
+}
+
+extension EmailChangeRequest {
+    /// Reads `auth:email:change`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            email: try parameters.required("email", parameters.name("email")),
+            password: try parameters.string("password"),
+            language: try parameters.language()
+        )
+    }
+}
+
+extension LinkLogInRequest {
+    /// Reads `auth:link:login`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            code: try parameters.required("code", parameters.name("code")),
+            handle: try parameters.required("handle", parameters.name("handle")),
+            device: try SessionDevice(parameters)
+        )
     }
 }
 
@@ -34,6 +54,18 @@ extension CodeConfirmation {
             code: try parameters.required("code", parameters.name("code")),
             handle: try parameters.name("handle")
         )
+    }
+
+    /// Reads `auth:email:confirm`, whose code counts with its handle alone.
+    package init(handledParameters json: JSONView) throws(SkyrowError) {
+        try self.init(parameters: json)
+        handle = try Parameters(json).required("handle", handle)
+    }
+
+    /// Reads the code of `auth:email:undo`.
+    package static func code(_ json: JSONView) throws(SkyrowError) -> String {
+        let parameters = Parameters(json)
+        return try parameters.required("code", parameters.name("code"))
     }
 }
 
@@ -68,6 +100,15 @@ extension Parameters {
         guard text.isName else { throw .invalidArgument("\"\(name)\" is 1 to 255 bytes without NUL.", "\(name)") }
         return text
     }
+
+    /// A tag of RFC 5646, as far as its length goes; the templates know which there are.
+    fileprivate func language() throws(SkyrowError) -> String? {
+        guard let language = try string("language") else { return nil }
+        guard (1...35).contains(language.utf8.count), !language.hasNUL else {
+            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
+        }
+        return language
+    }
 }
 
 extension JSONWriter {
@@ -83,7 +124,7 @@ extension JSONWriter {
 
     // MARK: The client's side
 
-    /// The parameters of `auth:verify:request`, `auth:reset:request` and `auth:invite`.
+    /// The parameters of `auth:verify:request`, `auth:reset:request`, `auth:link:request` and `auth:invite`.
     package func codeRequestParameters(_ request: CodeRequest) {
         beginObject()
         if let email = request.email {
@@ -97,7 +138,8 @@ extension JSONWriter {
         endObject()
     }
 
-    /// The parameters of `auth:verify:confirm`, and with a password those of `auth:reset:confirm`.
+    /// The parameters of `auth:verify:confirm`, `auth:email:confirm` and `auth:email:undo`, and with a password those of
+    /// `auth:reset:confirm`.
     package func codeConfirmationParameters(_ confirmation: CodeConfirmation, password: String? = nil) {
         beginObject()
         key("code")
@@ -110,6 +152,33 @@ extension JSONWriter {
             key("password")
             string(password)
         }
+        endObject()
+    }
+
+    /// The parameters of `auth:email:change`.
+    package func emailChangeParameters(_ request: EmailChangeRequest) {
+        beginObject()
+        key("email")
+        string(request.email)
+        if let password = request.password {
+            key("password")
+            string(password)
+        }
+        if let language = request.language {
+            key("language")
+            string(language)
+        }
+        endObject()
+    }
+
+    /// The parameters of `auth:link:login`.
+    package func linkLogInParameters(_ request: LinkLogInRequest) {
+        beginObject()
+        key("code")
+        string(request.code)
+        key("handle")
+        string(request.handle)
+        device(request.device)
         endObject()
     }
 

@@ -40,7 +40,7 @@ extension CustomTokenRequest {
 
 extension Parameters {
     /// A text that is not empty, not longer than this many bytes, and has no NUL.
-    fileprivate func token(_ name: StaticString, _ maximum: Int) throws(SkyrowError) -> String? {
+    func token(_ name: StaticString, _ maximum: Int) throws(SkyrowError) -> String? {
         guard let text = try string(name) else { return nil }
         guard (1...maximum).contains(text.utf8.count), !text.hasNUL else {
             throw .invalidArgument("\"\(name)\" is 1 to \(maximum) bytes without NUL.", "\(name)")

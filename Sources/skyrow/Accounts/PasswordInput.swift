@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowActions
 import SkyrowSystem
 
 /// Where a new account's password comes from.
@@ -32,9 +33,19 @@ enum PasswordInput {
     }
 
     /// Twenty letters and digits in groups of five, some 115 random bits, without those that look alike.
-    static func random() -> String {
+    ///
+    /// - Parameter policy: what a password must be; it is longer where that asks for more.
+    static func random(for policy: PasswordPolicy = PasswordPolicy()) -> String {
         var generator = SystemRandomNumberGenerator()
-        return random(using: &generator)
+        func drawn() -> String {
+            var password = random(using: &generator)
+            while password.unicodeScalars.count < policy.minimumLength { password += "-" + random(using: &generator) }
+            return password
+        }
+        var password = drawn()
+        // One in seventeen lacks a digit.
+        for _ in 0..<1000 where policy.violation(in: password) != nil { password = drawn() }
+        return password
     }
 
     static func random(using generator: inout some RandomNumberGenerator) -> String {

@@ -12,9 +12,10 @@ import SkyrowWire
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Make, show, rotate and revoke keys with scopes.",
+        abstract: "Make, show, rotate and revoke keys with scopes, and seal secrets of users with another one.",
         subcommands: [
             KeyCreateCommand.self, KeyListCommand.self, KeyRotateCommand.self, KeyRevokeCommand.self,
+            KeyResealCommand.self,
         ]
     )
 }

@@ -14,7 +14,7 @@ struct RestoreCommand: AsyncParsableCommand {
         discussion: """
             The archive is checked before anything is written. It goes into a database, or a PostgreSQL schema, where there \
             is nothing yet, or with --replace in the place of what is there. No service may run on it meanwhile. An archive \
-            of an older skyrow is brought up to date.
+            of an older skyrow is brought up to date. All sessions end, unless --keep-sessions says otherwise.
 
             An archive holds SQL, which runs with the rights of the role that restores: in the embedded PostgreSQL the \
             service's, which may read and change everything in its database, and can neither run commands nor use files of \
@@ -41,6 +41,12 @@ struct RestoreCommand: AsyncParsableCommand {
     )
     var trusts = false
 
+    @Flag(
+        name: .customLong("keep-sessions"),
+        help: "Let the access tokens count that are in an archive with sessions; otherwise all users log in anew."
+    )
+    var keepsSessions = false
+
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
@@ -52,6 +58,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 schema: settings.database.schema,
                 replaces: replace,
                 trusts: trusts,
+                keepsSessions: keepsSessions,
                 progress: Progress.maker
             )
             if isDryRun { return report(archive, try await run.foreignCode()) }

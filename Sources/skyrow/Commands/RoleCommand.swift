@@ -134,7 +134,7 @@ struct RoleAddCommand: AsyncParsableCommand {
             try await withAccounts(options) { store throws(ToolError) in
                 let request = try await members.request(in: store)
                 let added = try await store.changing(request) { transaction throws(SkyrowError) in
-                    try await store.roles.add(request, in: transaction)
+                    try await store.roles.add(request, in: transaction, recording: AuditEvent(.roleAdd, by: .operator))
                 }
                 print(output.isJSON ? json(.added(added)) : "Added \(added) to \(request.role).")
             }
@@ -159,7 +159,11 @@ struct RoleRemoveCommand: AsyncParsableCommand {
             try await withAccounts(options) { store throws(ToolError) in
                 let request = try await members.request(in: store)
                 let removed = try await store.changing(request) { transaction throws(SkyrowError) in
-                    try await store.roles.remove(request, in: transaction)
+                    try await store.roles.remove(
+                        request,
+                        in: transaction,
+                        recording: AuditEvent(.roleRemove, by: .operator)
+                    )
                 }
                 print(output.isJSON ? json(.removed(removed)) : "Removed \(removed) from \(request.role).")
             }

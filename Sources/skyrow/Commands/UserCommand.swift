@@ -10,11 +10,11 @@ import SkyrowSystem
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Make, show, invite, disable, enable and delete accounts.",
+        abstract: "Make, show, invite, disable, enable and delete accounts, and remove second factors.",
         subcommands: [
             UserCreateCommand.self, UserInviteCommand.self, UserListCommand.self, UserShowCommand.self,
             UserDisableCommand.self,
-            UserEnableCommand.self, UserDeleteCommand.self,
+            UserEnableCommand.self, UserFactorCommand.self, UserDeleteCommand.self,
         ]
     )
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import SkyrowActions
 import SkyrowMaintenance
 import SkyrowModel
+import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
@@ -41,9 +42,15 @@ struct UserCreateCommand: AsyncParsableCommand {
         try await reportingErrors {
             let force = force
             let given = readsPassword ? try PasswordInput.read() : nil
-            let password = given ?? PasswordInput.random()
             let (name, email, roles) = (name, email, roles.map { RoleName($0) })
-            try await withAccounts(options, preparing: true) { store throws(ToolError) in
+            try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
+                let policy = AccountPolicy(settings)
+                let password = given ?? PasswordInput.random(for: policy.passwords)
+                let desk = AccountDesk(
+                    store: store,
+                    passwords: PasswordConfiguration(breached: try settings.accounts.breachedPasswords()),
+                    policy: policy
+                )
                 let authData = try UserCreateCommand.authData(name, email: email, keys: store.loginKeys.map(\.rawValue))
                 if force {
                     let former = Dictionary(
@@ -54,7 +61,7 @@ struct UserCreateCommand: AsyncParsableCommand {
                         try await store.deletions.forgetFormerLogins(former)
                     }
                 }
-                let id = try await make(SignUpRequest(authData: authData, password: password), roles, in: store)
+                let id = try await make(SignUpRequest(authData: authData, password: password), roles, at: desk)
                 let made = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.users.accounts(named: id.rawValue)
                 }
@@ -79,12 +86,13 @@ struct UserCreateCommand: AsyncParsableCommand {
         return authData
     }
 
-    private func make(_ request: SignUpRequest, _ roles: [RoleName], in store: RecordStore)
+    private func make(_ request: SignUpRequest, _ roles: [RoleName], at desk: AccountDesk)
         async throws(ToolError) -> UserID
     {
         do throws(SkyrowError) {
-            return try await AccountDesk(store: store).create(request, roles: roles)
+            return try await desk.create(request, roles: roles)
         } catch {
+            if error.code == .passwordPolicyViolated { throw .usage(error.message) }
             guard error.code == .duplicated, case .list(let keys) = error.info["arguments"],
                 case .string(let key) = keys.first, let value = request.authData[key]
             else { throw ToolError(databaseFailure: error) }

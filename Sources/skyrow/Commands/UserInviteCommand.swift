@@ -1,6 +1,7 @@
 import ArgumentParser
 import SkyrowActions
 import SkyrowModel
+import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
@@ -33,9 +34,10 @@ struct UserInviteCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let (address, roles, language) = (address, roles.map { RoleName($0) }, language)
-            try await withAccounts(options, preparing: true) { store throws(ToolError) in
+            try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
                 let account = try await failingAsTool { () async throws(SkyrowError) in
-                    let id = try await AccountDesk(store: store).invite(address, roles: roles, language: language)
+                    let desk = AccountDesk(store: store, policy: AccountPolicy(settings))
+                    let id = try await desk.invite(address, roles: roles, language: language)
                     return try await store.users.accounts(named: id.rawValue).first
                 }
                 guard let account else { throw .failure("The account was deleted at once.") }

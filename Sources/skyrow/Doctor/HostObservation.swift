@@ -1,5 +1,6 @@
 import Glibc
 import SkyrowMaintenance
+import SkyrowModel
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
@@ -15,6 +16,7 @@ struct HostObservation: Sendable {
         case .keyFiles: keyFiles
         case .disk: disk
         case .openFiles: openFiles
+        case .accountSettings: accountSettings
         case nil: []
         }
     }
@@ -60,6 +62,25 @@ struct HostObservation: Sendable {
             "path": path, "mode": String(status.st_mode & 0o777, radix: 8), "allowed": String(allowed, radix: 8),
             "contents": contents,
         ])
+    }
+
+    private var accountSettings: [DoctorRow] {
+        var rows = settings.proxies.masterNetworks.map { network in
+            let text = network.description
+            var row = DoctorRow(["network": text])
+            if text.hasSuffix("/0") { row.values["open"] = "true" }
+            return row
+        }
+        func examine(_ setting: String, _ use: () throws(ToolError) -> Void) {
+            do throws(ToolError) { try use() } catch {
+                rows.append(DoctorRow(["setting": setting, "fault": "\(error)"]))
+            }
+        }
+        examine("password-breached") { () throws(ToolError) in _ = try settings.accounts.breachedPasswords() }
+        examine("mail") { () throws(ToolError) in
+            _ = try settings.mail.configuration(of: settings.application.name.rawValue)
+        }
+        return rows
     }
 
     private var disk: [DoctorRow] {

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from attack import attack
+from attack import Bystander, attack
 from client import Client, Load, address, code
 
 
@@ -29,6 +29,20 @@ def password_queue(service, findings, setting):
             findings.expect(code(response) is None, f"a login of another client failed with {code(response)}")
     findings.figure("login s", max(times))
     findings.expect(max(times) < 5, f"logins of another client took {times} s")
+
+
+@attack("accounts-logins-and-fetches")
+def logins_and_fetches(service, findings, setting):
+    """A hundred logins at once, of a hundred addresses, without a pause; another client fetches records meanwhile."""
+    bystander = Bystander(service)
+    before = bystander.look(100)
+    with Load([Client(service, address(number)) for number in range(100)], attempt("nobody-there")):
+        time.sleep(2)
+        during = bystander.look(100)
+    findings.figure("fetch before ms", before * 1000)
+    findings.figure("fetch during ms", during * 1000)
+    # A budget of 3 ms, and what the threads of a hundred clients on the same machine take.
+    findings.expect(during - before < 0.01, f"a fetch takes {(during - before) * 1000:.1f} ms more beside logins")
 
 
 @attack("accounts-sign-ups")

@@ -42,6 +42,27 @@ struct MailingFixture {
         try await service.logIn(LogInRequest(authData: ["username": name], password: password))
     }
 
+    /// The same with another configuration.
+    func configured(_ change: (inout ServiceConfiguration) -> Void) -> MailingFixture {
+        var configuration = service.configuration
+        change(&configuration)
+        let observations = observations
+        let service = ActionService(
+            store: service.store,
+            configuration: configuration,
+            clock: clock.clock,
+            logger: .quiet,
+            observe: { observations.record($0) }
+        )
+        return MailingFixture(
+            service: service,
+            fixture: fixture,
+            transport: transport,
+            observations: observations,
+            clock: clock
+        )
+    }
+
     struct NoMail: Error {}
 }
 

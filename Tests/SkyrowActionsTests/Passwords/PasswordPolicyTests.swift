@@ -20,7 +20,7 @@ import Testing
     func aNewPasswordHasItsLengthAndItsClasses(_ password: String, _ classes: Set<PasswordClass>, _ reason: String?) {
         var reasonFound: ErrorInfo?
         do throws(SkyrowError) {
-            _ = try AccountPolicy(passwordClasses: classes).accepted(password, argument: "password")
+            _ = try AccountPolicy(passwords: PasswordPolicy(classes: classes)).accepted(password, argument: "password")
         } catch {
             #expect(error.code == .passwordPolicyViolated)
             reasonFound = error.info["reason"]
@@ -32,7 +32,7 @@ import Testing
     @Test func theRuleIsForNewPasswords() async throws {
         try await withService { fixture in
             _ = try await fixture.service.signUp("ann", password: "correct horse")
-            let strict = fixture.configured { $0.accounts.passwordClasses = [.digit] }
+            let strict = fixture.configured { $0.accounts.passwords.classes = [.digit] }
             let result = try await strict.logIn(
                 LogInRequest(authData: ["username": "ann"], password: "correct horse")
             )

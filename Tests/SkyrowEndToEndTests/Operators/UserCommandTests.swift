@@ -76,6 +76,86 @@ import Testing
         }
     }
 
+    /// The running service finds within a second that the account is gone, and keeps its name from others.
+    @Test func anAccountIsDeletedBesideTheService() async throws {
+        try await withService { service in
+            func run(_ words: String...) async throws -> Tool.Result {
+                try await Tool.run(words: [Tool.path, "user"] + words + ["--data-directory", service.directory])
+            }
+            let ann = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let account = try await ann.signUp(["username": "ann"], password: "correct horse")
+            let deleted = try await run("delete", "Ann", "--json")
+            let report = try CommandOutputTests.object(deleted)
+            #expect(report["id"] as? String == account.userID.rawValue)
+            #expect((report["deletion"] as? [String: Any])?["finished"] as? Bool == true, "\(deleted.output)")
+            try await waiting(until: "her session is over") {
+                do throws(ClientError) {
+                    _ = try await ann.me()
+                    return false
+                } catch {
+                    return error.serverError != nil
+                }
+            }
+            let again = try await run("delete", "ann")
+            #expect(again.status == .exited(1))
+            #expect(again.errors == "skyrow: There is no account 'ann'.")
+            // Within 30 days the name is given to another one by an operator alone who says so.
+            let eve = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let taken = await #expect(throws: ClientError.self) {
+                try await eve.signUp(["username": "ann"], password: "correct horse")
+            }
+            #expect(taken?.serverError?.code == .duplicated)
+            #expect(try await run("create", "ann").status == .exited(1))
+            #expect(try await run("create", "ann", "--force").status == .exited(0))
+            let events = try await Tool.run(
+                words: [
+                    Tool.path, "audit", "--event", "delete", "--json", "--data-directory", service.directory,
+                ]
+            )
+            #expect(events.output.contains("\"operator\"") && events.output.contains(account.userID.rawValue))
+        }
+    }
+
+    /// The service sends the mail of an invitation that a command has written.
+    @Test func anInvitedUserChoosesAPassword() async throws {
+        let folder = try TemporaryDirectory()
+        let mails = folder.path + "/mails"
+        try FileManager.default.createDirectory(atPath: mails, withIntermediateDirectories: true)
+        let arguments = [
+            "--development", "--mail", "file:\(mails)", "--mail-from", "service@example.org",
+            "--public-url", "https://api.example.org", "--self-signup", "off", "--password-strength", "2",
+        ]
+        try await withService(arguments: arguments) { service in
+            let invited = try await Tool.run(
+                words: [
+                    Tool.path, "user", "invite", "ann@example.org", "--role", "admin", "--json",
+                    "--data-directory", service.directory,
+                ]
+            )
+            let user = try #require(try CommandOutputTests.object(invited)["user_id"] as? String)
+            var mail = ""
+            try await waiting(until: "the mail is sent") {
+                let files = try FileManager.default.contentsOfDirectory(atPath: mails).filter { !$0.hasPrefix(".") }
+                guard let file = files.first else { return false }
+                mail = try String(contentsOfFile: mails + "/" + file, encoding: .utf8)
+                return mail.contains("auth/reset?code")
+            }
+            #expect(mail.contains("ann@example.org"))
+            // Quoted-printable breaks lines and writes the sign of equality as =3D.
+            let text = mail.replacing("=\r\n", with: "").replacing("=\n", with: "").replacing("=3D", with: "=")
+            let link = try #require(text.firstMatch(of: #/auth\/reset\?code=([A-Za-z0-9_-]{43})/#))
+            let ann = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let weak = await #expect(throws: ClientError.self) {
+                try await ann.resetPassword(to: "password1", code: String(link.1))
+            }
+            #expect(weak?.serverError?.code == .passwordPolicyViolated)
+            let account = try await ann.resetPassword(to: "correct horse battery", code: String(link.1))
+            #expect(account.userID.rawValue == user && account.roles == ["Admin"])
+            let eve = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            _ = try await eve.logIn(["email": "ann@example.org"], password: "correct horse battery")
+        }
+    }
+
     /// Words behind `skyrow user`, what is on standard input, and what is said.
     private static let refusals: [(words: [String], input: String?, status: Int32, sentence: String)] = [
         (["create", "ANN"], nil, 1, "An account with the username 'ANN' is there already; choose another one."),
@@ -101,6 +181,8 @@ import Testing
         (["show", "eve"], nil, 1, "There is no account 'eve'."),
         (["disable", "eve"], nil, 1, "There is no account 'eve'."),
         (["enable", "eve"], nil, 1, "There is no account 'eve'."),
+        (["factor", "remove", "eve"], nil, 1, "There is no account 'eve'."),
+        (["factor", "remove", "ann"], nil, 1, "The account has no second factor."),
         (["disable", "ann", "--until", "2000-01-31T12:00:00Z"], nil, 64, "--until is in the past."),
         (
             ["disable", "ann", "--until", "soon"], nil, 64,
@@ -132,6 +214,30 @@ import Testing
                 words: [Tool.path, "user", "create", "eve", "--password", "hunter2"] + place
             )
             #expect(reported.status == .exited(64))
+        }
+    }
+
+    @Test func aSecondFactorThatWasLostIsRemoved() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            func user(_ words: String...) async throws -> Tool.Result {
+                try await Tool.run(words: [Tool.path, "user"] + words + ["--database-url", database.url])
+            }
+            let made = try await user("create", "ann")
+            #expect(made.status == .exited(0), "\(made.errors)")
+            try await database.psql(
+                """
+                INSERT INTO app._factor (user_id, kind, secret_sealed, hash, confirmed_at)
+                SELECT id, kind, CASE kind WHEN 'totp' THEN '\\x01'::bytea END, CASE kind WHEN 'recovery' THEN '\\x02'::bytea END, now()
+                FROM app._user CROSS JOIN (VALUES ('totp'), ('recovery')) AS one (kind)
+                """
+            )
+            let asked = "SELECT second_factor, (SELECT count(*) FROM app._factor) FROM app._user"
+            #expect(try await database.psql(asked) == "t|2")
+            let removed = try await user("factor", "remove", "ann")
+            #expect(removed.status == .exited(0), "\(removed.errors)")
+            #expect(try await database.psql(asked) == "f|0")
+            let events = "SELECT event, actor, outcome FROM app._audit WHERE event = 'factor.remove'"
+            #expect(try await database.psql(events) == "factor.remove|operator|ok")
         }
     }
 

@@ -129,6 +129,40 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func aChangeOfTheAddressIsUndoneByAButtonAndNotByItsLink(runsScripts: Bool) async throws {
+        try await withSite { site in
+            try await signUp(site.service)
+            _ = try await site.link(to: "/auth/verify")
+            // As if the address had been proved and changed, with a link that a mail to the former one has.
+            _ = try await site.service.psql(
+                """
+                UPDATE _user SET verified_email = 'ann@example.org';
+                UPDATE "user" SET email = 'thief@example.org';
+                INSERT INTO _code (kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+                    link_expires_at, digits_expire_at)
+                SELECT 'undo', sha256('ann@example.org'), '\\x01', id, epoch + 1, 'ann@example.org', '', sha256('a-code'), '\\x02',
+                    now() + interval '7 days', now() FROM _user
+                """
+            )
+            let link = try #require(URL(string: site.service.address.absoluteString + "/auth/undo?code=a-code"))
+            let address = #"SELECT email FROM "user""#
+            try await Browser.withBrowser(Browser.Options(runsScripts: runsScripts)) { browser in
+                try await browser.open(link)
+                #expect(try await browser.title().hasPrefix("Get your account back"))
+                try await check(browser, asksFor: [("button", "Undo the change")], width: 320)
+                #expect(try await site.service.psql(address) == "thief@example.org")
+                try await browser.type(Browser.enter)
+                #expect(try await browser.text(of: "[role=status]").hasPrefix("The account has this address again."))
+                #expect(try await browser.elements("form").isEmpty)
+                #expect(try await site.service.psql(address) == "ann@example.org")
+                let violations = try await browser.policyViolations()
+                #expect(violations == [])
+            }
+            #expect(await !logsIn(site.service, "a long secret"))
+        }
+    }
+
+    @Test(arguments: [true, false])
     func anAddressIsConfirmedByAButtonAndNotByItsLink(runsScripts: Bool) async throws {
         let looks = try TemporaryDirectory()
         let folder = looks.path + "/app"

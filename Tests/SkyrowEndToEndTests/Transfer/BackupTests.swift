@@ -65,6 +65,7 @@ import Testing
         INSERT INTO _mail (kind, user_id, target, language, digits) VALUES ('reset', 'ann', 'ann@example.org', '', '012345');
         INSERT INTO _pending_login (handle_hash, user_id, epoch, expires_at) VALUES ('h', 'ann', 0, now());
         INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('ann', 'totp', 's', now());
+        INSERT INTO _password_history (user_id, hash) VALUES ('ann', 'former');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';
         SELECT _create_relation('note', 'likes', 'note');
@@ -136,7 +137,7 @@ import Testing
             #expect(tables.first { $0["name"] as? String == "note" }?["rows"] as? Int == 14)
             #expect(summary["bytes"] as? Int == (try Data(contentsOf: URL(fileURLWithPath: path))).count)
 
-            let restored = try await ExportTests.run("restore", path, on: target)
+            let restored = try await ExportTests.run("restore", path, "--keep-sessions", on: target)
             #expect(restored.output.hasSuffix(" s"))
             let before = try await source.psql(Self.contents)
             let after = try await target.psql(Self.contents)
@@ -164,7 +165,7 @@ import Testing
 
             // Now that there is something, only --replace puts it back again.
             try await Self.refuse(path, on: target, because: "--replace")
-            try await ExportTests.run("restore", path, "--replace", on: target)
+            try await ExportTests.run("restore", path, "--replace", "--keep-sessions", on: target)
             let replaced = try await target.psql(Self.contents)
             #expect(Self.difference(before, replaced) == [])
         }

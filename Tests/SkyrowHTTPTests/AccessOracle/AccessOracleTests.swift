@@ -82,6 +82,10 @@ import Testing
             (OracleCaller(), .read, ["relation:follower": "read"], .missing),
             (OracleCaller(user: "bob"), .read, ["registered": "read"], .yes),
             (OracleCaller(user: "bob", isAnonymous: true), .read, ["registered": "read"], .missing),
+            (OracleCaller(user: "bob", isVerified: true), .update, ["verified": "update"], .yes),
+            (OracleCaller(user: "bob", isVerified: true), .delete, ["verified": "update"], .denied),
+            (OracleCaller(user: "bob"), .read, ["verified": "read"], .missing),
+            (OracleCaller(isVerified: true), .read, ["verified": "read"], .missing),
         ] as [(OracleCaller, OracleAction, [String: String]?, OracleAnswer)]
     )
     func theOracleKnowsTheTable(
@@ -128,7 +132,7 @@ struct OracleRun {
         func decisions(_ records: [OracleRecord], _ action: OracleAction) -> [OracleAnswer] {
             records.flatMap { record in callers.map { oracle.decide($0, action, record).answer } }
         }
-        for key in OracleWorld.relations + ["registered"] {
+        for key in OracleWorld.relations + ["registered", "verified"] {
             for action in OracleAction.allCases {
                 let named = world.cards.filter { $0.list?[key] != nil }
                 let without = named.map { record in

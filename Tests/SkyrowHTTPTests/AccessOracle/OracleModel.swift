@@ -9,6 +9,8 @@ struct OracleCaller {
     var groups: Set<String> = []
     /// Whether the account is anonymous.
     var isAnonymous = false
+    /// Whether the address of the account was proved.
+    var isVerified = false
     var isMaster = false
 }
 
@@ -121,6 +123,7 @@ struct AccessOracle {
         if let user = caller.user {
             subjects.formUnion(["users", "user:\(user)"])
             if !caller.isAnonymous { subjects.insert("registered") }
+            if caller.isVerified { subjects.insert("verified") }
             subjects.formUnion(held(caller.roles).map { "role:\($0)" })
             subjects.formUnion(caller.groups.map { "group:\($0)" })
         }
@@ -192,7 +195,7 @@ struct AccessOracle {
 
     /// Whether a key names anybody.
     private func names(_ key: String) -> Bool {
-        if key == "public" || key == "users" || key == "registered" { return true }
+        if ["public", "users", "registered", "verified"].contains(key) { return true }
         if key.hasPrefix("user:") { return users.contains(String(key.dropFirst(5))) }
         if ["relation:friend", "relation:follower", "relation:followed"].contains(key) { return true }
         if key.hasPrefix("group:") { return groups.contains(String(key.dropFirst(6))) }

@@ -58,6 +58,11 @@ struct OracleWorld {
             .update: OracleRule(allow: ["group:chess", "owner"]),
             .delete: OracleRule(allow: ["registered", "group:none"], mode: "require"),
         ],
+        [
+            .read: OracleRule(allow: ["verified", "group:golf"]),
+            .update: OracleRule(allow: ["verified"], mode: "require"),
+            .delete: OracleRule(allow: ["verified"], mode: "override"),
+        ],
     ]
     private static let userCount = 14
 
@@ -108,6 +113,17 @@ struct OracleWorld {
                         + groups.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
                 )
             }
+            if number % 2 == 1 {
+                // Of some the address is another one than that which was proved.
+                let address = "user\(number)@example.org"
+                let proved = number % 4 == 1 ? address : "former\(number)@example.org"
+                _ = try await service.database.psql(
+                    """
+                    UPDATE app."user" SET email = '\(address)' WHERE _id = '\(id)';
+                    UPDATE app._user SET verified_email = '\(proved)' WHERE id = '\(id)'
+                    """
+                )
+            }
             // A new session, of which nothing is known from before it had roles.
             let login = try await service.call(
                 "auth:login",
@@ -117,7 +133,15 @@ struct OracleWorld {
                 throw UnexpectedResponse(response: "\(login)")
             }
             callers.append(
-                OracleClient(subject: OracleCaller(user: id, roles: Set(roles), groups: Set(groups)), token: token)
+                OracleClient(
+                    subject: OracleCaller(
+                        user: id,
+                        roles: Set(roles),
+                        groups: Set(groups),
+                        isVerified: number % 4 == 1
+                    ),
+                    token: token
+                )
             )
         }
         for _ in 0..<2 {
@@ -150,7 +174,7 @@ struct OracleWorld {
         )
         var cards = (0..<420).map { Self.record("c\($0)", users, privately: $0 % 7 == 0, &random) }
         // Each of these with each level at least once, whatever chance says.
-        let keys = Self.relations + ["registered"]
+        let keys = Self.relations + ["registered", "verified"]
         let levels = ["read", "update", "delete", "write"]
         let places = cards.indices.filter { cards[$0].database == "_public" }.prefix(keys.count * levels.count)
         for (number, place) in places.enumerated() {
@@ -206,8 +230,8 @@ struct OracleWorld {
         case 2: "users"
         case 3: "owner"
         case 4: ["role:no such role", "user:ghost", "role:", "role:Role 1"].randomElement(using: &random) ?? ""
-        case 5: ["group:none", "verified", "relation:enemy", "odd"].randomElement(using: &random) ?? ""
-        case 6: (relations + ["registered"]).randomElement(using: &random) ?? ""
+        case 5: ["group:none", "relation:enemy", "odd"].randomElement(using: &random) ?? ""
+        case 6: (relations + ["registered", "verified"]).randomElement(using: &random) ?? ""
         case 7: "group:" + (groups.randomElement(using: &random) ?? "")
         case 8..<11: "user:" + (users.randomElement(using: &random) ?? "")
         default: "role:" + (roles.randomElement(using: &random) ?? "")

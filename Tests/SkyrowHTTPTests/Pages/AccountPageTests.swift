@@ -159,6 +159,55 @@ import Testing
         }
     }
 
+    @Test func theLinkToAFormerAddressGivesTheAccountBack() async throws {
+        try await withPages { service, transport in
+            let ann = try await signUp(service)
+            _ = try await service.call(
+                "auth:verify:confirm",
+                #"{"code":"\#(try await transport.message(0).linkCode)"}"#
+            )
+            let ticket = try await service.call(
+                "auth:email:change",
+                #"{"email":"thief@example.org","password":"a long secret"}"#,
+                token: ann.token
+            )
+            let handle = try #require(ticket["result"]["handle"].string)
+            let digits = try await transport.message(1).digits
+            let changed = try await service.call(
+                "auth:email:confirm",
+                #"{"code":"\#(digits)","handle":"\#(handle)"}"#,
+                token: ann.token
+            )
+            #expect(changed["error"] == .null)
+            let code = try await transport.message(2).linkCode
+            let path = "/auth/undo?code=\(code)"
+            // Programs that look after mail follow links, which changes nothing.
+            for _ in 0..<3 { _ = try await get(service, path) }
+            func address() async throws -> String {
+                try await service.database.psql(#"SELECT email FROM app."user""#)
+            }
+            let before = try await address()
+            #expect(before == "thief@example.org")
+            let page = try await get(service, path)
+            #expect(page.status == 200 && page.body.contains("<button type=\"submit\">Undo the change</button>"))
+            #expect(page.body.contains("<title>Get your account back") && !page.body.contains("<script"))
+            let foreign = try field("form", try await get(service, "/auth/verify?code=\(code)"))
+            let refused = try await post(service, "/auth/undo", [("code", code), ("form", foreign)])
+            #expect(refused.status == 400)
+            let still = try await address()
+            #expect(still == "thief@example.org")
+            let fields = [("code", code), ("form", try field("form", page))]
+            let done = try await post(service, "/auth/undo", fields)
+            #expect(done.status == 200 && done.body.contains("role=\"status\">The account has this address again."))
+            let after = try await address()
+            #expect(after == "ann@example.org")
+            let ended = try await service.call("me", "{}", token: ann.token)
+            #expect(ended["error"]["code"].integer == 104)
+            let used = try await post(service, "/auth/undo", fields)
+            #expect(used.status == 400 && used.body.contains("This code does not count."))
+        }
+    }
+
     /// Another site's form, and one for another page or code, does nothing.
     @Test func aFormThatTheServiceHasNotMadeDoesNothing() async throws {
         try await withPages { service, transport in
@@ -202,7 +251,8 @@ import Testing
         let looks = PageLooks(style: Array("h1 { color: red; }".utf8), logo: (bytes: [1, 2, 3], type: "image/png"))
         try await withPages(looks: looks) { service, _ in
             for path in [
-                "/auth/verify?code=abc", "/auth/reset?code=abc", "/auth/reset", "/auth/style.css", "/auth/logo",
+                "/auth/verify?code=abc", "/auth/reset?code=abc", "/auth/undo?code=abc", "/auth/reset",
+                "/auth/style.css", "/auth/logo",
             ] {
                 let response = try await get(service, path)
                 let policy = response["content-security-policy"] ?? ""
@@ -228,7 +278,9 @@ import Testing
 
     @Test func withoutMailThereAreNoPages() async throws {
         try await withService { service in
-            for path in ["/auth/verify?code=a", "/auth/reset?code=a", "/auth/style.css", "/auth/logo"] {
+            for path in [
+                "/auth/verify?code=a", "/auth/reset?code=a", "/auth/undo?code=a", "/auth/style.css", "/auth/logo",
+            ] {
                 let found3 = try await get(service, path)
                 #expect(found3.status == 404)
             }

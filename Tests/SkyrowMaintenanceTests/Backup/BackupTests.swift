@@ -10,10 +10,17 @@ import Testing
     private func restore(
         _ database: TemporaryDatabase,
         replacing: Bool = false,
+        keepingSessions: Bool = false,
         _ script: String = ""
     ) async throws -> [Migrator.Step] {
         try await withPostgresClient(database.url) { client in
-            try await SchemaRestore.restore("app", client: client, replacing: replacing, logger: .quiet) { restore in
+            try await SchemaRestore.restore(
+                "app",
+                client: client,
+                replacing: replacing,
+                keepingSessions: keepingSessions,
+                logger: .quiet
+            ) { restore in
                 try await restore.run("SET search_path = app, pg_temp")
                 try await restore.run(Migration.present)
                 let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
@@ -83,6 +90,33 @@ import Testing
             )
             let next = try await database.psql("INSERT INTO app.film (_id) VALUES ('2') RETURNING _revision")
             #expect(try #require(Int64(next)) > high)
+        }
+    }
+
+    /// A token that was given up after the backup must not be good again.
+    @Test(arguments: [false, true])
+    func sessionsOfABackupEndUnlessTheyAreToBeKept(isKept: Bool) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            _ = try await restore(
+                database,
+                keepingSessions: isKept,
+                """
+                INSERT INTO "user" (_id) VALUES ('ann'), ('bob');
+                INSERT INTO _user (id, epoch) VALUES ('ann', 7), ('bob', 0);
+                INSERT INTO _session (token_hash, user_id, epoch) VALUES ('\\x01', 'ann', 7)
+                """
+            )
+            #expect(
+                try await database.psql("SELECT id, epoch FROM app._user ORDER BY id")
+                    == (isKept ? "ann|7\nbob|0" : "ann|8\nbob|1")
+            )
+            #expect(try await database.psql("SELECT count(*) FROM app._session") == (isKept ? "1" : "0"))
+            // Later changes of accounts are announced as ever.
+            #expect(
+                try await database.psql(
+                    "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'app._user'::regclass AND tgname = '_announce'"
+                ) == "O"
+            )
         }
     }
 

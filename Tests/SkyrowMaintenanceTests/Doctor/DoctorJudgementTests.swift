@@ -252,6 +252,34 @@ import Testing
             (.warning, "2 sessions that have ended were not removed"),
             (.warning, "7 counts of guesses were not removed")
         ),
+        Row(
+            .sealing,
+            [
+                ["place": "_identity.token_sealed", "key": "_2", "count": "3"],
+                ["place": "_secret", "key": "_2", "count": "0"], ["place": "_secret", "key": "_1", "count": "0"],
+            ]
+        ),
+        Row(
+            .sealing,
+            [
+                ["place": "_identity.token_sealed", "key": "k9", "count": "3"],
+                ["place": "_factor.secret_sealed", "key": "_1", "count": "2"],
+                ["place": "_factor.pending_sealed", "key": "", "count": "1"],
+                ["place": "_secret", "key": "_2", "count": "0"], ["place": "_secret", "key": "_1", "count": "0"],
+            ],
+            (
+                .error,
+                "3 tokens of providers (_identity.token_sealed) are sealed with the key 'k9', which there is not."
+            ),
+            (
+                .warning,
+                "2 secrets of second factors (_factor.secret_sealed) are sealed with the key '_1', which is not the first."
+            ),
+            (
+                .error,
+                "1 secrets of second factors (_factor.pending_sealed) are sealed with the key '', which there is not."
+            )
+        ),
         Row(.mail, []),
         Row(
             .mail,
@@ -261,6 +289,18 @@ import Testing
             ],
             (.warning, "2 mails of the last day were given up. The last failure: The server refused it."),
             (.warning, "7 mails have waited for more than an hour.")
+        ),
+        Row(.passwords, [["cost": "ln=15,r=8,p=3", "count": "3"], ["cost": "ln=17,r=8,p=1", "count": "3"]]),
+        Row(
+            .passwords,
+            [
+                ["cost": "", "count": "2", "example": "ann"], ["cost": "ln=14,r=8,p=3", "count": "3"],
+                ["cost": "ln=15,r=8,p=1", "count": "3"], ["role": "boss"],
+            ],
+            (.warning, "in a form that this skyrow does not read, such as that of 'ann'"),
+            (.warning, "hashed with ln=14,r=8,p=3, which is cheaper"),
+            (.warning, "hashed with ln=15,r=8,p=1, which is cheaper"),
+            (.warning, "The role boss makes administrators, and no user has it.")
         ),
         Row(
             .keys,

@@ -20,6 +20,8 @@ import Testing
                 UPDATE _session SET last_used_at = now() - interval '2 days';
                 INSERT INTO _throttle VALUES ('old', 1, now() - interval '2 days', now() - interval '2 days');
                 INSERT INTO _known_client VALUES ('old', 'ann', now() - interval '32 days');
+                INSERT INTO _flow (hash, kind, purpose, provider, challenge, redirect, expires_at)
+                VALUES (sha256('1'), 'state', 'login', 'p', repeat('c', 43), 'x', now() - interval '2 days');
                 INSERT INTO _pending_login VALUES ('old', 'ann', 0, 0, NULL, NULL, now(), now() - interval '2 days');
                 INSERT INTO _code (
                     kind, address_key, id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
@@ -40,9 +42,34 @@ import Testing
                     "1 one-time codes were not removed for a day.",
                     "1 used tokens of providers were not removed for a day.",
                     "1 log-ins without a second factor were not removed for a day.",
+                    "1 sign-ins with providers were not removed for a day.",
                     "2 mails were not removed for a day.",
                 ]
             )
+        }
+    }
+
+    @Test func keysThatAreMissingAreReported() async throws {
+        try await withRecordsToExamine { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at)
+                VALUES ('ann', 'totp', '\\x01026b31ffff', now());
+                INSERT INTO _identity (provider, subject, user_id, token_sealed) VALUES
+                    ('p', 'ann', 'ann', '\\x01026b32ffff'), ('p', 'bob', 'bob', NULL);
+                """
+            )
+            func found(_ keys: [String]?) async throws -> [String] {
+                let findings = try await examine(fixture.database.url, [.sealing]) { $0.sealingKeys = keys }
+                return (findings["sealing"] ?? []).map { "\($0.severity) \($0.what.prefix(40))" }
+            }
+            #expect(try await found(["k1", "k2"]) == ["warning 1 tokens of providers (_identity.token_s"])
+            #expect(
+                try await found([]) == [
+                    "error 1 tokens of providers (_identity.token_s", "error 1 secrets of second factors (_factor.sec",
+                ]
+            )
+            #expect(try await found(nil) == [])
         }
     }
 
@@ -72,5 +99,47 @@ import Testing
                 ]
             )
         }
+    }
+}
+
+/// Hashes of passwords, and roles that make administrators.
+@Suite(.timeLimit(.minutes(10))) struct DoctorPasswordTests {
+    @Test func hashesOfALowerCostAndEmptyRolesAreReported() async throws {
+        try await withRecordsToExamine { fixture in
+            try await fixture.psql("UPDATE _user SET password_hash = '$scrypt$ln=15,r=8,p=3$c2FsdA$aGFzaA'")
+            #expect(try await examine(fixture.database.url, [.passwords])["passwords"] == [])
+            try await fixture.psql(
+                """
+                UPDATE _user SET password_hash = '$scrypt$ln=14,r=8,p=3$c2FsdA$aGFzaA' WHERE id = 'ann';
+                UPDATE _user SET password_hash = '$2b$10$abcdefghijklmnopqrstuv' WHERE id = 'bob';
+                INSERT INTO _role (name, is_admin) VALUES ('boss', true), ('chief', true);
+                INSERT INTO _role (name) VALUES ('deputy');
+                INSERT INTO _role_role (role, member) VALUES ('chief', 'deputy');
+                INSERT INTO _user_role VALUES ('ann', 'deputy')
+                """
+            )
+            let findings = try await examine(fixture.database.url, [.passwords])["passwords"] ?? []
+            #expect(
+                findings.map(\.what) == [
+                    "The passwords of 1 accounts are in a form that this skyrow does not read, such as that of 'bob'.",
+                    "The passwords of 1 accounts are hashed with ln=14,r=8,p=3, which is cheaper to guess than new ones are.",
+                    "The role boss makes administrators, and no user has it.",
+                ]
+            )
+        }
+    }
+
+    @Test func anOpenMasterKeyAndAFaultyFileAreReported() {
+        let rows: [DoctorRow] = [
+            ["network": "127.0.0.0/8"], ["network": "0.0.0.0/0", "open": "true"],
+            ["setting": "password-breached", "fault": "it is empty."],
+        ]
+        let findings = DoctorCheck.accountSettings.judge(rows, DoctorLimits())
+        #expect(
+            findings.map(\.what) == [
+                "The master key counts from all addresses (0.0.0.0/0).",
+                "The setting password-breached cannot be used: it is empty.",
+            ]
+        )
     }
 }

@@ -81,6 +81,16 @@ import Testing
             if isRegistered {
                 _ = try await client.write("UPDATE app._user SET password_hash = 'x' WHERE id = \(id)")
             }
+            // An address that was proved is a way in, too.
+            let isVerified = Bool.random(using: &random)
+            let hasProved = isVerified || Bool.random(using: &random)
+            if hasProved {
+                let address = isVerified ? "a-\(id)@example.org" : "former@example.org"
+                _ = try await client.write("UPDATE app._user SET verified_email = \(address) WHERE id = \(id)")
+                _ = try await client.write(
+                    "UPDATE app.\"user\" SET email = \("a-\(id)@example.org") WHERE _id = \(id)"
+                )
+            }
             let given: [RoleName] = ["a", "null", "idle"].filter { _ in Bool.random(using: &random) }
             for role in given {
                 _ = try await client.write(
@@ -95,7 +105,8 @@ import Testing
                 kind: .user(id),
                 roles: given + (given.contains("a") ? ["over"] : []),
                 groups: isGolfer ? ["golf"] : [],
-                isRegistered: isRegistered
+                isRegistered: isRegistered || hasProved,
+                isVerified: isVerified
             )
         }
         return callers

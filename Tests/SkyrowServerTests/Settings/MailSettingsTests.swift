@@ -53,6 +53,11 @@ import Testing
         (["mail": "off", "verification": "required"], "verification takes mail"),
         (["mail": "smtp://sender@mail.example", "mail-tls": "off"], "a password is sent over TLS alone"),
         (["mail": "smtp://mail.example"], "belong together"),
+        (["mail": "off", "magic-link": "on"], "magic-link takes mail"), (["magic-link": "yes"], "magic-link must be"),
+        (["magic-link-url": "app.example.org/in"], "magic-link-url must be"),
+        (["magic-link-url": "javascript:alert(1)"], "magic-link-url must be"),
+        (["magic-link-url": "https://app.example.org/in#here"], "magic-link-url must be"),
+        (["magic-link-url": "https://app.example.org/a b"], "magic-link-url must be"),
     ])
     func whatCannotWorkStopsTheStart(_ changes: [String: String], _ complaint: String) {
         let error = #expect(throws: ToolError.self) { try load(Self.complete.merging(changes) { $1 }) }
@@ -66,6 +71,13 @@ import Testing
         flags[missing] = nil
         let error = #expect(throws: ToolError.self) { try load(flags) }
         #expect(error?.description.contains("mail needs \(missing)") == true)
+    }
+
+    @Test(arguments: ["https://app.example.org/in?from=mail", "org.example.app:/in", "http://localhost:8000/"])
+    func aPageOfTheApplicationTakesCodes(_ url: String) throws {
+        let settings = try load(Self.complete.merging(["magic-link": "on", "magic-link-url": url]) { $1 })
+        #expect(settings.mail.linkLogIn)
+        #expect(try settings.mail.configuration(of: "app")?.logInURL == url)
     }
 
     @Test func aUserHasAPassword() {

@@ -23,7 +23,7 @@ import Testing
     @Test func withoutSettingsThereAreNone() throws {
         let settings = try load()
         #expect(settings.providers.customTokenKeys.isEmpty)
-        #expect(try settings.providers.configuration(isDevelopment: false).isEmpty)
+        #expect(try settings.providers.configuration(ProviderSurroundings(isDevelopment: false)).isEmpty)
     }
 
     @Test func entriesSayWhatProvidersMay() throws {
@@ -40,16 +40,22 @@ import Testing
         #expect(entries[0].algorithms == [.rs256] && entries[1].algorithms == [.es256, .edDSA])
         #expect(entries[1].clientIDs == ["web", "phone"])
         #expect(entries[1].keys?.description == "https://keys.example.org/set" && entries[0].keys == nil)
-        let configurations = try settings.providers.configuration(isDevelopment: false)
+        let configurations = try settings.providers.configuration(ProviderSurroundings(isDevelopment: false))
         #expect(
             configurations.map(\.issuers) == [
-                ["https://accounts.google.com"], ["https://id.example.org/realm"], ["https://old.example.org"],
+                ["https://accounts.google.com"], ["https://id.example.org/realm"],
+                ["https://old.example.org"],
             ]
         )
     }
 
     @Test(arguments: [
-        "", ";", "google", "google issuer=https://a.example", "google client-ids=a",
+        "", ";", "google", "google issuer=https://a.example", "own client-ids=a",
+        "github issuer=https://a.example kind=github client-ids=a", "own kind=none client-ids=a",
+        "google client-ids=a redirects=", "google client-ids=a redirects=http://app.example.org/in",
+        "google client-ids=a redirects=https://app.example.org/in,", "google client-ids=a domains=x@y",
+        "google client-ids=a trust-email=yes", "google client-ids=a token=http://a.example",
+        "google client-ids=a scopes=a,,b",
         "Google issuer=https://a.example client-ids=a",
         "custom-token issuer=https://a.example client-ids=a", "google issuer=http://a.example client-ids=a",
         "google issuer=https://a.example?x=y client-ids=a", "google issuer=https://a.example client-ids=a,",
@@ -73,9 +79,9 @@ import Testing
             "own issuer=https://id.example.org client-ids=a keys=http://localhost:8080/keys",
         ] {
             let settings = try load(["providers": entry])
-            #expect(try settings.providers.configuration(isDevelopment: true).count == 1)
+            #expect(try settings.providers.configuration(ProviderSurroundings(isDevelopment: true)).count == 1)
             let error = #expect(throws: ToolError.self) {
-                try settings.providers.configuration(isDevelopment: false)
+                try settings.providers.configuration(ProviderSurroundings(isDevelopment: false))
             }
             #expect(error?.description.contains("takes development mode") == true)
         }
@@ -122,5 +128,86 @@ import Testing
         )
         #expect(own.providers.entries.map(\.name) == ["id"])
         #expect(own.providers.customTokenKeys.map(\.algorithm) == [.es256])
+    }
+
+    // MARK: Sign-ins by way of the browser
+
+    private static let redirects = "redirects=https://app.example.org/in,org.example.app:/in"
+
+    private func configuration(
+        _ entry: String,
+        secrets: String? = nil,
+        _ surroundings: ProviderSurroundings = ProviderSurroundings(
+            isDevelopment: false,
+            publicURL: "https://api.example.org/v1",
+            verifiesAddresses: true
+        )
+    ) throws -> [ProviderConfiguration] {
+        try SettingsLoader(
+            flags: ["providers": entry],
+            environment: secrets.map { ["SKYROW_PROVIDER_SECRETS": $0] } ?? [:]
+        ).load().providers.configuration(surroundings)
+    }
+
+    @Test func readyMadeProvidersNeedTheirNamesAlone() async throws {
+        let made = try configuration(
+            "google client-ids=a \(Self.redirects) trust-email=on domains=Example.org keep-tokens=on; "
+                + "facebook client-ids=b \(Self.redirects); github client-ids=c \(Self.redirects) scopes=read:user; "
+                + "twitter client-ids=d \(Self.redirects); hub kind=github client-ids=e \(Self.redirects) user=https://ghe.example.org/user",
+            secrets: "google=g facebook=f=2\ngithub=h hub=i"
+        )
+        #expect(made.map(\.flow?.kind) == [.google, .facebook, .github, .twitter, .github])
+        #expect(
+            made.map(\.flow?.callback)
+                == ["google", "facebook", "github", "twitter", "hub"].map {
+                    "https://api.example.org/v1/auth/callback/\($0)"
+                }
+        )
+        #expect(made[0].trustsEmail && made[0].domains == ["example.org"] && made[0].flow?.keepsTokens == true)
+        #expect(made[0].flow?.redirects.map(\.text) == ["https://app.example.org/in", "org.example.app:/in"])
+        #expect(made[1].issuers.isEmpty && made[2].flow?.scopes == ["read:user"])
+        if case .secret(let secret)? = made[1].flow?.authentication { #expect(secret.exposed == "f=2") }
+        if case .none? = made[3].flow?.authentication {} else { Issue.record("Twitter has a secret.") }
+        let found = try await #require(made[4].flow).locate().get()
+        #expect(found.user?.description == "https://ghe.example.org/user" && found.token.host == "github.com")
+        #expect(found.emails?.description == "https://api.github.com/user/emails" && found.postsSecret)
+    }
+
+    @Test(
+        arguments: [
+            ("google client-ids=a \(redirects)", nil, "provider-secrets"),
+            ("github client-ids=a", "github=x", "needs redirects"),
+            ("apple client-ids=a \(redirects)", "apple=eA==", "team, key-id"),
+            ("apple client-ids=a \(redirects) team=T key-id=K", "apple=eA==", "private key"),
+            ("google client-ids=a", "other=x", "no provider other"),
+            (
+                "own issuer=https://id.example.org client-ids=a \(redirects) token=http://127.0.0.1/token", nil,
+                "development"
+            ),
+        ] as [(String, String?, String)]
+    )
+    func whatDoesNotFitIsRefused(_ entry: String, _ secrets: String?, _ reason: String) {
+        let error = #expect(throws: ToolError.self) { try configuration(entry, secrets: secrets) }
+        #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+        #expect(error?.description.contains("eA==") != true)
+    }
+
+    @Test func otherSettingsAreAskedFor() {
+        let own = "own issuer=https://id.example.org client-ids=a"
+        for (entry, surroundings, reason) in [
+            ("\(own) \(Self.redirects)", ProviderSurroundings(isDevelopment: false), "public-url"),
+            ("\(own) trust-email=on", ProviderSurroundings(isDevelopment: false, publicURL: "x"), "verification"),
+        ] {
+            let error = #expect(throws: ToolError.self) { try configuration(entry, surroundings) }
+            #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test(arguments: ["google", "google=", "=x", "Google=x", "google=a google=b", "google=\u{e4}"])
+    func otherSecretsAreRefusedAndNotPrinted(_ text: String) {
+        let error = #expect(throws: ToolError.self) {
+            try configuration("google client-ids=a", secrets: text)
+        }
+        #expect(error?.description.contains("must be up to 20 secrets") == true)
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AgreementTests {
     private static let callers: [(Caller, DatabaseScope)] = [
         (.anonymous, .everyone), (.ann, .everyone), (.bob, .everyone),
-        (Caller(kind: .user("carl"), roles: ["r1"], groups: ["golf"], isRegistered: true), .everyone),
+        (Caller(kind: .user("carl"), roles: ["r1"], groups: ["golf"], isRegistered: true, isVerified: true), .everyone),
         (Caller(kind: .user("Ann"), roles: (0..<8).map { "r\($0)" }), .everyone),
         (.ann, .user("ann")), (.bob, .user("bob")), (.master, .everyone), (.master, .user("ann")), (.master, .union),
     ]

@@ -1,6 +1,7 @@
 package import SkyrowActions
 package import SkyrowModel
 import SkyrowStore
+package import SkyrowSystem
 
 /// Accounts, their sessions and passwords.
 package struct AccountSettings: SettingGroup {
@@ -78,6 +79,87 @@ package struct AccountSettings: SettingGroup {
         let classes = names.compactMap { PasswordClass(rawValue: String($0)) }
         return classes.count == names.count ? Set(classes) : nil
     }.ofApplications
+
+    package let passwordExcluded = Setting<[String]>(
+        "password-excluded",
+        [],
+        shown: "none",
+        .text("words"),
+        mustBe: "none, or words of 3 to 64 characters with commas between them, 100 at most",
+        "Words that no new password contains, in whatever letters, such as the name of the service."
+    ) { text in
+        if text == "none" { return [] }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let isFit = words.count <= 100 && words.allSatisfy { (3...64).contains($0.unicodeScalars.count) }
+        return isFit ? words : nil
+    }.ofApplications
+
+    package let passwordExcludedFields = Setting<[FieldName]>(
+        "password-excluded-fields",
+        [],
+        shown: "none",
+        .text("names"),
+        mustBe: "none, or names of fields of user with commas between them",
+        "Fields of the user's record whose text no new password contains, such as `username,email`."
+    ) { text in
+        if text == "none" { return [] }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        let fields = names.compactMap { try? FieldName(String($0)) }
+        return fields.count == names.count && fields.count <= 50 ? fields : nil
+    }.ofApplications
+
+    package let passwordStrength = Setting.integer(
+        "password-strength",
+        0,
+        in: 0...4,
+        unit: "score",
+        """
+        How hard a new password must be to guess, by an estimate: 1 for what is not guessed at once, 2 against guesses through the \
+        service, 3 and 4 against guesses with a copy of the database; 0 for any.
+        """
+    ).ofApplications
+
+    package let passwordHistory = Setting.integer(
+        "password-history",
+        0,
+        in: 0...12,
+        unit: "count",
+        """
+        From how many of the last passwords of its account a new one differs, the present one included; each is a hash more to \
+        compute.
+        """
+    ).ofApplications
+
+    package let passwordMaximumAge = Setting<Duration?>(
+        "password-maximum-age",
+        nil,
+        shown: "never",
+        .text("duration"),
+        mustBe: "a duration from 1h to 3650d, or 'never'",
+        """
+        After how long a password has to be changed: a login with it is refused then, and takes a new one. Guessed passwords are \
+        rarely old ones, so `never` is best where nothing prescribes it.
+        """
+    ) { text in
+        if text == "never" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(3600)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }.ofApplications
+
+    package let passwordBreached = Setting<String?>(
+        "password-breached",
+        nil,
+        shown: "",
+        .file,
+        mustBe: "the path of a file",
+        """
+        A file of SHA-1 digests of passwords that have leaked, in hexadecimal digits, sorted, one a line, such as that of \
+        haveibeenpwned.com; no account gets one of them.
+        """
+    ) { text in
+        text.isEmpty ? nil : .some(text)
+    }
 
     package let selfSignUp = Setting(
         "self-signup",
@@ -334,6 +416,18 @@ private enum GuessLimitSetting {
             sentence
         ) { text in
             Int(text).flatMap { (0...1_000_000).contains($0) ? .some($0 == 0 ? nil : $0) : nil }
+        }
+    }
+}
+
+extension SettingValues<AccountSettings> {
+    /// The list of breached passwords, opened; throws ``ToolError`` for a file that is none.
+    package func breachedPasswords() throws(ToolError) -> BreachedPasswords? {
+        guard let path = self.passwordBreached else { return nil }
+        do {
+            return try BreachedPasswords(path: path)
+        } catch {
+            throw .configuration("--password-breached names \(path), which is no list of passwords: \(error).")
         }
     }
 }

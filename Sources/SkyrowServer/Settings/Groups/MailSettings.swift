@@ -100,7 +100,8 @@ package struct MailSettings: SettingGroup {
         shown: "",
         .text("url"),
         mustBe: "https://host, with a port or a path if need be, or http:// for development",
-        "Where clients reach the service, which the links of mails begin with; needed unless `mail` is `off`."
+        "Where clients reach the service, which the links of mails and the addresses that providers send users back to begin with; "
+            + "needed unless `mail` is `off`, and for `providers` with `redirects`."
     ) { text in
         PublicURL.read(text).map { .some($0) }
     }.ofApplications
@@ -119,11 +120,44 @@ package struct MailSettings: SettingGroup {
         AddressVerification(rawValue: $0)
     }.ofApplications
 
+    package let linkLogIn = Setting(
+        "magic-link",
+        false,
+        shown: "off",
+        .choice("when", of: ["on", "off"]),
+        mustBe: "on or off",
+        "Whether users log in by a code of a mail (`auth:link:request`), without a password."
+    ) { text in
+        switch text {
+        case "on": true
+        case "off": false
+        default: nil
+        }
+    }.ofApplications
+
+    package let linkLogInURL = Setting<String?>(
+        "magic-link-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe:
+            "an address of at most 500 characters with a scheme, without a fragment, such as https://app.example.org/login or org.example.app:/login",
+        """
+        The page of the application that takes the `code` of a link that logs in, which is added to it; without it such mails \
+        have digits alone.
+        """
+    ) { text in
+        LogInURL.isFit(text) ? .some(text) : nil
+    }.ofApplications
+
     package static func check(_ settings: SettingValues<MailSettings>) throws(ToolError) {
         switch settings.destination {
         case .off:
             guard settings.verification == .off else {
                 throw .configuration("verification takes mail: set mail, or leave verification off.")
+            }
+            guard !settings.linkLogIn else {
+                throw .configuration("magic-link takes mail: set mail, or leave magic-link off.")
             }
             return
         case .file: break
@@ -161,6 +195,34 @@ enum PublicURL {
         }
         guard isFit, let first = rest.first, first != "/", first != ":" else { return nil }
         return scheme + rest
+    }
+}
+
+/// Where links lead that log in.
+enum LogInURL {
+    /// Whether a query can be added to the text: a scheme and what stands behind it, of characters that a mail keeps.
+    static func isFit(_ text: String) -> Bool {
+        guard text.utf8.count <= 500, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let scheme = text.utf8[..<colon]
+        let letters = scheme.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: "+-.".utf8.contains(byte)
+            }
+        }
+        guard letters, let first = scheme.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+            !["javascript", "data", "vbscript"].contains(String(decoding: scheme, as: UTF8.self))
+        else { return false }
+        let rest = text.utf8[text.utf8.index(after: colon)...]
+        return !rest.isEmpty
+            && rest.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-._~%/:[]?=&".utf8.contains(byte)
+                }
+            }
     }
 }
 
@@ -205,7 +267,8 @@ extension SettingValues<MailSettings> {
             publicURL: publicURL,
             templates: templates,
             title: from.name ?? application,
-            looks: try PageLooks(directory: self.templates, application: application)
+            looks: try PageLooks(directory: self.templates, application: application),
+            logInURL: self.linkLogInURL
         )
     }
 }

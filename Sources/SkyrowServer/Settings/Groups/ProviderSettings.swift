@@ -1,8 +1,5 @@
 package import SkyrowActions
-package import SkyrowCrypto
 package import SkyrowModel
-package import SkyrowRemote
-package import SkyrowSystem
 
 /// By whose word users log in.
 package struct ProviderSettings: SettingGroup {
@@ -16,17 +13,37 @@ package struct ProviderSettings: SettingGroup {
         shown: "",
         .text("providers"),
         mustBe:
-            "providers with a semicolon between them, each a name with issuer=https://… and client-ids=…, and if need be with keys=https://…, "
-            + "algorithms=RS256,PS256,ES256,EdDSA, login=off or sign-up=off",
+            "providers with a semicolon between them, each a name with issuer=https://… (but google, apple, facebook, github and twitter) and "
+            + "client-ids=…, and if need be with the options that the section Providers of Operations.md has",
         """
-        The providers of OpenID Connect that users log in by: `google issuer=https://accounts.google.com \
-        client-ids=123.apps.googleusercontent.com`. `algorithms` is RS256 unless others are named; `keys` is where the signing keys \
-        are, which the provider's own document says where it is not given. With `login=off` users do not log in by it, and with \
-        `sign-up=off` it makes no accounts. Each application has its own; these are those of the default one.
+        The providers that users log in by: `google client-ids=123.apps.googleusercontent.com`, or any of OpenID Connect, \
+        `own issuer=https://id.example.org client-ids=web`. `google`, `apple`, `facebook`, `github` and `twitter` need no `issuer`. \
+        With `redirects=https://app.example.org/in` users sign in by way of their browsers. `algorithms` is RS256 unless \
+        others are named; `keys` is where the signing keys are, which the provider's own document says where it is not given. With \
+        `login=off` users do not log in by it, and with `sign-up=off` it makes no accounts. The section "Providers" of \
+        Operations.md has all options. Each application has its own; these are those of the default one.
         """
     ) {
         ProviderEntry.list($0)
     }.ofEachApplication
+
+    package let secrets = Setting<[ProviderSecret]>(
+        "provider-secrets",
+        [],
+        shown: "",
+        .text("secrets"),
+        mustBe: "up to 20 secrets with spaces or line breaks between them, each a name of providers, = and the secret",
+        """
+        The secrets of clients, which the exchange of a code takes: `google=GOCSPX-… github=…`. That of `apple` is the private key of a \
+        file AuthKey_….p8, in base64 without the first and the last line. Each application has its own; these are those of \
+        the default one.
+        """
+    ) { text in
+        let texts = text.split { $0.isWhitespace }
+        let secrets = texts.compactMap { ProviderSecret($0) }
+        let isFit = (1...20).contains(texts.count) && secrets.count == texts.count
+        return isFit && Set(secrets.map(\.name)).count == secrets.count ? secrets : nil
+    }.secret(hasFlag: false).ofEachApplication
 
     package let networks = Setting<[AddressRange]>(
         "provider-networks",
@@ -62,115 +79,4 @@ package struct ProviderSettings: SettingGroup {
         let keys = texts.compactMap { CustomTokenKey(String($0)) }
         return (1...10).contains(texts.count) && keys.count == texts.count ? keys : nil
     }.secret(hasFlag: false).ofEachApplication
-}
-
-/// A provider as a setting names it.
-package struct ProviderEntry: Hashable, Sendable {
-    package var name: String
-    package var issuer: WebAddress
-    package var keys: WebAddress?
-    package var clientIDs: [String]
-    package var algorithms: [SignatureAlgorithm] = [.rs256]
-    package var allowsLogIn = true
-    package var allowsSignUp = true
-
-    /// Entries with a semicolon between them; nil where one is wrong or a name comes twice.
-    static func list(_ text: String) -> [ProviderEntry]? {
-        let texts = text.split(separator: ";")
-        let entries = texts.compactMap { ProviderEntry($0) }
-        let isFit = (1...20).contains(entries.count) && entries.count == texts.count
-        return isFit && Set(entries.map(\.name)).count == entries.count ? entries : nil
-    }
-
-    private init?(_ text: Substring) {
-        let words = text.split { $0.isWhitespace }
-        guard let name = words.first, ProviderEntry.isName(name) else { return nil }
-        var values: [Substring: Substring] = [:]
-        for word in words.dropFirst() {
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[1].isEmpty, values.updateValue(parts[1], forKey: parts[0]) == nil else {
-                return nil
-            }
-        }
-        // An address of the machine itself is for development, which is not known here.
-        guard
-            let issuer = values.removeValue(forKey: "issuer").flatMap({ WebAddress(String($0), allowsLoopback: true) }),
-            !issuer.description.contains("?"),
-            let clientIDs = values.removeValue(forKey: "client-ids")?
-                .split(separator: ",", omittingEmptySubsequences: false).map(String.init),
-            clientIDs.allSatisfy({ !$0.isEmpty })
-        else { return nil }
-        self.name = String(name)
-        self.issuer = issuer
-        self.clientIDs = clientIDs
-        if let text = values.removeValue(forKey: "keys") {
-            guard let address = WebAddress(String(text), allowsLoopback: true) else { return nil }
-            keys = address
-        }
-        if let text = values.removeValue(forKey: "algorithms") {
-            let names = text.split(separator: ",", omittingEmptySubsequences: false)
-            algorithms = names.compactMap { SignatureAlgorithm(rawValue: String($0)) }.filter { $0 != .hs256 }
-            guard !algorithms.isEmpty, algorithms.count == names.count else { return nil }
-        }
-        for (key, path) in [("login", \ProviderEntry.allowsLogIn), ("sign-up", \.allowsSignUp)] {
-            switch values.removeValue(forKey: key[...]) {
-            case nil, "on": break
-            case "off": self[keyPath: path] = false
-            default: return nil
-            }
-        }
-        guard values.isEmpty else { return nil }
-    }
-
-    /// A letter, then letters, digits and hyphens; not the name under which the identities of custom tokens are stored.
-    private static func isName(_ text: Substring) -> Bool {
-        guard (1...32).contains(text.utf8.count), text != AccountIdentity.customToken[...],
-            let first = text.utf8.first, (0x61...0x7a).contains(first)
-        else { return false }
-        return text.utf8.allSatisfy { byte in
-            (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-        }
-    }
-}
-
-extension SettingValues<ProviderSettings> {
-    /// The providers of an application.
-    ///
-    /// Throws ``ToolError`` about one of the machine itself outside of development mode, and where libcurl is missing.
-    ///
-    /// - Parameter isDevelopment: whether providers may be on the machine itself.
-    package func configuration(isDevelopment: Bool) throws(ToolError) -> [ProviderConfiguration] {
-        let entries = self.entries
-        guard !entries.isEmpty else { return [] }
-        let fetcher: WebFetcher
-        do throws(WebFailure) {
-            fetcher = try WebFetcher(exceptions: self.networks)
-        } catch {
-            throw .failure(error.description)
-        }
-        var configurations: [ProviderConfiguration] = []
-        for entry in entries {
-            guard isDevelopment || !entry.issuer.isLoopback && entry.keys?.isLoopback != true else {
-                throw .configuration("providers: \(entry.name) is reached without TLS, which takes development mode.")
-            }
-            let source = ProviderKeySource(
-                issuer: entry.issuer.description,
-                address: entry.keys,
-                allowsLoopback: isDevelopment,
-                fetcher: fetcher
-            )
-            configurations.append(
-                ProviderConfiguration(
-                    name: entry.name,
-                    issuers: [entry.issuer.description],
-                    clientIDs: entry.clientIDs,
-                    algorithms: entry.algorithms,
-                    allowsLogIn: entry.allowsLogIn,
-                    allowsSignUp: entry.allowsSignUp,
-                    fetchKeys: { await source.keys() }
-                )
-            )
-        }
-        return configurations
-    }
 }

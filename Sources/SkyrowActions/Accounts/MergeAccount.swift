@@ -1,0 +1,60 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// How many merges a process takes at once.
+    private static let mergesAtOnce: Int64 = 100
+
+    /// `auth:merge`: moves the records and relations of an anonymous account to that of the caller, and deletes it.
+    ///
+    /// The same call again goes on where the first one ended, and returns what has been done. Throws `134 InvalidToken` for a token
+    /// that is none of an anonymous account, whatever the reason.
+    package func merge(
+        _ request: MergeRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> MergeReport {
+        try await observed(.authMerge) { () async throws(SkyrowError) in
+            let target = try caller.requiredUserID
+            let hash = TokenHash(of: request.token).bytes
+            let event = AuditEvent(.merge, by: AuditEvent.Actor(caller), from: origin)
+            let begun = try await store.merges.begin(hash, into: target, recording: event)
+            let known: UserID?
+            if let begun { known = begun } else { known = try await store.merges.user(mergedWith: hash, into: target) }
+            guard let user = known else {
+                throw SkyrowError(.invalidToken, "This is no access token of an anonymous account that can be merged.")
+            }
+            forget(.user(user))
+            return try await merge(user, maximumRecords: Self.recordsOfARequest)
+        }
+    }
+
+    private func merge(_ user: UserID, maximumRecords: Int) async throws(SkyrowError) -> MergeReport {
+        let report = try await store.merges.run(user, maximumRecords: maximumRecords)
+        guard report.isFinished else { return report }
+        _ = try await store.deletions.run(
+            user,
+            configuration.accountLife.deletedUsers,
+            maximumRecords: maximumRecords,
+            looksForTraces: false
+        )
+        return report
+    }
+
+    /// Goes on with merges that were not finished.
+    func continueMerges() async {
+        do throws(SkyrowError) {
+            for user in try await store.merges.claim(atMost: Self.mergesAtOnce) {
+                do throws(SkyrowError) {
+                    let report = try await merge(user, maximumRecords: .max)
+                    observe(.deletion(records: report.records, finished: report.isFinished))
+                } catch {
+                    // The others are not to wait for one that cannot be finished.
+                    observe(.deletionFailed(error.description))
+                }
+            }
+        } catch {
+            observe(.deletionFailed(error.description))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package import SkyrowModel
+import SkyrowRemote
+import SkyrowStore
+
+extension ActionService {
+    /// `auth:email:change`: mails digits to a new address of the account.
+    ///
+    /// The work and the response are the same for an address that another account has, whose user gets a mail that says so. Throws
+    /// `138 StepUpRequired` without a password where the user has not proved within the last minutes who it is, `105
+    /// InvalidCredentials` for another password, `108 InvalidArgument` for what is no address, and `111 NotSupported` where no
+    /// mail is sent.
+    package func requestAddressChange(
+        _ request: EmailChangeRequest,
+        by caller: Caller,
+        with own: Credentials = Credentials(),
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> CodeTicket {
+        try await observed(.authEmailChange) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            guard configuration.mail != nil else {
+                throw SkyrowError(.notSupported, "This service sends no mail.")
+            }
+            guard let key = store.loginKeys.first(where: { $0.rawValue.isSameText(as: "email") }) else {
+                throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
+            }
+            try await requireProof(of: user, request.password, by: caller, with: own, from: client, origin: origin)
+            guard MailAddress(request.email) != nil else {
+                throw .invalidArgument("Give an address that mail can be sent to.", "email")
+            }
+            try configuration.accounts.check(.string(request.email), of: key)
+            return try await issue(.email, to: request.email, for: user, language: request.language, from: client)
+        }
+    }
+
+    private func requireProof(
+        of user: UserID,
+        _ password: String?,
+        by caller: Caller,
+        with own: Credentials,
+        from client: ClientKey,
+        origin: RequestOrigin
+    ) async throws(SkyrowError) {
+        guard let password else {
+            if let refusal = try await stepUpRefusal(of: caller, with: own) { throw refusal }
+            return
+        }
+        do throws(SkyrowError) {
+            _ = try await account(of: user, provedBy: password, from: client)
+        } catch {
+            await audit(.address, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
+            throw error
+        }
+    }
+
+    /// `auth:email:confirm`: makes the address that digits were sent to that of the account, and ends its other sessions.
+    ///
+    /// The address before gets a mail with a link to undo that. Throws `134 InvalidToken` for digits that do not count, whatever
+    /// the reason, `109 Duplicated` when another account has the address meanwhile, and `131 RateLimited`.
+    package func confirmAddressChange(
+        _ confirmation: CodeConfirmation,
+        by caller: Caller,
+        with own: Credentials = Credentials(),
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authEmailConfirm) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            let (proof, owner) = try await prove(confirmation, .email, from: client, origin: origin)
+            guard owner == user else { throw .codeNotAccepted }
+            let undo = NewCode(
+                OneTimeCode(),
+                .undo,
+                to: "",
+                under: try await store.codes.keys(),
+                language: nil,
+                from: .none
+            )
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            let isChanged = try await store.users.changeAddress(
+                of: user,
+                proof,
+                keeping: own.ownToken(of: caller).map { TokenHash(of: $0).bytes },
+                undo: undo,
+                trustsUnproved: configuration.verification == .off,
+                recording: AuditEvent(.address, by: AuditEvent.Actor(caller), from: origin)
+            )
+            guard isChanged else { throw .codeNotAccepted }
+            mailSignals.continuation.yield()
+        }
+    }
+
+    /// `auth:email:undo`: gives an account the address back that it had before a change, and ends what came after.
+    ///
+    /// A mail with a code for a new password follows, since the one there was may be another's. Throws `134 InvalidToken` for a
+    /// code that does not count, whatever the reason, and `109 Duplicated` when another account has the address.
+    package func undoAddressChange(
+        _ code: String,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authEmailUndo) { () async throws(SkyrowError) in
+            let undone = try await store.users.undoChangeOfAddress(
+                OneTimeCode.linkHash(code),
+                recording: AuditEvent(.addressUndo, by: .itself, from: origin)
+            )
+            guard let undone else { throw .codeNotAccepted }
+            forget(.user(undone.user))
+            guard configuration.mail != nil else { return }
+            do throws(SkyrowError) {
+                _ = try await issue(.reset, to: undone.address, language: nil, from: .none)
+            } catch {
+                // The user asks for one.
+                observe(.mailFailed(error.message))
+            }
+        }
+    }
+
+    /// Whether an address is that of an account once something has proved it, so that a save changes none.
+    var provesAddresses: Bool { configuration.mail != nil && configuration.verification != .off }
+}

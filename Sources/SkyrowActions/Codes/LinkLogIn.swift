@@ -1,0 +1,64 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `auth:link:request`: mails a code that logs in.
+    ///
+    /// Throws `111 NotSupported` where that is off.
+    package func requestLogInLink(
+        _ request: CodeRequest,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> CodeTicket {
+        try await observed(.authLinkRequest) { () async throws(SkyrowError) in
+            try requireLinkLogIn()
+            guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
+            return try await issue(.link, to: email, language: request.language, from: client)
+        }
+    }
+
+    /// `auth:link:login`: logs in with the code of a mail, by the client that has its handle; the address is verified then.
+    ///
+    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, `137 SecondFactorRequired` where the account
+    /// has one, and `131 RateLimited`.
+    package func logIn(
+        _ request: LinkLogInRequest,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.authLinkLogIn) { () async throws(SkyrowError) in
+            try requireLinkLogIn()
+            let confirmation = CodeConfirmation(code: request.code, handle: request.handle)
+            let (proof, user) = try await prove(confirmation, .link, from: client, origin: origin)
+            // The first proof of an address ends the sessions of before; also where it is unknown whether it was committed.
+            defer { forget(.user(user)) }
+            let opening = Opening(.link, device: request.device, origin: origin)
+            do throws(SkyrowError) {
+                guard try await store.users.credentials(of: user)?.hasSecondFactor == true else {
+                    return try await openSession(for: user, opening) { session throws(SkyrowError) in
+                        guard let account = try await store.users.logIn(proof, session: session) else {
+                            throw .codeNotAccepted
+                        }
+                        return account
+                    }
+                }
+                // The code is a first proof, like a password, and used up.
+                guard try await store.users.logIn(proof, session: nil) != nil,
+                    let changed = try await store.users.credentials(of: user)
+                else { throw .codeNotAccepted }
+                throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
+            } catch {
+                // A log-in that waits for its second factor is noted where that is asked for.
+                if error.code != .secondFactorRequired {
+                    await audit(.logIn, refusedWith: error, of: user, from: origin)
+                }
+                throw error
+            }
+        }
+    }
+
+    private func requireLinkLogIn() throws(SkyrowError) {
+        guard configuration.mail != nil, configuration.admitsLinkLogIn else {
+            throw SkyrowError(.notSupported, "This service logs no one in by mail.")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowRemote
+
+/// What a provider of OpenID Connect says of itself (OpenID Connect Discovery 1.0).
+struct ProviderDocument: Hashable, Sendable {
+    var keys: WebAddress?
+    var endpoints: ProviderEndpoints?
+
+    /// Throws ``WebFailure`` for a document of another issuer, and for one that is none.
+    init(_ document: WebDocument, at place: WebAddress, issuer: String, allowsLoopback: Bool) throws(WebFailure) {
+        guard let json = try? JSONDocument(document.bytes, depthLimit: 16) else {
+            throw WebFailure("\(place) is not JSON.")
+        }
+        let named = json.withRoot { $0["issuer"]?.string }
+        // What another says of this provider is not its word.
+        guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is of another issuer.") }
+        (keys, endpoints) = json.withRoot { root -> (WebAddress?, ProviderEndpoints?) in
+            func address(_ name: StaticString) -> WebAddress? {
+                root[name]?.string.flatMap { WebAddress($0, allowsLoopback: allowsLoopback) }
+            }
+            guard let authorization = address("authorization_endpoint"), let token = address("token_endpoint") else {
+                return (address("jwks_uri"), nil)
+            }
+            let methods = root["token_endpoint_auth_methods_supported"]?.elements.compactMap(\.string) ?? []
+            return (
+                address("jwks_uri"),
+                ProviderEndpoints(
+                    authorization: authorization,
+                    token: token,
+                    user: address("userinfo_endpoint"),
+                    namesIssuer: root["authorization_response_iss_parameter_supported"]?.boolean ?? false,
+                    postsSecret: methods.contains("client_secret_post") && !methods.contains("client_secret_basic")
+                )
+            )
+        }
+    }
+}
+
+/// Where a provider is reached, for all requests of a process: one of them asks, and the others wait for it.
+actor EndpointCache {
+    /// For how long what was found is taken without asking again, and for how long where asking fails.
+    private static let freshness = Duration.seconds(3600)
+    private static let maximumAge = Duration.seconds(86_400)
+    /// How long is waited after asking in vain.
+    private static let pause = Duration.seconds(5)
+
+    private let locate: @Sendable () async -> Result<ProviderEndpoints, WebFailure>
+    private let instant: @Sendable () -> ContinuousClock.Instant
+    private let report: @Sendable (WebFailure) -> Void
+    private var found: (endpoints: ProviderEndpoints, at: ContinuousClock.Instant)?
+    private var failedAt: ContinuousClock.Instant?
+    private var flight: Task<Void, Never>?
+
+    /// - Parameter report: gets what was wrong when asking failed.
+    init(
+        instant: @escaping @Sendable () -> ContinuousClock.Instant,
+        report: @escaping @Sendable (WebFailure) -> Void,
+        locate: @escaping @Sendable () async -> Result<ProviderEndpoints, WebFailure>
+    ) {
+        self.locate = locate
+        self.instant = instant
+        self.report = report
+    }
+
+    /// The addresses; throws `10002` with `retry_after` when they cannot be had.
+    func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
+        if let found, instant() - found.at < Self.freshness { return found.endpoints }
+        let mayAsk = failedAt.map { instant() - $0 >= Self.pause } ?? true
+        if mayAsk { await refresh() }
+        guard let found, instant() - found.at < Self.maximumAge else {
+            throw .providerUnavailable(retryAfter: Self.pause)
+        }
+        return found.endpoints
+    }
+
+    private func refresh() async {
+        if let flight { return await flight.value }
+        // A task of its own: the request that began it may be cancelled, and others wait for it.
+        let task = Task { await self.fly() }
+        flight = task
+        await task.value
+    }
+
+    private func fly() async {
+        switch await locate() {
+        case .success(let endpoints):
+            found = (endpoints, instant())
+            failedAt = nil
+        case .failure(let failure):
+            failedAt = instant()
+            report(failure)
+        }
+        flight = nil
+    }
+}

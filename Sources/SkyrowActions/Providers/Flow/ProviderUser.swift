@@ -1,0 +1,129 @@
+import SkyrowCrypto
+import SkyrowJSON
+import SkyrowModel
+import SkyrowRemote
+
+/// What a provider says of the user of an access token.
+struct ProviderUser: Hashable, Sendable {
+    var subject: String
+    var profile: JSONText
+    var verifiedEmail: String?
+
+    /// Reads what a provider of OAuth 2 without id tokens responds with.
+    ///
+    /// Throws ``FlowFault`` for a response without an id.
+    ///
+    /// - Parameter emails: the mail addresses of the user, where the provider has them elsewhere.
+    init(_ user: JSONDocument, emails: JSONDocument?, of kind: ProviderKind) throws(FlowFault) {
+        let read = user.withRoot { root -> (subject: String, members: [(StaticString, String?)])? in
+            let json = kind == .twitter ? root["data"] ?? root : root
+            guard let subject = Self.subject(json) else { return nil }
+            func text(_ name: StaticString) -> String? { json[name]?.string }
+            switch kind {
+            case .github:
+                return (
+                    subject,
+                    [("name", text("name")), ("preferred_username", text("login")), ("picture", text("avatar_url"))]
+                )
+            case .twitter:
+                return (
+                    subject,
+                    [
+                        ("name", text("name")), ("preferred_username", text("username")),
+                        ("picture", text("profile_image_url")),
+                    ]
+                )
+            case .facebook:
+                return (
+                    subject,
+                    [
+                        ("name", text("name")), ("given_name", text("first_name")), ("family_name", text("last_name")),
+                        // Facebook does not say whether it is verified.
+                        ("email", text("email")), ("picture", json["picture"]?["data"]?["url"]?.string),
+                    ]
+                )
+            case .openID, .google, .apple:
+                return nil
+            }
+        }
+        guard let read else { throw FlowFault(.serverError, "the provider does not say who the user is") }
+        subject = read.subject
+        verifiedEmail = emails.flatMap { $0.withRoot(Self.primaryEmail) }
+        let writer = JSONWriter()
+        writer.beginObject()
+        for (name, text) in read.members {
+            guard let text, (1...1000).contains(text.utf8.count), !text.hasNUL else { continue }
+            writer.key(name)
+            writer.string(text)
+        }
+        if let verifiedEmail {
+            writer.key("email")
+            writer.string(verifiedEmail)
+            writer.key("email_verified")
+            writer.boolean(true)
+        }
+        writer.endObject()
+        profile = JSONText(validated: writer.bytes)
+    }
+
+    /// The id of a user: GitHub's is a number, which is never given to another, unlike the name.
+    private static func subject(_ json: JSONView) -> String? {
+        guard let id = json["id"] else { return nil }
+        if let text = id.string { return text.isName ? text : nil }
+        return id.wholeNumber.map { "\($0)" }
+    }
+
+    /// Of GitHub's list the address that is the primary one and verified; any other may be somebody's who is no user of it.
+    private static func primaryEmail(_ json: JSONView) -> String? {
+        guard json.isArray, json.count <= 100 else { return nil }
+        for element in json.elements where element["primary"]?.boolean == true && element["verified"]?.boolean == true {
+            return element["email"]?.string.flatMap(VerifiedAddress.read)
+        }
+        return nil
+    }
+
+    /// The proof that a request comes from whom the token was given to, which Facebook takes.
+    static func proof(of accessToken: String, secret: String) -> String {
+        Hexadecimal.text(HMACSHA256(key: Array(secret.utf8)).code(of: Array(accessToken.utf8)).bytes)
+    }
+
+    /// Puts the name that Apple's form has, the first time alone, into what its id token says; nothing relies on it.
+    static func profile(_ profile: JSONText, withNameOf user: String?) -> JSONText {
+        guard let user, let form = try? JSONDocument(Array(user.utf8), depthLimit: 8),
+            let own = try? JSONDocument(profile.utf8)
+        else { return profile }
+        let names = form.withRoot { root in
+            [root["name"]?["firstName"]?.string, root["name"]?["lastName"]?.string].map { name in
+                name.flatMap { (1...255).contains($0.utf8.count) && !$0.hasNUL ? $0 : nil }
+            }
+        }
+        guard names.contains(where: { $0 != nil }), own.withRoot({ $0["name"] == nil }) else { return profile }
+        return own.withRoot { root in
+            let writer = JSONWriter()
+            writer.beginObject()
+            for (name, value) in root.uniqueMembers where name != "given_name" && name != "family_name" {
+                writer.key(name)
+                writer.json(value.jsonText)
+            }
+            writer.key("name")
+            writer.string(names.compactMap { $0 }.joined(separator: " "))
+            writer.endObject()
+            return JSONText(validated: writer.bytes)
+        }
+    }
+}
+
+/// The mail address that a provider says it has verified.
+enum VerifiedAddress {
+    /// The text, if it is an address.
+    static func read(_ text: String) -> String? {
+        MailAddress(text)?.description
+    }
+
+    /// Whether it is in one of the domains; in any where there are none.
+    static func isAdmitted(_ address: String?, by domains: [String]) -> Bool {
+        guard !domains.isEmpty else { return true }
+        guard let domain = address.flatMap({ MailAddress($0) })?.domain.lowercased() else { return false }
+        return domains.contains(domain)
+    }
+}

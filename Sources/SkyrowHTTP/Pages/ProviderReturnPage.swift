@@ -1,0 +1,109 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// Where providers send users back to: it leads the browser on to the application.
+///
+/// Only a request with the state of a sign-in that is under way has an effect, which takes the knowledge of 256 random bits.
+struct ProviderReturnPage: Sendable {
+    static let prefix = "/auth/callback/"
+    /// Far more than providers send.
+    private static let maximumBody = 16_384
+
+    let applications: Applications
+
+    /// nil where the application of the host has no such provider.
+    func respond(
+        to request: HTTPRequest,
+        from name: String,
+        host: String?,
+        _ client: ClientKey
+    ) async -> RequestOutcome? {
+        guard let actions = await applications.actions(ofHost: host) else { return nil }
+        let fields: FormFields?
+        switch request.head.method {
+        case .GET: fields = Self.fields(ofQuery: request.head.uri)
+        // Apple has browsers send a form.
+        case .POST:
+            let body = request.body.bytes
+            fields = body.readableBytes <= Self.maximumBody ? FormFields(body.readableBytesView) : nil
+        default: return .methodNotAllowed("GET, POST", in: .v1)
+        }
+        do throws(SkyrowError) {
+            try actions.admit(Credentials(), from: client)
+            let response = AuthorizationResponse { fields?[$0] }
+            guard let outcome = try await actions.returned(from: name, response) else { return nil }
+            switch outcome {
+            case .redirect(let address): return Self.redirect(to: address, of: actions)
+            case .unknown:
+                return Self.failure(
+                    "This sign-in has ended, or was opened before. Go back to the application and begin anew.",
+                    .badRequest,
+                    .invalidToken,
+                    of: actions
+                )
+            case .busy:
+                let error = SkyrowError(
+                    .overloaded,
+                    "The provider is slow at the moment. Load this page again in a minute."
+                )
+                return Self.failure(error.message, error.code.httpStatus, error.code, of: actions)
+            }
+        } catch {
+            var outcome = Self.failure(error.message, error.code.httpStatus, error.code, of: actions)
+            outcome.addRetryTime(of: error)
+            return outcome
+        }
+    }
+
+    private static func fields(ofQuery uri: String) -> FormFields? {
+        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        return FormFields(uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") })
+    }
+
+    /// The link is for browsers that open an application only when a user asks for it.
+    private static func redirect(to address: String, of actions: ActionService) -> RequestOutcome {
+        let link = AccountPageText.escaped(address)
+        var outcome = page("<p><a href=\"\(link)\">Go on to the application</a></p>\n", .seeOther, of: actions)
+        outcome.response.fields.append(HTTPField("location", address))
+        return outcome
+    }
+
+    private static func failure(
+        _ text: String,
+        _ status: HTTPResponseStatus,
+        _ code: ErrorCode,
+        of actions: ActionService
+    ) -> RequestOutcome {
+        let text = AccountPageText.escaped(text)
+        var outcome = page("<p id=\"error\" role=\"alert\">\(text)</p>\n", status, of: actions, isFailure: true)
+        outcome.error = code
+        return outcome
+    }
+
+    private static func page(
+        _ body: String,
+        _ status: HTTPResponseStatus,
+        of actions: ActionService,
+        isFailure: Bool = false
+    ) -> RequestOutcome {
+        let mail = actions.configuration.mail
+        let html = AccountPageText.document(
+            title: "Sign-in",
+            application: mail?.title ?? actions.application.rawValue,
+            isFailure: isFailure,
+            body: body,
+            logo: mail?.looks.logo == nil ? nil : "../logo",
+            style: "../style.css"
+        )
+        let response = HTTPResponse(
+            status: status,
+            fields: AccountPageVisit.fields,
+            contentType: .other("text/html; charset=utf-8"),
+            body: ByteBuffer(string: html)
+        )
+        return RequestOutcome(response, .page, of: actions.application)
+    }
+}

@@ -1,0 +1,78 @@
+internal import SkyrowPostgres
+
+// Passwords of accounts, and roles that make administrators.
+
+extension DoctorCheck {
+    /// Rows: how many accounts have a hash of a `cost`, `ln=15,r=8,p=3`, which is empty for one that cannot be read; or a `role` that
+    /// makes administrators and has no user.
+    package static let passwords = DoctorCheck(
+        "passwords",
+        "Hashes of passwords, and administrators",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT coalesce(
+                        substring(account.password_hash FROM '^[$]scrypt[$](ln=[0-9]+,r=[0-9]+,p=[0-9]+)[$]'), ''
+                    ) AS cost, count(*)::text AS count, min(account.id) AS example
+                FROM \(scope.schema)._user AS account WHERE account.password_hash IS NOT NULL GROUP BY 1 ORDER BY 1
+                """,
+                """
+                WITH RECURSIVE part (top, role) AS (
+                    SELECT role.name, role.name FROM \(scope.schema)._role AS role WHERE role.is_admin
+                    UNION
+                    SELECT part.top, held.member
+                    FROM part JOIN \(scope.schema)._role_role AS held ON held.role = part.role
+                )
+                SELECT part.top AS role FROM part
+                LEFT JOIN \(scope.schema)._user_role AS given ON given.role = part.role
+                GROUP BY part.top HAVING count(given.user_id) = 0 AND part.top <> 'Admin' ORDER BY part.top
+                """,
+            ]
+        },
+        judge: { rows, limits in
+            rows.compactMap { row in
+                if let role = row.values["role"] {
+                    return DoctorFinding(
+                        .warning,
+                        "The role \(role) makes administrators, and no user has it.",
+                        meaning: "Who is put into it, or takes its name over, is an administrator at once.",
+                        remedy: "Give it to someone, or delete it.",
+                        commands: [
+                            "$ skyrow role add '\(role)' --user NAME", "DELETE FROM _role WHERE name = '\(role)';",
+                        ]
+                    )
+                }
+                let (count, cost) = (row["count"], row["cost"])
+                guard !cost.isEmpty else {
+                    return DoctorFinding(
+                        .warning,
+                        "The passwords of \(count) accounts are in a form that this skyrow does not read, such as that of "
+                            + "'\(row["example"])'.",
+                        meaning: "No password opens these accounts.",
+                        remedy: "Have their users reset them by mail, or set them with auth:reset_password."
+                    )
+                }
+                guard work(cost) < limits.passwordWork else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "The passwords of \(count) accounts are hashed with \(cost), which is cheaper to guess than new ones are.",
+                    meaning:
+                        "The next login of each replaces its hash; these have not logged in since the cost was raised.",
+                    remedy:
+                        "Nothing needs doing; where the database may have leaked, have these users choose another password.",
+                    commands: [
+                        "SELECT id, last_login_at FROM _user WHERE password_hash LIKE '$scrypt$\(cost)$%' ORDER BY 2 NULLS FIRST LIMIT 20;"
+                    ]
+                )
+            }
+        }
+    )
+
+    /// The product of the factors that make a hash expensive.
+    private static func work(_ cost: String) -> Double {
+        let numbers = cost.split(separator: ",").compactMap { Double($0.drop { $0 != "=" }.dropFirst()) }
+        guard numbers.count == 3, numbers[0] < 64 else { return .infinity }
+        return Double(UInt64(1) << UInt64(numbers[0])) * numbers[1] * numbers[2]
+    }
+}

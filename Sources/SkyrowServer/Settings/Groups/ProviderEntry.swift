@@ -1,0 +1,307 @@
+package import SkyrowActions
+package import SkyrowCrypto
+import SkyrowJSON
+import SkyrowModel
+package import SkyrowRemote
+package import SkyrowSystem
+
+/// The secret of a client, as a setting has it.
+package struct ProviderSecret: Sendable {
+    package let name: String
+    package let secret: Secret
+
+    /// Reads `google=GOCSPX-…`.
+    init?(_ text: Substring) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, ProviderEntry.isName(parts[0]), (1...4096).contains(parts[1].utf8.count),
+            parts[1].utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { return nil }
+        name = String(parts[0])
+        secret = Secret(String(parts[1]))
+    }
+}
+
+/// A provider as a setting names it.
+package struct ProviderEntry: Hashable, Sendable {
+    package var name: String
+    package var kind: ProviderKind
+    /// nil for one without id tokens.
+    package var issuer: WebAddress?
+    package var keys: WebAddress?
+    package var clientIDs: [String]
+    package var algorithms: [SignatureAlgorithm] = [.rs256]
+    package var allowsLogIn = true
+    package var allowsSignUp = true
+    package var trustsEmail = false
+    package var keepsTokens = false
+    package var domains: [String] = []
+    package var redirects: [RegisteredRedirect] = []
+    /// nil for those of its kind.
+    package var scopes: [String]?
+    /// Those that it has instead of what its document, or its kind, says.
+    package var authorization: WebAddress?
+    package var token: WebAddress?
+    package var user: WebAddress?
+    package var emails: WebAddress?
+    /// Apple's.
+    package var team: String?
+    package var keyID: String?
+
+    /// Entries with a semicolon between them; nil where one is wrong or a name comes twice.
+    static func list(_ text: String) -> [ProviderEntry]? {
+        let texts = text.split(separator: ";")
+        let entries = texts.compactMap { ProviderEntry($0) }
+        let isFit = (1...20).contains(entries.count) && entries.count == texts.count
+        return isFit && Set(entries.map(\.name)).count == entries.count ? entries : nil
+    }
+
+    private init?(_ text: Substring) {
+        let words = text.split { $0.isWhitespace }
+        guard let name = words.first, ProviderEntry.isName(name) else { return nil }
+        var values: [Substring: Substring] = [:]
+        for word in words.dropFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[1].isEmpty, values.updateValue(parts[1], forKey: parts[0]) == nil else {
+                return nil
+            }
+        }
+        func texts(_ key: String) -> [String]? {
+            values.removeValue(forKey: key[...])?.split(separator: ",", omittingEmptySubsequences: false)
+                .map(String.init)
+        }
+        guard let clientIDs = texts("client-ids"), clientIDs.allSatisfy({ !$0.isEmpty }) else { return nil }
+        self.name = String(name)
+        self.clientIDs = clientIDs
+        kind = .openID
+        // An address of the machine itself is for development, which is not known here.
+        for (key, path) in [
+            ("issuer", \ProviderEntry.issuer), ("keys", \.keys), ("authorize", \.authorization), ("token", \.token),
+            ("user", \.user), ("emails", \.emails),
+        ] {
+            guard let text = values.removeValue(forKey: key[...]) else { continue }
+            guard let address = WebAddress(String(text), allowsLoopback: true) else { return nil }
+            self[keyPath: path] = address
+        }
+        if let issuer, issuer.description.contains("?") { return nil }
+        if let text = values.removeValue(forKey: "kind") {
+            guard let kind = ProviderKind(rawValue: String(text)) else { return nil }
+            self.kind = kind
+        } else {
+            kind = issuer == nil ? ProviderKind(rawValue: self.name) ?? .openID : .openID
+        }
+        if issuer == nil { issuer = kind.issuers.first.flatMap { WebAddress($0) } }
+        guard kind.hasIDTokens == (issuer != nil) else { return nil }
+        if let names = texts("algorithms") {
+            algorithms = names.compactMap { SignatureAlgorithm(rawValue: $0) }.filter { $0 != .hs256 }
+            guard !algorithms.isEmpty, algorithms.count == names.count else { return nil }
+        }
+        for (key, path) in [
+            ("login", \ProviderEntry.allowsLogIn), ("sign-up", \.allowsSignUp), ("trust-email", \.trustsEmail),
+            ("keep-tokens", \.keepsTokens),
+        ] {
+            switch values.removeValue(forKey: key[...]) {
+            case nil: break
+            case "on": self[keyPath: path] = true
+            case "off": self[keyPath: path] = false
+            default: return nil
+            }
+        }
+        if let names = texts("domains") {
+            guard names.allSatisfy({ MailAddress("x@\($0)") != nil }) else { return nil }
+            domains = names
+        }
+        if let addresses = texts("redirects") {
+            redirects = addresses.compactMap { RegisteredRedirect($0) }
+            guard (1...50).contains(addresses.count), redirects.count == addresses.count else { return nil }
+        }
+        if let names = texts("scopes") {
+            guard names.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) else {
+                return nil
+            }
+            scopes = names
+        }
+        team = values.removeValue(forKey: "team").map(String.init)
+        keyID = values.removeValue(forKey: "key-id").map(String.init)
+        guard values.isEmpty else { return nil }
+    }
+
+    /// A letter, then letters, digits and hyphens; not the name under which the identities of custom tokens are stored.
+    static func isName(_ text: Substring) -> Bool {
+        guard (1...32).contains(text.utf8.count), text != AccountIdentity.customToken[...],
+            let first = text.utf8.first, (0x61...0x7a).contains(first)
+        else { return false }
+        return text.utf8.allSatisfy { byte in
+            (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
+        }
+    }
+
+    /// All addresses that are fetched from.
+    fileprivate var addresses: [WebAddress] {
+        [issuer, keys, authorization, token, user, emails].compactMap { $0 }
+    }
+
+    /// The addresses that hold whatever the provider's document says; nil where that has to say some.
+    fileprivate func endpoints() -> ProviderEndpoints? {
+        let ready = kind.addresses
+        guard let authorization = authorization ?? ready.flatMap({ WebAddress($0.authorization) }),
+            let token = token ?? ready.flatMap({ WebAddress($0.token) })
+        else { return nil }
+        return ProviderEndpoints(
+            authorization: authorization,
+            token: token,
+            user: user ?? ready.flatMap { WebAddress($0.user) },
+            emails: emails ?? ready.flatMap { $0.emails.flatMap { WebAddress($0) } },
+            postsSecret: kind == .facebook || kind == .github || kind == .apple
+        )
+    }
+}
+
+/// What providers need of other settings.
+package struct ProviderSurroundings: Sendable {
+    /// Whether providers may be on the machine itself.
+    package var isDevelopment: Bool
+    /// Where clients reach the service.
+    package var publicURL: String?
+    /// Whether addresses of accounts are verified.
+    package var verifiesAddresses: Bool
+
+    package init(isDevelopment: Bool, publicURL: String? = nil, verifiesAddresses: Bool = false) {
+        self.isDevelopment = isDevelopment
+        self.publicURL = publicURL
+        self.verifiesAddresses = verifiesAddresses
+    }
+}
+
+extension SettingValues<ProviderSettings> {
+    /// The providers of an application.
+    ///
+    /// Throws ``ToolError`` about an entry that does not fit what surrounds it, and where libcurl is missing.
+    package func configuration(_ surroundings: ProviderSurroundings) throws(ToolError) -> [ProviderConfiguration] {
+        let entries = self.entries
+        let secrets = self.secrets
+        for secret in secrets where !entries.contains(where: { $0.name == secret.name }) {
+            throw .configuration("provider-secrets: there is no provider \(secret.name).")
+        }
+        guard !entries.isEmpty else { return [] }
+        let fetcher: WebFetcher
+        do throws(WebFailure) {
+            fetcher = try WebFetcher(exceptions: self.networks)
+        } catch {
+            throw .failure(error.description)
+        }
+        var configurations: [ProviderConfiguration] = []
+        for entry in entries {
+            let secret = secrets.first { $0.name == entry.name }?.secret
+            configurations.append(try entry.configuration(secret, surroundings, fetcher))
+        }
+        return configurations
+    }
+}
+
+extension ProviderEntry {
+    fileprivate func configuration(
+        _ secret: Secret?,
+        _ surroundings: ProviderSurroundings,
+        _ fetcher: WebFetcher
+    ) throws(ToolError) -> ProviderConfiguration {
+        guard surroundings.isDevelopment || !addresses.contains(where: \.isLoopback) else {
+            throw .configuration("providers: \(name) is reached without TLS, which takes development mode.")
+        }
+        guard !trustsEmail || surroundings.verifiesAddresses else {
+            throw .configuration(
+                "providers: \(name) has trust-email=on, which takes verification: without it no account has an address that is proved."
+            )
+        }
+        let source = issuer.map {
+            ProviderKeySource(
+                issuer: $0.description,
+                address: keys,
+                allowsLoopback: surroundings.isDevelopment,
+                fetcher: fetcher
+            )
+        }
+        return ProviderConfiguration(
+            name: name,
+            issuers: issuer.map { issuer in
+                kind.issuers.contains(issuer.description) ? kind.issuers : [issuer.description]
+            } ?? [],
+            clientIDs: clientIDs,
+            algorithms: algorithms,
+            allowsLogIn: allowsLogIn,
+            allowsSignUp: allowsSignUp,
+            domains: domains,
+            trustsEmail: trustsEmail,
+            flow: try flow(secret, source, surroundings, fetcher),
+            fetchKeys: {
+                guard let source else { return .failure(WebFailure("The provider has no keys.")) }
+                return await source.keys()
+            }
+        )
+    }
+
+    private func flow(
+        _ secret: Secret?,
+        _ source: ProviderKeySource?,
+        _ surroundings: ProviderSurroundings,
+        _ fetcher: WebFetcher
+    ) throws(ToolError) -> ProviderFlow? {
+        guard !redirects.isEmpty else {
+            guard kind.hasIDTokens else {
+                throw .configuration("providers: \(name) has no id tokens, so it needs redirects.")
+            }
+            return nil
+        }
+        guard let publicURL = surroundings.publicURL else {
+            throw .configuration("providers: \(name) has redirects, which take public-url.")
+        }
+        let given = endpoints()
+        let (user, emails) = (self.user, self.emails)
+        return ProviderFlow(
+            kind: kind,
+            clientID: clientIDs[0],
+            authentication: try authentication(secret),
+            scopes: scopes,
+            redirects: redirects,
+            callback: "\(publicURL)/auth/callback/\(name)",
+            keepsTokens: keepsTokens,
+            locate: {
+                if let given { return .success(given) }
+                guard let source else { return .failure(WebFailure("The provider has no document.")) }
+                return await source.endpoints().map { found in
+                    var endpoints = found
+                    endpoints.user = user ?? found.user
+                    endpoints.emails = emails
+                    return endpoints
+                }
+            },
+            send: { request in
+                do throws(WebFailure) {
+                    return .success(try await fetcher.response(to: request))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        )
+    }
+
+    private func authentication(_ secret: Secret?) throws(ToolError) -> ClientAuthentication {
+        switch kind {
+        case .apple:
+            guard let team, let keyID, let secret, let der = decodeBase64(Array(secret.exposed.utf8)),
+                let key = ES256SigningKey(pkcs8: der)
+            else {
+                throw .configuration(
+                    "providers: \(name) needs team, key-id and in provider-secrets the private key of the file AuthKey_….p8."
+                )
+            }
+            return .apple(AppleClientKey(team: team, keyID: keyID, key: key))
+        case .facebook, .github, .google:
+            guard let secret else {
+                throw .configuration("providers: \(name) has redirects, which take its secret in provider-secrets.")
+            }
+            return .secret(secret)
+        case .openID, .twitter:
+            return secret.map { .secret($0) } ?? .none
+        }
+    }
+}

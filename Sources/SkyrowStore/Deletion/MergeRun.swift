@@ -1,0 +1,423 @@
+import SkyrowModel
+internal import SkyrowPostgres
+
+/// The merge of one account into another, carried out step by step; each step may be repeated.
+struct MergeRun {
+    /// More is to be done than one call does.
+    struct OutOfBudget: Error {}
+
+    /// How many rows a statement moves.
+    private static let batch = 500
+
+    private let store: RecordStore
+    private let user: UserID
+    private let target: UserID
+    private var remaining: Int
+    private var lastRenewal = ContinuousClock.now
+    /// How many records have moved.
+    private(set) var moved = 0
+
+    init(_ store: RecordStore, from user: UserID, to target: UserID, maximumRecords: Int) {
+        self.store = store
+        self.user = user
+        self.target = target
+        remaining = maximumRecords
+    }
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Counts what a statement did; throws ``OutOfBudget`` when that was enough for one call.
+    private mutating func note(_ count: Int, areRecords: Bool = false) async throws {
+        if areRecords { moved += count }
+        if lastRenewal.duration(to: .now) > .seconds(30) {
+            try await store.merges.renew(user)
+            lastRenewal = .now
+        }
+        remaining -= count
+        if remaining <= 0 { throw OutOfBudget() }
+    }
+
+    /// All record types, by their names.
+    private func tables() async throws -> [RecordTable] {
+        try await store.withCatalog { catalog in catalog.tables.values.sorted { $0.name < $1.name } }
+    }
+
+    /// Has a statement run that says how many rows it took, until there are fewer than it may take.
+    private mutating func repeating(_ statement: SQL) async throws {
+        while true {
+            let count = Int(try await store.client.write(statement).decode(row: 0, column: 0, as: Int64.self))
+            try await note(count)
+            if count < Self.batch { return }
+        }
+    }
+
+    private func renamed(_ column: SQL) -> SQL {
+        "CASE WHEN \(column) = \(user) THEN \(target) ELSE \(column) END"
+    }
+
+    // MARK: Records
+
+    /// Gives the user's public records to the other, and moves the private ones.
+    mutating func moveRecords() async throws {
+        let tables = try await tables()
+        for table in tables { try await give(table) }
+        let movable = tables.filter { $0.name != .user }
+        // Which ids are taken is settled for all of them first, since arrays of references have no keys that follow.
+        for table in movable { try await plan(table) }
+        for table in movable { try await move(table, tables) }
+    }
+
+    /// Makes the other the owner of public records. They keep the time of their last change.
+    private mutating func give(_ table: RecordTable) async throws {
+        let profile: SQL = table.name == .user ? " AND \"r\".\"_id\" <> \(user)" : ""
+        while true {
+            let count = try await store.client.write(
+                """
+                UPDATE \(table.qualifiedName) SET "_owner" = \(target), "_created_by" = \(renamed("\"_created_by\"")),
+                    "_updated_by" = \(renamed("\"_updated_by\"")), "_revision" = \(schema)."_revision"()
+                WHERE "_id" IN (
+                    SELECT "r"."_id" FROM \(table.qualifiedName) AS "r"
+                    WHERE "r"."_owner" = \(user) AND "r"."_database" <> \(user)\(profile) LIMIT \(Int64(Self.batch))
+                )
+                """
+            ).affectedRows
+            try await note(count, areRecords: true)
+            if count < Self.batch { return }
+        }
+    }
+
+    private var prefix: String { "~\(user.rawValue)/" }
+    private var newPrefix: String { "~\(target.rawValue)/" }
+
+    /// Not by characters: an id may begin with a mark that would be one with the slash.
+    private static func id(_ stored: String, behind prefix: String) -> String {
+        String(decoding: stored.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    }
+
+    /// Chooses other ids for the private records whose own the other has.
+    private func plan(_ table: RecordTable) async throws {
+        var last = ""
+        while true {
+            let ids = try await store.client.read(
+                """
+                SELECT "r"."_id" FROM \(table.qualifiedName) AS "r"
+                WHERE "r"."_database" = \(user) AND "r"."_id" > \(last) ORDER BY "r"."_id" LIMIT \(Int64(Self.batch))
+                """
+            ).decodeColumn(0, as: String.self)
+            guard let end = ids.last else { return }
+            try await plan(ids.map { Self.id($0, behind: prefix) }, of: table)
+            last = end
+        }
+    }
+
+    private func plan(_ ids: [String], of table: RecordTable) async throws {
+        let taken = try await taken(among: ids, of: table)
+        guard !taken.isEmpty else { return }
+        let chosen = try await MergedID.choose(for: taken) { candidates in
+            // One of the user's own that has not moved yet goes where its id says.
+            let own = try await store.client.read(
+                """
+                SELECT "r"."_id" FROM \(table.qualifiedName) AS "r"
+                WHERE "r"."_id" = ANY (\(candidates.map { prefix + $0 }))
+                """
+            ).decodeColumn(0, as: String.self).map { Self.id($0, behind: prefix) }
+            return try await self.taken(among: candidates, of: table).union(own)
+        }
+        _ = try await store.client.write(
+            """
+            INSERT INTO \(schema)._merge_change AS known (user_id, type, old_id, new_id)
+            SELECT \(user), \(table.name.rawValue), given.old_id, given.new_id
+            FROM unnest(\(chosen.map(\.old)), \(chosen.map(\.new))) AS given (old_id, new_id)
+            ON CONFLICT (user_id, type, old_id) DO UPDATE SET new_id = EXCLUDED.new_id
+            """
+        )
+    }
+
+    /// Which of these ids are those of records that the other has.
+    private func taken(among ids: [String], of table: RecordTable) async throws -> Set<String> {
+        Set(
+            try await store.client.read(
+                """
+                SELECT "r"."_id" FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY (\(ids.map { newPrefix + $0 }))
+                """
+            ).decodeColumn(0, as: String.self).map { Self.id($0, behind: newPrefix) }
+        )
+    }
+
+    /// Moves all private records of a type.
+    private mutating func move(_ table: RecordTable, _ tables: [RecordTable]) async throws {
+        while true {
+            let count: Int
+            do {
+                count = try await move(Self.batch, of: table, tables, clearing: [])
+            } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                // One of them is not to be moved as it is.
+                count = try await moveOne(table, tables)
+            }
+            guard count > 0 else { return }
+            try await note(count, areRecords: true)
+        }
+    }
+
+    /// Moves the first one, under another id or without values that are taken.
+    private func moveOne(_ table: RecordTable, _ tables: [RecordTable]) async throws -> Int {
+        var cleared: Set<FieldName> = []
+        for _ in 0..<20 {
+            do {
+                return try await move(1, of: table, tables, clearing: cleared)
+            } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                let known = await store.table(table, namedBy: error)
+                let fields = error.constraint.map { known.fields(ofIndex: $0) } ?? []
+                if fields.isEmpty {
+                    // The other has made a record of that id meanwhile.
+                    guard let id = try await first(of: table) else { return 0 }
+                    try await plan([id], of: table)
+                } else {
+                    cleared.formUnion(fields)
+                }
+            }
+        }
+        throw SkyrowError.unexpected
+    }
+
+    private func first(of table: RecordTable) async throws -> String? {
+        try await store.client.read(
+            """
+            SELECT "r"."_id" FROM \(table.qualifiedName) AS "r" WHERE "r"."_database" = \(user) ORDER BY "r"."_id" LIMIT 1
+            """
+        ).decodeColumn(0, as: String.self).first.map { Self.id($0, behind: prefix) }
+    }
+
+    /// Moves some private records with all that refers to them, in one transaction; returns how many.
+    private func move(
+        _ limit: Int,
+        of table: RecordTable,
+        _ tables: [RecordTable],
+        clearing cleared: Set<FieldName>
+    ) async throws -> Int {
+        try await store.client.withTransaction { transaction in
+            // References follow before the transaction ends.
+            _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
+            let ids = try await transaction.query(
+                """
+                SELECT "r"."_id" FROM \(table.qualifiedName) AS "r" WHERE "r"."_database" = \(user)
+                ORDER BY "r"."_id" LIMIT \(Int64(limit)) FOR UPDATE
+                """
+            ).decodeColumn(0, as: String.self)
+            guard !ids.isEmpty else { return 0 }
+            let old = ids.map { Self.id($0, behind: prefix) }
+            let planned = try await transaction.query(
+                """
+                SELECT change.old_id, change.new_id FROM \(schema)._merge_change AS change
+                WHERE change.user_id = \(user) AND change.type = \(table.name.rawValue) AND change.old_id = ANY (\(old))
+                """
+            )
+            var chosen: [String: String] = [:]
+            for row in 0..<planned.rowCount {
+                chosen[try planned.decode(row: row, column: 0, as: String.self)] =
+                    try planned.decode(row: row, column: 1, as: String.self)
+            }
+            let new = old.map { newPrefix + (chosen[$0] ?? $0) }
+            let given: SQL = "unnest(\(ids), \(new)) AS given (old_id, new_id)"
+            var changes: [SQL] = [
+                "\"_id\" = given.new_id", "\"_database\" = \(target)", "\"_owner\" = \(renamed("\"r\".\"_owner\""))",
+                "\"_created_by\" = \(renamed("\"r\".\"_created_by\""))",
+                "\"_updated_by\" = \(renamed("\"r\".\"_updated_by\""))", "\"_revision\" = \(schema).\"_revision\"()",
+            ]
+            for column in table.columns {
+                if cleared.contains(column.field) {
+                    changes.append("\(column.identifier) = NULL")
+                } else if case .array(.reference(let type)) = column.type {
+                    changes.append("\(column.identifier) = \(elements(of: column, type))")
+                }
+            }
+            _ = try await transaction.query(
+                """
+                UPDATE \(table.qualifiedName) AS "r" SET \(changes.joined(separator: ", "))
+                FROM \(given) WHERE "r"."_id" = given.old_id
+                """
+            )
+            for source in tables { try await follow(given, to: table.name, in: source, transaction) }
+            for column in table.columns {
+                guard let members = column.members else { continue }
+                _ = try await transaction.query(
+                    "UPDATE \(schema).\(members) AS member SET _from = given.new_id FROM \(given) WHERE member._from = given.old_id"
+                )
+            }
+            if !cleared.isEmpty, let first = old.first {
+                _ = try await transaction.query(
+                    """
+                    INSERT INTO \(schema)._merge_change (user_id, type, old_id, new_id, cleared)
+                    VALUES (\(user), \(table.name.rawValue), \(first), \(chosen[first] ?? first),
+                        \(cleared.map(\.rawValue).sorted()))
+                    ON CONFLICT (user_id, type, old_id) DO UPDATE SET cleared = EXCLUDED.cleared
+                    """
+                )
+            }
+            return ids.count
+        }
+    }
+
+    /// Has the references and the members of relations of a table lead to records under their new ids.
+    private func follow(
+        _ given: SQL,
+        to type: RecordTypeName,
+        in source: RecordTable,
+        _ transaction: StoreTransaction
+    ) async throws {
+        for column in source.columns {
+            if column.type == .reference(type) {
+                _ = try await transaction.query(
+                    """
+                    UPDATE \(source.qualifiedName) AS "s" SET \(column.identifier) = given.new_id,
+                        "_revision" = \(schema)."_revision"()
+                    FROM \(given) WHERE "s".\(column.identifier) = given.old_id
+                    """
+                )
+            } else if column.type == .relation(type), let members = column.members {
+                _ = try await transaction.query(
+                    "UPDATE \(schema).\(members) AS member SET _to = given.new_id FROM \(given) WHERE member._to = given.old_id"
+                )
+            }
+        }
+    }
+
+    /// The elements of an array of references, those to private records of the user under the ids that these get.
+    private func elements(of column: RecordColumn, _ type: RecordTypeName) -> SQL {
+        let length = Int32(prefix.unicodeScalars.count + 1)
+        return """
+            CASE WHEN "r".\(column.identifier) IS NOT NULL THEN coalesce((
+                SELECT array_agg(
+                    CASE
+                        WHEN starts_with(element.id, \(prefix))
+                        THEN \(newPrefix) || coalesce(change.new_id, substr(element.id, \(length))) ELSE element.id
+                    END ORDER BY element.place
+                )
+                FROM unnest("r".\(column.identifier)) WITH ORDINALITY AS element (id, place)
+                LEFT JOIN \(schema)._merge_change AS change
+                    ON change.user_id = \(user) AND change.type = \(type.rawValue)
+                        AND starts_with(element.id, \(prefix)) AND change.old_id = substr(element.id, \(length))
+            ), '{}') END
+            """
+    }
+
+    // MARK: What users are to each other, and to records
+
+    /// Gives the other the relations of the user; a block of either counts.
+    mutating func moveRelations() async throws {
+        for isBlock in [true, false] {
+            try await repeating(
+                """
+                WITH batch AS (
+                    SELECT relation.user_id, relation.name, relation.other_id FROM \(schema)._relation AS relation
+                    WHERE (relation.user_id = \(user) OR relation.other_id = \(user))
+                        AND (relation.name = 'block') = \(isBlock) LIMIT \(Int64(Self.batch))
+                ), gone AS (
+                    DELETE FROM \(schema)._relation AS relation USING batch
+                    WHERE relation.user_id = batch.user_id AND relation.name = batch.name
+                        AND relation.other_id = batch.other_id
+                    RETURNING \(renamed("relation.user_id")) AS user_id, relation.name,
+                        \(renamed("relation.other_id")) AS other_id, relation.created_at
+                ), added AS (
+                    INSERT INTO \(schema)._relation (user_id, name, other_id, created_at)
+                    SELECT gone.user_id, gone.name, gone.other_id, gone.created_at FROM gone
+                    WHERE gone.user_id <> gone.other_id AND (gone.name = 'block' OR NOT EXISTS (
+                        SELECT FROM \(schema)._relation AS barrier WHERE barrier.name = 'block' AND (
+                            barrier.user_id = gone.user_id AND barrier.other_id = gone.other_id
+                            OR barrier.user_id = gone.other_id AND barrier.other_id = gone.user_id
+                        )
+                    ))
+                    ON CONFLICT DO NOTHING
+                )
+                SELECT count(*) FROM gone
+                """
+            )
+        }
+        for table in try await tables() {
+            for column in table.columns where column.type == .relation(.user) {
+                guard let members = column.members else { continue }
+                try await repeating(
+                    """
+                    WITH batch AS (
+                        SELECT member._from FROM \(schema).\(members) AS member WHERE member._to = \(user)
+                        LIMIT \(Int64(Self.batch))
+                    ), gone AS (
+                        DELETE FROM \(schema).\(members) AS member USING batch
+                        WHERE member._from = batch._from AND member._to = \(user) RETURNING member._from
+                    ), added AS (
+                        INSERT INTO \(schema).\(members) (_from, _to) SELECT gone._from, \(target) FROM gone
+                        ON CONFLICT DO NOTHING
+                    )
+                    SELECT count(*) FROM gone
+                    """
+                )
+            }
+        }
+    }
+
+    /// Has the references to the user's profile lead to that of the other.
+    mutating func moveReferences() async throws {
+        for table in try await tables() {
+            for column in table.columns where column.type == .reference(.user) {
+                do {
+                    try await repeating(
+                        """
+                        WITH changed AS (
+                            UPDATE \(table.qualifiedName) SET \(column.identifier) = \(target),
+                                "_revision" = \(schema)."_revision"()
+                            WHERE "_id" IN (
+                                SELECT "r"."_id" FROM \(table.qualifiedName) AS "r"
+                                WHERE "r".\(column.identifier) = \(user) LIMIT \(Int64(Self.batch))
+                            )
+                            RETURNING "_id"
+                        )
+                        SELECT count(*) FROM changed
+                        """
+                    )
+                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                    // Where a record refers to the other already that may be the only one, these become null with the profile.
+                    continue
+                }
+            }
+        }
+    }
+}
+
+/// The ids of records whose own are taken: `note~1`, `note~2`.
+enum MergedID {
+    /// The id with a number, shorter where it would be too long; `number` begins with 1.
+    static func text(_ id: String, _ number: Int) -> String {
+        let suffix = "~\(number)"
+        var text = id
+        while text.utf8.count + suffix.utf8.count > 255 { text.removeLast() }
+        return text + suffix
+    }
+
+    /// For each id the first of these that no record has and no other one gets.
+    ///
+    /// - Parameter taken: which of some ids there are.
+    static func choose(
+        for ids: Set<String>,
+        taken: ([String]) async throws -> Set<String>
+    ) async throws -> [(old: String, new: String)] {
+        var chosen: [(old: String, new: String)] = []
+        var given: Set<String> = []
+        var waiting = ids.sorted()
+        var number = 1
+        while !waiting.isEmpty {
+            let candidates = waiting.map { text($0, number) }
+            let unfit = try await taken(candidates)
+            var left: [String] = []
+            for (id, candidate) in zip(waiting, candidates) {
+                if unfit.contains(candidate) || !given.insert(candidate).inserted {
+                    left.append(id)
+                } else {
+                    chosen.append((id, candidate))
+                }
+            }
+            waiting = left
+            number += 1
+        }
+        return chosen
+    }
+}

@@ -1,0 +1,196 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+// Changes of the address of an account: a code to the new address, and a link to the one before.
+
+extension CodeTable {
+    /// A code that makes its address that of an account, and its mail. Where another account has the address, the code counts
+    /// for none, and that account gets a mail that says so: the statement, its rows and its work are the same.
+    func insertion(of code: NewCode, changingAddressOf user: UserID) -> SQL {
+        let schema = store.schema
+        return """
+            WITH taken AS (
+                SELECT profile._id AS id, profile.email FROM \(schema)."user" AS profile
+                WHERE profile._id = (\(store.users.accountID(of: code.address, in: "email"))) AND profile._id <> \(user)
+            ), meant AS (
+                SELECT account.id, account.epoch, \(code.address)::text AS target FROM \(schema)._user AS account
+                WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled)) AND NOT EXISTS (SELECT FROM taken)
+            ), code AS (
+                \(insertionOfRow(code))
+            )
+            INSERT INTO \(schema)._mail (kind, user_id, target, address_key, client_key, language, digits)
+            SELECT CASE WHEN taken.id IS NULL THEN \(code.kind.rawValue) ELSE 'taken' END, coalesce(taken.id, meant.id),
+                coalesce(taken.email, meant.target), \(addressKey(code.address)), \(code.client as [UInt8]?),
+                \(code.language), CASE WHEN taken.id IS NULL THEN \(code.digits) END
+            FROM (SELECT) AS one LEFT JOIN taken ON true LEFT JOIN meant ON true
+            """
+    }
+}
+
+extension UserTable {
+    /// Makes the address that a code of the kind `email` was sent to that of its account, which uses the code, moves the epoch
+    /// and ends every session but one; false when the code does not count or that session has ended.
+    ///
+    /// The address before gets a mail. Where it was proved, or none is, the mail has a link to undo the change, and no other
+    /// account gets the address while that counts. Throws `109 Duplicated` when another account has the new one meanwhile.
+    ///
+    /// - Parameters:
+    ///   - kept: the hash of the token of the session that goes on; nil ends all.
+    ///   - undo: the code for the address before; its own address is not looked at.
+    ///   - trustsUnproved: whether an address counts as the account's that nothing has proved.
+    package func changeAddress(
+        of user: UserID,
+        _ proof: CodeProof,
+        keeping kept: [UInt8]?,
+        undo: NewCode,
+        trustsUnproved: Bool,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> Bool {
+        let schema = store.schema
+        let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
+        let goesOn: SQL =
+            kept.map { hash in
+                """
+                 AND EXISTS (
+                    SELECT FROM \(schema)._session AS session
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                )
+                """
+            } ?? ""
+        return try await changingAddress(
+            """
+            WITH account AS (
+                UPDATE \(schema)._user AS account SET epoch = account.epoch + 1, verified_email = code.target
+                FROM \(schema)._code AS code
+                WHERE code.kind = 'email' AND \(store.codes.holds(proof)) AND code.user_id = account.id
+                    AND account.id = \(user) AND account.epoch = code.epoch AND NOT (\(UserTable.isDisabled))\(goesOn)
+                RETURNING account.id, account.epoch, code.target, code.language
+            ), former AS (
+                SELECT account.id, account.epoch, account.target, account.language, profile.email,
+                    coalesce(
+                        \(LoginKeys.canonical("profile.email", in: schema)) <> \(LoginKeys.canonical("account.target", in: schema)),
+                        false
+                    ) AS is_other,
+                    \(trustsUnproved) OR coalesce(profile.email = known.verified_email, false) AS is_proved
+                FROM account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                    JOIN \(schema)._user AS known ON known.id = account.id
+                FOR UPDATE OF profile
+            ), changed AS (
+                UPDATE \(schema)."user" AS profile
+                SET email = former.target, _updated_at = now(), _updated_by = former.id, _revision = \(schema)._revision()
+                FROM former WHERE profile._id = former.id
+            ), kept AS (
+                UPDATE \(schema)._session AS session SET epoch = account.epoch FROM account
+                WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
+            ), ended AS (
+                DELETE FROM \(schema)._session AS session USING account
+                WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
+            ), used AS (
+                UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
+                FROM account WHERE code.kind = 'email' AND code.user_id = account.id
+            ), undo AS (
+                INSERT INTO \(schema)._code (
+                    kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+                    link_expires_at, digits_expire_at
+                )
+                SELECT 'undo', sha256(convert_to(\(LoginKeys.canonical("former.email", in: schema)), 'UTF8')), \(undo.id),
+                    former.id, former.epoch, former.email, former.language, \(undo.linkHash), \(undo.digitsHash),
+                    now() + \(undo.linkLifetime) * interval '1 second', now()
+                FROM former WHERE former.is_other AND former.is_proved
+                ON CONFLICT (kind, address_key) DO UPDATE
+                SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
+                    language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
+                    link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
+                    attempts = 0, created_at = now(), used_at = NULL
+            ), reserved AS (
+                INSERT INTO \(schema)._former_login AS reserved (code, until, user_id)
+                SELECT \(schema)._login_code(secret.secret, 'email', former.email),
+                    now() + \(undo.linkLifetime) * interval '1 second', former.id
+                FROM former CROSS JOIN (SELECT secret FROM \(schema)._secret ORDER BY number DESC LIMIT 1) AS secret
+                WHERE former.is_other AND former.is_proved
+                ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until, user_id = EXCLUDED.user_id
+            ), mailed AS (
+                INSERT INTO \(schema)._mail (kind, user_id, target, language, link_code)
+                SELECT CASE WHEN former.is_proved THEN 'undo' ELSE 'address' END, former.id, former.email, former.language,
+                    CASE WHEN former.is_proved THEN \(undo.link) END
+                FROM former WHERE former.is_other
+            ), recorded AS (
+                \(event.insertion(into: schema, from: "account", user: "account.id"))
+            )
+            SELECT account.id FROM account
+            """
+        ) != nil
+    }
+
+    /// Gives an account the address back that it had before a change, and voids what came after: the sessions, the codes, the
+    /// password, providers that were linked since, and links to undo later changes. Returns the account and the address; nil when
+    /// the code does not count.
+    ///
+    /// Throws `109 Duplicated` when another account has the address.
+    package func undoChangeOfAddress(
+        _ linkHash: [UInt8],
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> (user: UserID, address: String)? {
+        let schema = store.schema
+        let holds = store.codes.holds(.link(hash: linkHash))
+        // The account is locked first: of two statements with one code, or with those of two changes, the later one waits for
+        // it and then finds its code used.
+        return try await changingAddress(
+            """
+            WITH locked AS (
+                SELECT account.id FROM \(schema)._user AS account JOIN \(schema)._code AS code ON code.user_id = account.id
+                WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
+            ), used AS (
+                UPDATE \(schema)._code AS code SET used_at = now() FROM locked
+                WHERE code.kind = 'undo' AND \(holds) AND code.user_id = locked.id
+                RETURNING code.user_id, code.target, code.epoch, code.created_at
+            ), account AS (
+                UPDATE \(schema)._user AS account
+                SET epoch = account.epoch + 1, token_valid_since = now(), verified_email = used.target, password_hash = NULL
+                FROM used WHERE account.id = used.user_id
+                RETURNING account.id, used.target, used.epoch AS since, used.created_at
+            ), changed AS (
+                UPDATE \(schema)."user" AS profile
+                SET email = account.target, _updated_at = now(), _updated_by = account.id,
+                    _revision = \(schema)._revision()
+                FROM account WHERE profile._id = account.id
+            ), ended AS (
+                DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id
+            ), later AS (
+                UPDATE \(schema)._code AS code SET used_at = now() FROM account
+                WHERE code.kind = 'undo' AND code.user_id = account.id AND code.epoch > account.since
+                    AND code.used_at IS NULL
+            ), unlinked AS (
+                DELETE FROM \(schema)._identity AS identity USING account
+                WHERE identity.user_id = account.id AND identity.created_at >= account.created_at
+            ), recorded AS (
+                \(event.insertion(into: schema, from: "account", user: "account.id"))
+            )
+            SELECT account.id, account.target FROM account
+            """,
+            andTarget: true
+        )
+    }
+
+    /// Runs a statement that gives an account another address.
+    private func changingAddress(
+        _ statement: SQL,
+        andTarget: Bool = false
+    ) async throws(SkyrowError) -> (user: UserID, address: String)? {
+        try await store.reporting {
+            try await store.withCatalog { catalog in
+                let table = try catalog.userTable
+                do {
+                    let result = try await store.client.write(statement)
+                    guard !result.isEmpty else { return nil }
+                    return (
+                        try result.decode(row: 0, column: 0, as: UserID.self),
+                        andTarget ? try result.decode(row: 0, column: 1, as: String.self) : ""
+                    )
+                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
+                }
+            }
+        }
+    }
+}

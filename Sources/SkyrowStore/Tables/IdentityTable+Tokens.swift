@@ -1,0 +1,138 @@
+internal import SkyrowCrypto
+internal import SkyrowJSON
+package import SkyrowModel
+internal import SkyrowPostgres
+
+// The tokens of providers, and what their addresses mean for accounts.
+
+extension IdentityTable {
+    /// The largest response with tokens that is kept, in bytes.
+    package static let maximumTokenBytes = 16_384
+
+    /// What is authenticated with tokens that are stored.
+    static func placeOfTokens(_ provider: String, _ subject: String, _ user: UserID) -> [String] {
+        ["_identity", provider, subject, user.rawValue]
+    }
+
+    /// The identity with tokens that are sealed for an account.
+    ///
+    /// A provider may give its refresh token the first time alone; one that is stored is kept where none comes along.
+    ///
+    /// - Parameter response: an object; nil, or a larger one than is kept, for none.
+    package func sealing(
+        _ response: JSONText?,
+        of identity: ProvenIdentity,
+        for user: UserID
+    ) async throws(SkyrowError) -> ProvenIdentity {
+        guard let response, response.utf8.count <= Self.maximumTokenBytes else { return identity }
+        let keys = try await store.sealing()
+        let place = Self.placeOfTokens(identity.provider, identity.subject, user)
+        var plain = response.utf8
+        if let stored = try await sealedTokens(of: user, provider: identity.provider),
+            stored.subject == identity.subject,
+            let before = keys.open(stored.sealed, for: place),
+            let merged = Self.merged(plain, keepingRefreshTokenOf: before),
+            merged.count <= Self.maximumTokenBytes
+        {
+            plain = merged
+        }
+        var sealed = identity
+        sealed.sealedTokens = try keys.seal(plain, for: place)
+        return sealed
+    }
+
+    /// The tokens that are stored for a user; nil where there are none, or none that a key opens.
+    package func tokens(of user: UserID, provider: String) async throws(SkyrowError) -> ProviderTokens? {
+        guard let stored = try await sealedTokens(of: user, provider: provider) else { return nil }
+        let place = Self.placeOfTokens(provider, stored.subject, user)
+        guard let plain = try await store.sealing().open(stored.sealed, for: place) else { return nil }
+        return ProviderTokens(
+            provider: provider,
+            subject: stored.subject,
+            response: JSONText(validated: plain),
+            receivedAt: stored.time
+        )
+    }
+
+    private func sealedTokens(
+        of user: UserID,
+        provider: String
+    ) async throws(SkyrowError) -> (subject: String, sealed: [UInt8], time: Timestamp)? {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT subject, token_sealed, coalesce(token_at, created_at) FROM \(store.schema)._identity
+                WHERE user_id = \(user) AND provider = \(provider) AND token_sealed IS NOT NULL
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return (
+                try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1),
+                try Timestamp(result, row: 0, column: 2) ?? .negativeInfinity
+            )
+        }
+    }
+
+    /// A response with the refresh token of the one before, where it has none itself; nil where that changes nothing.
+    static func merged(_ response: [UInt8], keepingRefreshTokenOf before: [UInt8]) -> [UInt8]? {
+        guard let new = try? JSONDocument(response), let old = try? JSONDocument(before) else { return nil }
+        let kept = old.withRoot { $0["refresh_token"]?.string }
+        guard let kept, new.withRoot({ $0.isObject && $0["refresh_token"]?.string == nil }) else { return nil }
+        return new.withRoot { root in
+            let writer = JSONWriter()
+            writer.beginObject()
+            for (name, value) in root.uniqueMembers where name != "refresh_token" {
+                writer.key(name)
+                writer.json(value.jsonText)
+            }
+            writer.key("refresh_token")
+            writer.string(kept)
+            writer.endObject()
+            return writer.bytes
+        }
+    }
+
+    /// Whether an account has a mail address that it has proved, whatever its form.
+    package func isProven(_ address: String) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            let schema = store.schema
+            return try await !store.client.read(
+                """
+                SELECT FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
+                    AND profile.email IS NOT DISTINCT FROM account.verified_email
+                """
+            ).isEmpty
+        }
+    }
+
+    /// Takes an address from the accounts that have not proved it, with the codes that were sent there; returns how many there were.
+    @discardableResult
+    package func release(_ address: String, from origin: RequestOrigin) async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            let schema = store.schema
+            let event = AuditEvent(.addressLost, by: .service, from: origin)
+            return try await store.client.write(
+                """
+                WITH account AS (
+                    SELECT account.id FROM \(schema)._user AS account
+                    JOIN \(schema)."user" AS profile ON profile._id = account.id
+                    WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
+                        AND profile.email IS DISTINCT FROM account.verified_email
+                    FOR UPDATE OF account
+                ), lost AS (
+                    UPDATE \(schema)."user" AS profile
+                    SET email = NULL, _updated_at = now(), _revision = \(schema)._revision()
+                    FROM account WHERE profile._id = account.id
+                    RETURNING profile._id
+                ), voided AS (
+                    DELETE FROM \(schema)._code AS code USING lost WHERE code.user_id = lost._id
+                ), recorded AS (
+                    \(event.insertion(into: schema, from: "lost", user: "lost._id"))
+                )
+                SELECT FROM lost
+                """
+            ).rowCount
+        }
+    }
+}

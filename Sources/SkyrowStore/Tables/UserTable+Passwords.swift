@@ -1,0 +1,92 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// What a new password of an account is compared with.
+package struct PasswordSurroundings: Hashable, Sendable {
+    /// Texts of the user's record.
+    package var own: [String] = []
+    /// Those of the fields that were asked for.
+    package var excluded: [String] = []
+    /// The hashes of the last passwords, the present one first.
+    package var hashes: [String] = []
+}
+
+extension UserTable {
+    /// So many texts of a record are read to judge a password, and so much of each.
+    private static let ownTexts = 50
+    private static let ownTextLength = 128
+
+    /// The texts and the last passwords of an account; none where there is no such account.
+    ///
+    /// - Parameter historySize: how many passwords, the present one included.
+    package func passwordSurroundings(
+        of id: UserID,
+        excludedFields: [FieldName],
+        historySize: Int
+    ) async throws(SkyrowError) -> PasswordSurroundings {
+        let schema = store.schema
+        return try await store.reporting {
+            try await store.withCatalog { catalog in
+                let table = try catalog.userTable
+                let columns = table.columns.filter { $0.type == .string }
+                let excluded = columns.filter { excludedFields.contains($0.field) }
+                let own = columns.filter { !excludedFields.contains($0.field) }.prefix(UserTable.ownTexts)
+                func texts(_ columns: some Sequence<RecordColumn>) -> SQL {
+                    let values = columns.map { column in
+                        "left(profile.\(column.identifier), \(Int32(UserTable.ownTextLength)))" as SQL
+                    }
+                    return "array_remove(ARRAY[\(values.joined(separator: ", "))]::text[], NULL)"
+                }
+                let result = try await store.client.read(
+                    """
+                    SELECT \(texts(own)), \(texts(excluded)),
+                        array_remove(ARRAY[account.password_hash], NULL) || ARRAY(
+                            SELECT former.hash FROM \(schema)._password_history AS former
+                            WHERE former.user_id = account.id
+                            ORDER BY former.id DESC LIMIT \(Int64(max(0, historySize - 1)))
+                        )
+                    FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                    WHERE account.id = \(id)
+                    """
+                )
+                guard !result.isEmpty else { return PasswordSurroundings() }
+                let excludedTexts: [String] = try result.decode(row: 0, column: 1)
+                return PasswordSurroundings(
+                    own: try result.decode(row: 0, column: 0) + excludedTexts,
+                    excluded: excludedTexts,
+                    hashes: historySize > 0 ? try result.decode(row: 0, column: 2) : []
+                )
+            }
+        }
+    }
+
+    /// Parts that keep the password that an `account` of the statement had before, and no more than are compared.
+    ///
+    /// - Parameter size: how many passwords are compared, the present one included.
+    func keepingFormerPassword(_ size: Int) -> [(name: SQL, part: SQL)] {
+        guard size > 1 else { return [] }
+        let schema = store.schema
+        return [
+            (
+                "former",
+                """
+                INSERT INTO \(schema)._password_history (user_id, hash)
+                SELECT before.id, before.password_hash
+                FROM \(schema)._user AS before JOIN account ON account.id = before.id
+                WHERE before.password_hash IS NOT NULL
+                """
+            ),
+            (
+                "forgotten",
+                """
+                DELETE FROM \(schema)._password_history AS former USING (
+                    SELECT older.id
+                    FROM \(schema)._password_history AS older JOIN account ON account.id = older.user_id
+                    ORDER BY older.id DESC OFFSET \(Int64(size - 2))
+                ) AS surplus
+                WHERE former.id = surplus.id
+                """
+            ),
+        ]
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import SkyrowRemote
+
+/// Glewlwyd, a provider of OpenID Connect that is no part of Skyrow, on the loopback interface.
+///
+/// It has one client and one user, who agrees to everything. The database is a file of SQLite.
+package struct TemporaryGlewlwyd: Sendable {
+    package static let clientID = "skyrow"
+    package static let clientSecret = "a client's secret"
+    /// The address of its user, which it says in every id token.
+    package static let userAddress = "ann@example.org"
+
+    /// What the issuer is, `http://127.0.0.1:…/api/oidc`.
+    package let issuer: String
+    private let control: String
+    private let directory: String
+    private let process: pid_t
+    private let fetcher: WebFetcher
+
+    /// Does what a browser does with an address of the provider when the user logs in there and agrees.
+    ///
+    /// Returns the address to which the provider sends the browser then.
+    package func visit(_ address: String) async throws -> String {
+        let query = Data(address.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        guard let order = WebAddress("\(control)/visit?\(query.replacing("=", with: "."))", allowsLoopback: true) else {
+            throw TemporaryClusterError(description: "\(address) is too long")
+        }
+        return String(decoding: try await fetcher.document(at: order).bytes, as: UTF8.self)
+    }
+
+    /// - Parameter redirect: where the client has the browser sent back to.
+    fileprivate init(redirect: String) async throws {
+        fetcher = try WebFetcher(timeout: .seconds(60))
+        var template = Array("/tmp/skyrow-glewlwyd-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw TemporaryClusterError(description: "No directory can be made in /tmp")
+        }
+        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.directory = directory
+        try TemporaryGlewlwyd.script.write(toFile: "\(directory)/start.py", atomically: false, encoding: .utf8)
+        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(nowhere) }
+        let log = open("\(directory)/output", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(log) }
+        process = try ChildProcess.spawn(
+            "/usr/bin/python3",
+            [
+                "\(directory)/start.py", directory, TemporaryGlewlwyd.clientID, TemporaryGlewlwyd.clientSecret,
+                TemporaryGlewlwyd.userAddress, redirect,
+            ],
+            descriptors: [nowhere, log, log]
+        )
+        func ports() -> [Int] {
+            let text = try? String(contentsOfFile: "\(directory)/ports", encoding: .utf8)
+            return text?.split(separator: " ").compactMap { Int($0) } ?? []
+        }
+        do {
+            try await waiting(until: "Glewlwyd is set up") { ports().count == 2 }
+        } catch {
+            let said = (try? String(contentsOfFile: "\(directory)/output", encoding: .utf8)) ?? ""
+            TemporaryGlewlwyd.stop(process, directory)
+            throw TemporaryClusterError(description: "Glewlwyd did not start: \(said)")
+        }
+        issuer = "http://127.0.0.1:\(ports()[0])/api/oidc"
+        control = "http://127.0.0.1:\(ports()[1])"
+    }
+
+    fileprivate func stop() {
+        TemporaryGlewlwyd.stop(process, directory)
+    }
+
+    private static func stop(_ process: pid_t, _ directory: String) {
+        // It leads a process group, in which Glewlwyd is.
+        kill(-process, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private static let script = """
+        import base64, http.cookiejar, json, os, re, socket, sqlite3, subprocess, sys, time
+        import urllib.error, urllib.parse, urllib.request
+        from http.server import BaseHTTPRequestHandler, HTTPServer
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import rsa
+
+        directory, client, secret, address, redirect = sys.argv[1:]
+
+
+        class NoRedirect(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, *arguments):
+                return None
+
+
+        class Browser:
+            def __init__(self):
+                self.opener = urllib.request.build_opener(
+                    urllib.request.ProxyHandler({}), NoRedirect,
+                    urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+
+            def request(self, method, url, body=None):
+                data = None if body is None else json.dumps(body).encode()
+                headers = {"Content-Type": "application/json"} if data else {}
+                request = urllib.request.Request(url, data, headers, method=method)
+                try:
+                    return self.opener.open(request, timeout=30)
+                except urllib.error.HTTPError as error:
+                    if error.code in (302, 303, 307):
+                        return error
+                    raise
+
+            def log_in(self, name, password):
+                self.request("POST", home + "/api/auth/", {"username": name, "password": password})
+
+
+        # It binds no port of the system's choice, so one that is free is tried.
+        def start():
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            with open("/etc/glewlwyd/glewlwyd.conf") as file:
+                lines = file.read().splitlines()
+            own = {
+                "port": str(port), "external_url": f'"http://127.0.0.1:{port}"', "log_file": f'"{directory}/log"',
+            }
+            kept = [line for line in lines if line.split("=")[0].strip() not in own and not line.startswith("@")]
+            kept += [f"{name}={value}" for name, value in own.items()]
+            kept += ['bind_address="127.0.0.1"', f'database = {{ type="sqlite3" path="{directory}/database" }};']
+            with open(f"{directory}/configuration", "w") as file:
+                file.write("\\n".join(kept) + "\\n")
+            return port, subprocess.Popen(["glewlwyd", "-c", f"{directory}/configuration"])
+
+
+        def is_up(port, process):
+            deadline = time.monotonic() + 30
+            while process.poll() is None and time.monotonic() < deadline:
+                try:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                    return True
+                except OSError:
+                    time.sleep(0.02)
+            return False
+
+
+        database = sqlite3.connect(f"{directory}/database")
+        with open("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3") as file:
+            database.executescript(file.read())
+        database.close()
+        for attempt in range(5):
+            port, process = start()
+            if is_up(port, process):
+                break
+        else:
+            sys.exit("Glewlwyd does not listen")
+        home = f"http://127.0.0.1:{port}"
+
+        key = rsa.generate_private_key(65537, 2048)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        administrator = Browser()
+        administrator.log_in("admin", "password")
+        administrator.request("POST", home + "/api/mod/plugin/", {
+            "module": "oidc", "name": "oidc", "display_name": "oidc", "parameters": {
+                "iss": home + "/api/oidc", "jwt-type": "rsa", "jwt-key-size": "256", "key": private.decode(),
+                "cert": public.decode(), "access-token-duration": 3600, "refresh-token-duration": 3600,
+                "code-duration": 600, "refresh-token-rolling": True, "allow-non-oidc": False,
+                "auth-type-code-enabled": True, "auth-type-token-enabled": False,
+                "auth-type-id-token-enabled": False, "auth-type-none-enabled": False,
+                "auth-type-password-enabled": False, "auth-type-client-enabled": False,
+                "auth-type-device-enabled": False, "auth-type-refresh-enabled": True, "pkce-allowed": True,
+                "pkce-method-plain-allowed": False, "pkce-required": True, "jwks-show": True, "scope": [],
+                "additional-parameters": [], "claims": [], "subject-type": "public",
+                "introspection-revocation-allowed": False, "request-parameter-allow": False,
+                "email-claim": "mandatory", "allowed-scope": ["openid", "email", "profile"]}})
+        administrator.request("POST", home + "/api/client/", {
+            "client_id": client, "name": client, "confidential": True, "enabled": True, "password": secret,
+            "redirect_uri": [redirect], "authorization_type": ["code"], "scope": [],
+            "token_endpoint_auth_method": ["client_secret_basic", "client_secret_post"]})
+        administrator.request("POST", home + "/api/user/", {
+            "username": "ann", "name": "Ann", "email": address, "enabled": True, "password": "correct horse",
+            "scope": ["openid"]})
+
+
+        class Control(BaseHTTPRequestHandler):
+            def log_message(self, *arguments):
+                pass
+
+            def do_GET(self):
+                query = self.path.partition("?")[2].replace(".", "=")
+                try:
+                    url = base64.urlsafe_b64decode(query).decode()
+                    browser = Browser()
+                    browser.log_in("ann", "correct horse")
+                    browser.request("PUT", f"{home}/api/auth/grant/{client}", {"scope": "openid"})
+                    # The page on which the user agrees says so by this parameter.
+                    answer = browser.request("GET", url + "&g_continue")
+                    status, body = 200, (answer.headers.get("Location") or "").encode()
+                except Exception as error:
+                    status, body = 500, repr(error).encode()
+                    print(error, flush=True)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+
+        control = HTTPServer(("127.0.0.1", 0), Control)
+        with open(f"{directory}/ports.part", "w") as file:
+            file.write(f"{port} {control.server_port}")
+        os.rename(f"{directory}/ports.part", f"{directory}/ports")
+        control.serve_forever()
+        """
+}
+
+/// Runs `body` with Glewlwyd, whose client has the browser sent back to `redirect`.
+package func withGlewlwyd<Success>(
+    redirect: String,
+    _ body: (TemporaryGlewlwyd) async throws -> Success
+) async throws -> Success {
+    let provider = try await TemporaryGlewlwyd(redirect: redirect)
+    defer { provider.stop() }
+    return try await body(provider)
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowModel
+import SkyrowStore
+import SkyrowSystem
+
+/// `skyrow user factor`
+struct UserFactorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "factor",
+        abstract: "Remove the second factor of an account.",
+        subcommands: [UserFactorRemoveCommand.self]
+    )
+}
+
+/// `skyrow user factor remove`
+struct UserFactorRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove the second factor of a user who has lost it.",
+        discussion: """
+            The user logs in with the password alone then, and the audit log has an event factor.remove. Make sure first who asks \
+            for it. Sessions go on.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its id, username or mail address.")
+    var name: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let name = name
+            try await withAccounts(options) { store throws(ToolError) in
+                let account = try await store.account(named: name)
+                try await failingAsTool { () async throws(SkyrowError) in
+                    try await AccountDesk(store: store).removeFactor(of: account.id)
+                }
+                print(output.isJSON ? account.json() : account.text())
+            }
+        }
+    }
+}
