@@ -1,7 +1,7 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
 /// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
 /// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations,
-/// ActionCatalogKeys and ActionCatalogLive).
+/// ActionCatalogKeys, ActionCatalogLive and ActionCatalogConnections).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -83,6 +83,8 @@ package enum ActionCatalog {
         case .keyRevoke: keyRevoke
         case .liveSubscribe: liveSubscribe
         case .liveUnsubscribe: liveUnsubscribe
+        case .connectionAuthenticate: connectionAuthenticate
+        case .liveTicket: liveTicket
         }
     }
 

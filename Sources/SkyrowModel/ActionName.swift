@@ -74,6 +74,8 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case keyRevoke = "key:revoke"
     case liveSubscribe = "live:subscribe"
     case liveUnsubscribe = "live:unsubscribe"
+    case connectionAuthenticate = "connection:authenticate"
+    case liveTicket = "live:ticket"
 }
 
 extension ActionName {

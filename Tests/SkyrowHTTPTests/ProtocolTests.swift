@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import SkyrowModel
 import SkyrowRemote
@@ -20,36 +21,47 @@ import Testing
         let transport = MemoryMailTransport()
         try await withIdentityProvider { provider in
             let keys = [CustomTokenKey(TemporaryIdentityProvider.sharedKey)].compactMap(\.self)
+            // One WebSocket stays open from the first example to the last.
+            let limits = LiveLimits(authentication: .hours(1), ping: .hours(1), silence: .hours(2))
             try await withService(
+                limits: HTTPLimits(live: limits),
                 mail: .toMemory(transport),
                 verification: .optional,
                 providers: [try .known(as: "example", provider)],
                 customTokenKeys: keys
             ) { service in
-                var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
-                for example in manual.examples {
-                    // The six digits of the mail that an example before has asked for.
-                    for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
-                        guard let number = Int(name.dropFirst(5)) else { continue }
-                        placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                try await withSocket(port: service.port) { socket in
+                    var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
+                    placeholders.learn("api-key", .string(TestService.apiKey))
+                    for example in manual.examples {
+                        // The six digits of the mail that an example before has asked for.
+                        for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
+                            guard let number = Int(name.dropFirst(5)) else { continue }
+                            placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                        }
+                        if example.request.contains("<totp-code>"),
+                            case .string(let secret)? = placeholders["totp-secret"]
+                        {
+                            let step = try await service.database.psql(
+                                "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
+                            )
+                            let totp = TOTP(secret: try #require(Base32.decode(secret)))
+                            placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
+                        }
+                        let request = placeholders.fill(example.request)
+                        let response =
+                            example.isMessage
+                            ? try await socket.response(to: request)
+                            : try await service.v1(
+                                example.path,
+                                request,
+                                key: key(of: example.caller, placeholders),
+                                token: try token(of: example.caller, placeholders)
+                            )
+                        let differences = try placeholders.differences(response.body, from: example.response)
+                        #expect(response.status == example.status, "Protocol.md:\(example.line)")
+                        #expect(differences.isEmpty, "Protocol.md:\(example.line)")
                     }
-                    if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"]
-                    {
-                        let step = try await service.database.psql(
-                            "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
-                        )
-                        let totp = TOTP(secret: try #require(Base32.decode(secret)))
-                        placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
-                    }
-                    let response = try await service.v1(
-                        example.path,
-                        placeholders.fill(example.request),
-                        key: key(of: example.caller, placeholders),
-                        token: try token(of: example.caller, placeholders)
-                    )
-                    let differences = try placeholders.differences(response.body, from: example.response)
-                    #expect(response.status == example.status, "Protocol.md:\(example.line)")
-                    #expect(differences.isEmpty, "Protocol.md:\(example.line)")
                 }
             }
         }

@@ -56,6 +56,7 @@ extension ActionService {
             try await store.keys.purgeRevoked()
             try await purgeAudit()
             try await store.codes.purgeExpired()
+            try await store.liveTickets.purgeExpired()
             try await store.identities.purgeUsedTokens()
             try await store.deletions.purge()
             try await expireAnonymousAccounts()

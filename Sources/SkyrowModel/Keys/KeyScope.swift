@@ -170,8 +170,9 @@ extension ActionName {
     /// What the action asks of a key with scopes. A new action has to say so here.
     package var scopeUse: ScopeUse {
         switch self {
-        case .authLogOut: .none
-        case .recordFetch, .recordQuery, .recordAggregate, .liveSubscribe, .liveUnsubscribe: .records(.reading)
+        case .authLogOut, .connectionAuthenticate: .none
+        case .recordFetch, .recordQuery, .recordAggregate, .liveSubscribe, .liveUnsubscribe, .liveTicket:
+            .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
             .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:
