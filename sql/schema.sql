@@ -1238,6 +1238,20 @@ COMMENT ON COLUMN _pending_login.device_name IS 'The name of that device, for th
 COMMENT ON COLUMN _pending_login.created_at IS 'When the first proof was given.';
 COMMENT ON COLUMN _pending_login.expires_at IS 'When it ends.';
 
+CREATE TABLE _live_ticket (
+    token_hash bytea PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES _session (id) ON DELETE CASCADE,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX ON _live_ticket (session_id);
+CREATE INDEX ON _live_ticket (expires_at);
+COMMENT ON TABLE _live_ticket IS 'Tokens of live:ticket that have not been used: each opens one event stream.';
+COMMENT ON COLUMN _live_ticket.token_hash IS 'SHA-256 of the token; the token itself is not stored.';
+COMMENT ON COLUMN _live_ticket.session_id IS 'The session in whose name the stream is opened; its end ends the ticket.';
+COMMENT ON COLUMN _live_ticket.created_at IS 'When it was given out.';
+COMMENT ON COLUMN _live_ticket.expires_at IS 'When it ends, a minute later.';
+
 CREATE TABLE _throttle (
     bucket bytea PRIMARY KEY,
     failures integer NOT NULL,

@@ -9,6 +9,10 @@ package struct Credentials: Sendable, Hashable {
     package var admitsMasterKey: Bool
     /// The address that the request comes from; nil for the machine itself.
     package var address: ClientAddress?
+    /// Whether a connection has kept them since it was opened. Then a token that was replaced meanwhile is old and not stolen.
+    package var isHeld = false
+    /// The SHA-256 of an access token, where the token itself is not at hand.
+    package var sessionHash: [UInt8]?
 
     package init(
         key: String? = nil,

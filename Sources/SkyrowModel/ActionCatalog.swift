@@ -1,7 +1,7 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
 /// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
 /// ActionCatalogProviderFlows, ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership,
-/// ActionCatalogRelations, ActionCatalogKeys, ActionCatalogChanges and ActionCatalogLive).
+/// ActionCatalogRelations, ActionCatalogKeys, ActionCatalogChanges, ActionCatalogLive and ActionCatalogConnections).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -98,6 +98,8 @@ package enum ActionCatalog {
         case .liveUnsubscribe: liveUnsubscribe
         case .changesFetch: changesFetch
         case .changesCompare: changesCompare
+        case .connectionAuthenticate: connectionAuthenticate
+        case .liveTicket: liveTicket
         }
     }
 

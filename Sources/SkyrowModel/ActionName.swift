@@ -89,6 +89,8 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case liveUnsubscribe = "live:unsubscribe"
     case changesFetch = "changes:fetch"
     case changesCompare = "changes:compare"
+    case connectionAuthenticate = "connection:authenticate"
+    case liveTicket = "live:ticket"
 }
 
 extension ActionName {

@@ -148,3 +148,18 @@ package enum Elevation {
         )
     }
 }
+
+/// A token that opens one event stream at `GET /live`, where headers cannot be set.
+public struct LiveTicket: Hashable, Sendable {
+    public var token: String
+    /// A minute after it was given out.
+    public var expiresAt: Timestamp
+
+    public init(token: String, expiresAt: Timestamp) {
+        self.token = token
+        self.expiresAt = expiresAt
+    }
+
+    /// In seconds.
+    package static let lifetime: Int64 = 60
+}

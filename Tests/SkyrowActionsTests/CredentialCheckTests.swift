@@ -177,7 +177,9 @@ import Testing
             case .settled(let caller):
                 return caller
             case .session(let token, let key):
-                guard let session = Self.sessions[token] else { throw CredentialCheck.tokenNotAccepted }
+                guard let session = Self.sessions.first(where: { TokenHash(of: $0.key) == token })?.value else {
+                    throw CredentialCheck.tokenNotAccepted
+                }
                 return try check.judge(session, key: key, at: Self.now)
             }
         }

@@ -111,12 +111,16 @@ import Testing
         .keyRevoke: #"{"id":"k00000000"}"#,
         .liveSubscribe: #"{"subscription":"none","record_type":"note"}"#,
         .liveUnsubscribe: #"{"subscription":"none"}"#,
+        .connectionAuthenticate: "{}",
+        .liveTicket: "{}",
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
     static func refusal(_ action: ActionName, _ column: Column) -> Int? {
         // The master key acts for a user without a session, which is what gets another token or a proof.
-        if [.authRotate, .authStepUp, .authRegister].contains(action), column == .masterActing { return 101 }
+        if [.authRotate, .authStepUp, .authRegister, .liveTicket].contains(action), column == .masterActing {
+            return 101
+        }
         switch column {
         case .serverKey, .typeKey, .typeKeyOfUser:
             // Scopes of actions are judged before what an action needs, those of types after it.
@@ -134,7 +138,7 @@ import Testing
     private static func isAboutRecords(_ action: ActionName) -> Bool {
         switch action {
         case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .authLogOut,
-            .liveSubscribe, .liveUnsubscribe:
+            .liveSubscribe, .liveUnsubscribe, .liveTicket, .connectionAuthenticate:
             true
         // Whether there is a user to give a record to is a question about the type user.
         default: false

@@ -47,6 +47,11 @@ enum JSONValue: Equatable {
         return Int(exactly: number)
     }
 
+    var number: Double? {
+        guard case .number(let number) = self else { return nil }
+        return number
+    }
+
     var elements: [JSONValue] {
         guard case .array(let elements) = self else { return [] }
         return elements

@@ -6,6 +6,8 @@ struct ProtocolManual {
         /// `none`, `key`, `master`, or a name whose `<name-token>` an earlier response gave.
         var caller: String
         var path: String
+        /// Whether it goes over a WebSocket, the one of the examples before it.
+        var isMessage = false
         var request: String
         var status: Int
         /// Empty where the response has no body.
@@ -51,7 +53,11 @@ struct ProtocolManual {
                     response: ""
                 )
                 for word in block.words.dropFirst() {
-                    if word.hasPrefix("/") { example.path = word } else { example.caller = word }
+                    switch word {
+                    case "socket": example.isMessage = true
+                    case _ where word.hasPrefix("/"): example.path = word
+                    default: example.caller = word
+                    }
                 }
                 waiting = example
             case "response":

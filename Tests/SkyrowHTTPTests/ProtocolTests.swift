@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import SkyrowModel
 import SkyrowRemote
@@ -20,44 +21,55 @@ import Testing
         let transport = MemoryMailTransport()
         try await withIdentityProvider { provider in
             let keys = [CustomTokenKey(TemporaryIdentityProvider.sharedKey)].compactMap(\.self)
+            // One WebSocket stays open from the first example to the last.
+            let limits = LiveLimits(authentication: .hours(1), ping: .hours(1), silence: .hours(2))
             try await withService(
+                limits: HTTPLimits(live: limits),
                 mail: .toMemory(transport),
                 verification: .optional,
                 linkLogIn: true,
                 providers: [try .known(as: "example", provider)],
                 customTokenKeys: keys
             ) { service in
-                var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
-                for example in manual.examples {
-                    // The six digits of the mail that an example before has asked for, or the code of its link.
-                    for match in example.request.matches(of: /<(mail-([0-9]+)(-code)?)>/) {
-                        guard let number = Int(match.2) else { continue }
-                        let mail = try await transport.message(number - 1)
-                        placeholders.learn(String(match.1), .string(match.3 == nil ? mail.digits : mail.linkCode))
+                try await withSocket(port: service.port) { socket in
+                    var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
+                    placeholders.learn("api-key", .string(TestService.apiKey))
+                    for example in manual.examples {
+                        // The six digits of the mail that an example before has asked for, or the code of its link.
+                        for match in example.request.matches(of: /<(mail-([0-9]+)(-code)?)>/) {
+                            guard let number = Int(match.2) else { continue }
+                            let mail = try await transport.message(number - 1)
+                            placeholders.learn(String(match.1), .string(match.3 == nil ? mail.digits : mail.linkCode))
+                        }
+                        if example.request.contains("<totp-code>"),
+                            case .string(let secret)? = placeholders["totp-secret"]
+                        {
+                            let step = try await service.database.psql(
+                                "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
+                            )
+                            let totp = TOTP(secret: try #require(Base32.decode(secret)))
+                            placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
+                        }
+                        if example.request.contains("<flow-1-code>"), placeholders["flow-1-code"] == nil,
+                            case .string(let url)? = placeholders["flow-1-url"]
+                        {
+                            let fields = try await service.comeBack(from: "example", at: url, by: provider)
+                            placeholders.learn("flow-1-code", .string(try #require(fields["code"])))
+                        }
+                        let request = placeholders.fill(example.request)
+                        let response =
+                            example.isMessage
+                            ? try await socket.response(to: request)
+                            : try await service.v1(
+                                example.path,
+                                request,
+                                key: key(of: example.caller, placeholders),
+                                token: try token(of: example.caller, placeholders)
+                            )
+                        let differences = try placeholders.differences(response.body, from: example.response)
+                        #expect(response.status == example.status, "Protocol.md:\(example.line)")
+                        #expect(differences.isEmpty, "Protocol.md:\(example.line)")
                     }
-                    if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"]
-                    {
-                        let step = try await service.database.psql(
-                            "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
-                        )
-                        let totp = TOTP(secret: try #require(Base32.decode(secret)))
-                        placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
-                    }
-                    if example.request.contains("<flow-1-code>"), placeholders["flow-1-code"] == nil,
-                        case .string(let url)? = placeholders["flow-1-url"]
-                    {
-                        let fields = try await service.comeBack(from: "example", at: url, by: provider)
-                        placeholders.learn("flow-1-code", .string(try #require(fields["code"])))
-                    }
-                    let response = try await service.v1(
-                        example.path,
-                        placeholders.fill(example.request),
-                        key: key(of: example.caller, placeholders),
-                        token: try token(of: example.caller, placeholders)
-                    )
-                    let differences = try placeholders.differences(response.body, from: example.response)
-                    #expect(response.status == example.status, "Protocol.md:\(example.line)")
-                    #expect(differences.isEmpty, "Protocol.md:\(example.line)")
                 }
             }
         }

@@ -103,6 +103,11 @@ final class RawConnection {
         }
     }
 
+    /// Reads the next bytes, whatever they are; throws when the connection ends before.
+    func bytes(_ count: Int) async throws -> ByteBuffer {
+        try await waiting(for: "\(count) bytes", giveUp: close) { try await read(count) }
+    }
+
     /// True when the server closes the connection without another byte.
     func isClosedByServer() async throws -> Bool {
         guard received.readableBytes == 0 else { return false }

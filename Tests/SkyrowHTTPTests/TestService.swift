@@ -17,6 +17,8 @@ struct TestService: Sendable {
     let server: TestServer
     let database: TemporaryDatabase
     let responder: ServiceResponder
+    /// Those that stay.
+    let connections: LiveConnections
     /// What its clients trust, where it has a certificate.
     var tls: NIOSSLContext?
 
@@ -128,6 +130,7 @@ func withService<Success: Sendable>(
         test: test
     ) { actions, database in
         let clients = ClientIdentification(proxies: proxies)
+        let counts = HTTPServerCounts(limits: limits)
         let responder = ServiceResponder(
             applications: Applications(of: actions),
             endpoints: endpoints,
@@ -136,6 +139,7 @@ func withService<Success: Sendable>(
             strictTransport: .seconds(3600),
             drain: drain,
             limits: limits,
+            connections: counts.live,
             logger: logger,
             metrics: metrics,
             metricsPage: metricsPage,
@@ -146,9 +150,18 @@ func withService<Success: Sendable>(
             limits: limits,
             certificate: certificate,
             clients: clients,
+            counts: counts,
             logger: logger
         ) { server in
-            try await body(TestService(server: server, database: database, responder: responder, tls: tls))
+            try await body(
+                TestService(
+                    server: server,
+                    database: database,
+                    responder: responder,
+                    connections: counts.live,
+                    tls: tls
+                )
+            )
         }
     }
 }

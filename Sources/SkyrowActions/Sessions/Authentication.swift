@@ -25,10 +25,9 @@ extension ActionService {
             switch try check.start(credentials, keys: keys, at: clock.now()) {
             case .settled(let caller):
                 return caller
-            case .session(let token, let key):
-                let hash = TokenHash(of: token)
+            case .session(let hash, let key):
                 if let session = cachedSession(hash) { return try check.judge(session, key: key, at: clock.now()) }
-                guard let session = try await loadSession(hash) else {
+                guard let session = try await loadSession(hash, isHeld: credentials.isHeld) else {
                     throw CredentialCheck.tokenNotAccepted
                 }
                 return try check.judge(session, key: key, at: clock.now())
@@ -50,7 +49,7 @@ extension ActionService {
         case .settled(let caller):
             return caller
         case .session(let token, let key):
-            guard let session = cachedSession(TokenHash(of: token)) else { return nil }
+            guard let session = cachedSession(token) else { return nil }
             return try check.judge(session, key: key, at: clock.now())
         }
     }
@@ -87,12 +86,15 @@ extension ActionService {
     }
 
     /// Reads a session from the database and remembers it.
-    private func loadSession(_ token: TokenHash) async throws(SkyrowError) -> StoredSession? {
+    ///
+    /// - Parameter isHeld: whether a connection has kept the token since before it was replaced.
+    private func loadSession(_ token: TokenHash, isHeld: Bool) async throws(SkyrowError) -> StoredSession? {
         // The moment before the statement is sent: what it sees is at least as new.
         let moment = momentOfLoading
         let stored = try await store.sessions.session(tokenHash: token.bytes)
         observe(.sessionLoaded(found: stored != nil))
         guard let session = stored?.ending(unusedFor: configuration.sessionIdle) else { return nil }
+        guard session.token != .reused || !isHeld else { return nil }
         guard session.token != .reused else {
             // A thief uses it, or a client that lost a response; the two look alike.
             try await store.sessions.delete(tokenHash: token.bytes, recording: AuditEvent(.reuse, by: .unknown))

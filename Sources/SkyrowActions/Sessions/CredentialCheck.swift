@@ -13,7 +13,7 @@ struct CredentialCheck {
         /// The caller is known, no session is asked for.
         case settled(Caller)
         /// The session of this token decides, by `judge`.
-        case session(token: String, key: Key)
+        case session(TokenHash, key: Key)
     }
 
     /// What a key was, when there was one.
@@ -48,9 +48,7 @@ struct CredentialCheck {
             }
             return .settled(try judge(nil, key: key, at: .negativeInfinity))
         case .keyOrToken, .user, .userOrMaster, .administrator:
-            if let token = credentials.accessToken, !token.isEmpty {
-                return .session(token: token, key: key)
-            }
+            if let token = credentials.tokenHash { return .session(token, key: key) }
             guard key != .none else {
                 throw SkyrowError(.notAuthenticated, "Send an API key or an access token with this request.")
             }

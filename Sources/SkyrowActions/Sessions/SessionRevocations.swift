@@ -57,6 +57,7 @@ extension ActionService {
             try await store.keys.purgeRevoked()
             try await purgeAudit()
             try await store.codes.purgeExpired()
+            try await store.liveTickets.purgeExpired()
             try await store.identities.purgeUsedTokens()
             try await store.flows.purge()
             try await store.deletions.purge()

@@ -17,6 +17,8 @@ struct ActionCall: Sendable {
         var turn: ReadTurn?
         /// The subscriptions of the connection; nil where it cannot have any.
         var live: LiveSession?
+        /// The WebSocket that the call came by.
+        var connection: (any CallConnection)?
 
         var origin: RequestOrigin { sender.origin(of: requestID) }
 
@@ -618,6 +620,23 @@ struct ActionCall: Sendable {
             let request = try KeyRotateRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
                 .keys(.issued(try await service.rotateKey(request, by: context.caller, origin: context.origin)))
+            }
+        case .liveTicket:
+            self.init { service, context async throws(SkyrowError) in
+                .liveTicket(try await service.liveTicket(by: context.caller, with: context.sender.credentials))
+            }
+        case .connectionAuthenticate:
+            // They are those of the sender by now, where they count.
+            _ = try Credentials(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                guard let connection = context.connection else {
+                    throw SkyrowError(
+                        .notSupported,
+                        "This authenticates a WebSocket; other requests carry their credentials themselves."
+                    )
+                }
+                try connection.authenticate(as: context.caller, context.sender, of: service)
+                return .status
             }
         case .keyRevoke:
             let id = try KeyID(parameters: parameters)

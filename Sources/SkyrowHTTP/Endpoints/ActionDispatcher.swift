@@ -79,6 +79,19 @@ struct ActionDispatcher: Sendable {
         return PreparedCall(description: description, sender: sender, caller: caller, call: call)
     }
 
+    /// Finds out whose the credentials of a connection are; throws what a call with them would.
+    func authenticate(_ sender: Sender, id: RequestID) async throws(SkyrowError) -> Caller {
+        do throws(SkyrowError) {
+            if let refusal { throw refusal }
+            let caller = try await service.authenticate(sender.credentials, for: .keyOrToken)
+            try service.admit(caller)
+            return caller
+        } catch {
+            noteRefusedKey(error, sender, id)
+            throw error.reported(as: id)
+        }
+    }
+
     /// Counts what names no action; throws `131 RateLimited` when it is one too many.
     func admit(_ sender: Sender) throws(SkyrowError) {
         try service.admit(sender.credentials, from: sender.client)
@@ -142,7 +155,9 @@ struct ActionDispatcher: Sendable {
                 noteRefusedKey(error, sender, id)
                 return (.refused(error.reported(as: id)), nil)
             }
-            if let token = await service.renewToken(of: sender.credentials, by: caller, for: call.action) {
+            if context.takesRenewedToken,
+                let token = await service.renewToken(of: sender.credentials, by: caller, for: call.action)
+            {
                 sender.credentials.accessToken = token
                 context.renewedToken.token = token
             }
@@ -166,7 +181,14 @@ struct ActionDispatcher: Sendable {
             let action = try call.call.get()
             let result = try await action(
                 service,
-                ActionCall.Context(caller: caller, sender: sender, requestID: id, turn: turn, live: live)
+                ActionCall.Context(
+                    caller: caller,
+                    sender: sender,
+                    requestID: id,
+                    turn: turn,
+                    live: live,
+                    connection: context.connection
+                )
             )
             return (.succeeded(result), caller.userID)
         } catch {

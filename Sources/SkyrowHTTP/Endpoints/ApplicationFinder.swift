@@ -56,6 +56,6 @@ struct ApplicationFinder: Sendable {
 extension Credentials {
     /// Whether there is neither a key nor a token.
     fileprivate var isEmpty: Bool {
-        (key ?? "").isEmpty && (accessToken ?? "").isEmpty
+        (key ?? "").isEmpty && (accessToken ?? "").isEmpty && sessionHash == nil
     }
 }

@@ -24,6 +24,8 @@ struct JSONRPCSession: Sendable {
         /// How many calls a batch had.
         var calls: Int?
         var userID: UserID?
+        /// How many calls succeeded.
+        var successes = 0
     }
 
     /// Calls of one batch.
@@ -34,9 +36,19 @@ struct JSONRPCSession: Sendable {
     private let dispatcher: ActionDispatcher
     private let sender: ActionDispatcher.Sender
     private let live: LiveSession?
+    /// Finds the application of other credentials, which a call may bring over a connection that stays.
+    private let finder: ApplicationFinder?
 
-    /// - Parameter live: the subscriptions of the connection; nil where it cannot have any.
-    init(dispatcher: ActionDispatcher, sender: ActionDispatcher.Sender, live: LiveSession? = nil) {
+    /// - Parameters:
+    ///   - live: the subscriptions of the connection; nil where it cannot have any.
+    ///   - finder: where the connection may get other credentials by `connection:authenticate`.
+    init(
+        dispatcher: ActionDispatcher,
+        sender: ActionDispatcher.Sender,
+        live: LiveSession? = nil,
+        finder: ApplicationFinder? = nil
+    ) {
+        self.finder = finder
         self.dispatcher = dispatcher
         self.sender = sender
         self.live = live
@@ -45,12 +57,15 @@ struct JSONRPCSession: Sendable {
     /// A call that was read; its response is made apart from the request's bytes.
     private enum Step: Sendable {
         case action(ActionDispatcher.PreparedCall)
+        /// `connection:authenticate` with these, which decide the application.
+        case authentication(ActionDispatcher.Sender)
         case discover
         case failure(SkyrowError)
 
         var action: ActionName? {
             switch self {
             case .action(let call): call.action
+            case .authentication: .connectionAuthenticate
             case .discover, .failure: nil
             }
         }
@@ -58,6 +73,7 @@ struct JSONRPCSession: Sendable {
         var subject: RequestSubject {
             switch self {
             case .action(let call): .action(call.action)
+            case .authentication: .action(.connectionAuthenticate)
             case .discover: .discover
             case .failure: .unknown
             }
@@ -93,7 +109,8 @@ struct JSONRPCSession: Sendable {
                 message: outcome.text,
                 subject: call.step.subject,
                 error: outcome.error,
-                userID: outcome.userID
+                userID: outcome.userID,
+                successes: outcome.error == nil ? 1 : 0
             )
         case .batch(let calls):
             return await outcome(of: calls, context: context)
@@ -101,6 +118,23 @@ struct JSONRPCSession: Sendable {
     }
 
     // MARK: - Reading
+
+    /// Whether a message has calls of `live:subscribe` and nothing else.
+    static func isSubscription(_ message: ByteBuffer) -> Bool {
+        func isSubscription(_ entry: RPCEntry) -> Bool {
+            if case .call(let call) = entry { call.method == ActionName.liveSubscribe.rawValue } else { false }
+        }
+        let judged = message.withUnsafeReadableBytes { bytes in
+            try? JSONDocument.read(bytes) { root in
+                guard !root.isArray || root.count <= batchLimit else { return false }
+                switch RPCRequest(root) {
+                case .single(let entry): return isSubscription(entry)
+                case .batch(let entries): return !entries.isEmpty && entries.allSatisfy(isSubscription)
+                }
+            }
+        }
+        return judged ?? false
+    }
 
     private func read(_ body: ByteBuffer, from sender: ActionDispatcher.Sender) -> Body {
         body.withUnsafeReadableBytes { bytes in
@@ -174,6 +208,7 @@ struct JSONRPCSession: Sendable {
 
     private func read(_ action: ActionName, parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
         var sender = sender
+        if action == .connectionAuthenticate, finder != nil { return authentication(parameters, from: sender) }
         if parameters["_user_id"] != nil {
             do throws(SkyrowError) {
                 sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
@@ -184,6 +219,20 @@ struct JSONRPCSession: Sendable {
         return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
     }
 
+    private func authentication(_ parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
+        do throws(SkyrowError) {
+            let given = try Credentials(parameters: parameters)
+            var sender = sender
+            sender.credentials.key = given.key
+            sender.credentials.accessToken = given.accessToken
+            sender.credentials.actingUserID = given.actingUserID
+            sender.credentials.isHeld = false
+            return .authentication(sender)
+        } catch {
+            return failure(error, from: sender)
+        }
+    }
+
     // MARK: - Responding
 
     /// - Parameter isPart: whether other calls go out in the same response.
@@ -191,6 +240,7 @@ struct JSONRPCSession: Sendable {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
             case .action(let prepared): await dispatcher.perform(prepared, live: live, context: context)
+            case .authentication(let sender): await authenticate(sender, context: context)
             case .discover: (.succeeded(.json(OpenRPCDocument.text)), nil)
             case .failure(let error): (.failed(error), nil)
             }
@@ -205,9 +255,26 @@ struct JSONRPCSession: Sendable {
         return CallOutcome(text: text.body, error: text.error?.code, userID: user)
     }
 
+    private func authenticate(
+        _ sender: ActionDispatcher.Sender,
+        context: RequestContext
+    ) async -> (ActionDispatcher.Outcome, UserID?) {
+        guard let finder else { return (.failed(.undefinedRoute), nil) }
+        let dispatcher = await finder.dispatcher(sender.credentials)
+        do throws(JSONParseError) {
+            let call = try JSONDocument.read(.emptyJSONObject) {
+                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc)
+            }
+            return await dispatcher.perform(call, live: live, context: context)
+        } catch {
+            return (.failed(SkyrowError(rpcParseError: error)), nil)
+        }
+    }
+
     private func outcome(of calls: [Call], context: RequestContext) async -> Reply {
         var texts = [ByteBuffer?](repeating: nil, count: calls.count)
         var firstError: ErrorCode?
+        var successes = 0
         var user: UserID?
         await withTaskGroup(of: (Int, CallOutcome).self) { group in
             var next = 0
@@ -221,6 +288,7 @@ struct JSONRPCSession: Sendable {
             for await (index, outcome) in group {
                 texts[index] = outcome.text
                 if firstError == nil { firstError = outcome.error }
+                if outcome.error == nil { successes += 1 }
                 if user == nil { user = outcome.userID }
                 startNext()
             }
@@ -231,7 +299,8 @@ struct JSONRPCSession: Sendable {
             subject: .batch,
             error: firstError,
             calls: calls.count,
-            userID: user
+            userID: user,
+            successes: successes
         )
     }
 

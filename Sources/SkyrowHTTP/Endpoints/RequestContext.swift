@@ -13,8 +13,18 @@ package struct RequestContext: Sendable {
     let account: ResponseAccount
     /// The access token that the session of the request has got in place of its own, for the response to carry.
     let renewedToken = RenewedToken()
+    /// Whether the response has a place for such a token.
+    var takesRenewedToken: Bool { connection == nil }
+    /// The WebSocket or event stream that the call came by; nil for a request with a response of its own.
+    let connection: (any CallConnection)?
 
-    init(id: RequestID, traceID: TraceID? = nil, account: ResponseAccount) {
+    init(
+        id: RequestID,
+        traceID: TraceID? = nil,
+        account: ResponseAccount,
+        connection: (any CallConnection)? = nil
+    ) {
+        self.connection = connection
         self.id = id
         self.traceID = traceID
         self.account = account

@@ -10,6 +10,10 @@ struct RequestHeaders {
     private(set) var requestID: RequestID?
     private(set) var userAgent: String?
     private(set) var origin: String?
+    /// Which media types the client takes.
+    private(set) var accept: String?
+    /// The last event that an event stream has brought.
+    private(set) var lastEventID: String?
     /// The caller's trace, when there is one field about it and it is well-formed.
     private(set) var traceParent: TraceParent?
     private(set) var requestedMethod: String?
@@ -23,11 +27,13 @@ struct RequestHeaders {
             switch name.utf8.count {
             case 4 where name.isSameHeader(as: "host"): host = value
             case 6 where name.isSameHeader(as: "origin"): origin = value
+            case 6 where name.isSameHeader(as: "accept"): accept = value
             case 10 where name.isSameHeader(as: "user-agent"): userAgent = value
             case 11 where name.isSameHeader(as: "traceparent"):
                 traceParents += 1
                 traceParent = traceParents == 1 ? TraceParent(value) : nil
             case 12 where name.isSameHeader(as: "x-request-id"): requestID = RequestID(given: value)
+            case 13 where name.isSameHeader(as: "last-event-id"): lastEventID = value
             case 13 where name.isSameHeader(as: "authorization"): bearer = RequestHeaders.bearerToken(value)
             case 17 where name.isSameHeader(as: "x-skygear-api-key"): key = value
             case 22 where name.isSameHeader(as: "x-skygear-access-token"): accessToken = value
@@ -45,6 +51,9 @@ struct RequestHeaders {
     func credentials(admitsMasterKey: Bool, address: ClientAddress? = nil) -> Credentials {
         Credentials(key: key, accessToken: accessToken, admitsMasterKey: admitsMasterKey, address: address)
     }
+
+    /// Whether the client takes an event stream.
+    var takesEventStream: Bool { accept?.contains("text/event-stream") == true }
 
     /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.
     private static func bearerToken(_ value: String) -> String? {

@@ -135,15 +135,21 @@ struct RequestLog: Sendable {
         if outcome.error?.isServerFault == true { return .error }
         switch outcome.subject {
         case .health, .metrics: return outcome.response.status == .ok ? .debug : .info
-        case .action, .batch, .discover, .home, .preflight, .page, .unknown, .http: return .info
+        case .action, .batch, .discover, .home, .preflight, .page, .webSocket, .eventStream, .unknown, .http:
+            return .info
         }
     }
 
     /// A method of the client's own making is not repeated.
     static func name(_ method: HTTPMethod) -> String {
         switch method {
-        case .GET, .HEAD, .POST, .PUT, .DELETE, .OPTIONS, .PATCH: method.rawValue
+        case .GET, .HEAD, .POST, .PUT, .DELETE, .OPTIONS, .PATCH, .webSocketMessage: method.rawValue
         default: "other"
         }
     }
+}
+
+extension HTTPMethod {
+    /// What stands in place of a method where a message came over a WebSocket.
+    static let webSocketMessage = HTTPMethod.RAW(value: "WebSocket")
 }

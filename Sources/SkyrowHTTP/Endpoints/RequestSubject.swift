@@ -16,13 +16,17 @@ enum RequestSubject: Hashable, Sendable {
     case page
     /// A body that could not be read, or that named no action of ours: whatever it named is not repeated.
     case unknown
+    /// The opening of a WebSocket.
+    case webSocket
+    /// An event stream.
+    case eventStream
     /// What HTTP alone was reason to refuse: a path, a method, a size, a time.
     case http
 
     /// Every subject, each in the place that its `ordinal` says.
     static let all: [RequestSubject] =
         ActionName.allCases.map { .action($0) }
-        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page]
+        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page, .webSocket, .eventStream]
 
     var ordinal: Int {
         let count = RequestSubject.actionCount
@@ -37,6 +41,8 @@ enum RequestSubject: Hashable, Sendable {
         case .unknown: count + 6
         case .http: count + 7
         case .page: count + 8
+        case .webSocket: count + 9
+        case .eventStream: count + 10
         }
     }
 
@@ -54,6 +60,8 @@ enum RequestSubject: Hashable, Sendable {
         case .unknown: "unknown"
         case .http: "http"
         case .page: "page"
+        case .webSocket: "websocket"
+        case .eventStream: "event_stream"
         }
     }
 }

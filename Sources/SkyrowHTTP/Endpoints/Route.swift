@@ -2,6 +2,8 @@
 enum Route: Hashable {
     /// `/rpc`: JSON-RPC 2.0
     case rpc
+    /// `/live`: an event stream of one live query
+    case live
     /// `/healthz`: the process lives
     case health
     /// `/readyz`: a request would find a database
@@ -20,7 +22,7 @@ enum Route: Hashable {
     /// Whether requests go to the actions; what probes and scrapers ask for time and again would be noise in a trace.
     var isTraced: Bool {
         switch self {
-        case .rpc, .skygear: true
+        case .rpc, .live, .skygear: true
         case .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved: false
         }
     }
@@ -34,6 +36,7 @@ enum Route: Hashable {
         let path = Route.path(of: uri)
         switch path {
         case "/rpc": self = .rpc
+        case "/live": self = .live
         case "/healthz": self = .health
         case "/readyz": self = .readiness
         case "/metrics": self = .metrics

@@ -28,6 +28,7 @@ package struct ServiceResponder: HTTPResponder {
     private let metrics: RequestMetrics
     private let metricsPage: MetricsPage?
     private let tracing: RequestTracing?
+    private let sockets: SocketService
 
     /// - Parameters:
     ///   - endpoints: what serves the paths below each of these prefixes, such as `/stream/`, in place of the service.
@@ -35,6 +36,7 @@ package struct ServiceResponder: HTTPResponder {
     ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
     ///   - drain: by which the service stops being ready some time before it ends.
     ///   - limits: the same as the server's, for the sentences that name them.
+    ///   - connections: where those that stay are counted; of its own when nil.
     ///   - requestLog: where the lines about requests go; the logger when nil.
     ///   - metrics: where requests are counted.
     ///   - metricsPage: what `/metrics` returns; without one there is no such path.
@@ -47,6 +49,7 @@ package struct ServiceResponder: HTTPResponder {
         strictTransport: Duration? = nil,
         drain: Drain = Drain(),
         limits: HTTPLimits = HTTPLimits(),
+        connections: LiveConnections? = nil,
         logger: Logger,
         requestLog: (any RequestLogOutput)? = nil,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -67,6 +70,18 @@ package struct ServiceResponder: HTTPResponder {
         self.metrics = RequestMetrics(factory: metrics)
         self.metricsPage = metricsPage
         self.tracing = tracing
+        sockets = SocketService(
+            applications: applications,
+            drain: drain,
+            connections: connections ?? LiveConnections(limits.live),
+            cors: cors,
+            clients: clients,
+            limits: limits,
+            responseMemory: responseMemory,
+            log: log,
+            metrics: self.metrics,
+            tracing: tracing
+        )
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -148,7 +163,7 @@ package struct ServiceResponder: HTTPResponder {
         if fault == .credentialsRequired, headers.key != nil { error = .keyNotAccepted }
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
-            case .rpc: .rpc(.null)
+            case .rpc, .live: .rpc(.null)
             case nil, .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved, .skygear: .v1
             }
         // The connection ends anyway; what is left for later calls is less.
@@ -187,9 +202,26 @@ package struct ServiceResponder: HTTPResponder {
         }
         switch Route(uri: request.head.uri) {
         case .rpc:
-            guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
+            // HTTP/2 has no upgrade, and a browser that wants a WebSocket comes by HTTP/1.1.
+            let mayUpgrade = method == .GET && request.head.version.major == 1
+            guard method == .POST || mayUpgrade else {
+                return .methodNotAllowed("GET, POST, OPTIONS", in: .rpc(.null))
+            }
             guard let finder = finder(for: headers) else { return .notReady(in: .rpc(.null)) }
-            return await rpc.respond(to: request.body.bytes, of: finder, from: sender, context: context)
+            if mayUpgrade {
+                return await sockets.open(request, headers: headers, from: sender, of: finder, context: context)
+            }
+            let body = request.body.bytes
+            if headers.takesEventStream {
+                let stream = await sockets.stream(body, headers: headers, from: sender, of: finder, context: context)
+                if let stream { return stream }
+            }
+            return await rpc.respond(to: body, of: finder, from: sender, context: context)
+        case .live:
+            guard method == .GET else { return .methodNotAllowed("GET, OPTIONS", in: .rpc(.null)) }
+            guard let finder = finder(for: headers) else { return .notReady(in: .rpc(.null)) }
+            let uri = request.head.uri
+            return await sockets.streamQuery(uri, headers: headers, from: sender, of: finder, context: context)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isHealthy: true)

@@ -21,7 +21,8 @@ struct FormFields: Sendable {
         values[name]
     }
 
-    private static func decoded(_ bytes: some Collection<UInt8>) -> String? {
+    /// Percent-encoding undone; nil for what is not UTF-8. A plus is a space.
+    static func decoded(_ bytes: some Collection<UInt8>) -> String? {
         var decoded: [UInt8] = []
         var rest = Array(bytes)[...]
         while let byte = rest.popFirst() {

@@ -4,6 +4,7 @@ import NIOCore
 final class EventLoopContext {
     let eventLoop: any EventLoop
     let executor: EventLoopTaskExecutor
+    let mailbox: LoopMailbox
     let limits: HTTPLimits
     let responder: any HTTPResponder
 
@@ -26,6 +27,7 @@ final class EventLoopContext {
     ) {
         self.eventLoop = eventLoop
         executor = EventLoopTaskExecutor(eventLoop)
+        mailbox = LoopMailbox(eventLoop)
         self.limits = limits
         self.responder = responder
         self.clients = clients

@@ -79,11 +79,18 @@ extension HTTP1Connection {
     private func respond(_ response: HTTPResponse, number: UInt64) -> ResponseStream? {
         // The connection may be gone, or the client may have been refused because the time is up.
         guard sequence.isOpen, let current, current.number == number else { return nil }
+        if let upgrade = response.upgrade {
+            become(upgrade, with: response, for: current.exchange)
+            return nil
+        }
         let head = current.exchange.head
         let stream = response.stream(for: head.method, sendsFiles: !peer.client.isSecure)
         let action =
             if let stream {
-                self.current?.exchange.lifecycle.responded(streaming: stream.length)
+                self.current?.exchange.lifecycle.responded(
+                    streaming: stream.length,
+                    isEndless: stream.isEndless
+                )
             } else {
                 self.current?.exchange.lifecycle.responded()
             }

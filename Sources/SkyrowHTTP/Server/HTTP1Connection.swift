@@ -6,7 +6,7 @@ import NIOHTTP1
 /// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`. One of them
 /// is worked on at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
 /// Reading is here, responding in HTTP1Connection+Responses, time and the end in HTTP1Connection+Deadlines.
-final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
+final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, TimedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = IOData
@@ -30,7 +30,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
 
     let loop: EventLoopContext
     let peer: ConnectionPeer
-    let onClose: @Sendable () -> Void
+    private(set) var onClose: @Sendable () -> Void
     var context: ChannelHandlerContext?
     var sequence: HTTP1Sequence
 
@@ -62,6 +62,12 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         self.onClose = onClose
         sequence = HTTP1Sequence(loop.limits, now: .now())
         if let refusal { refuse(refusal, head: nil) }
+    }
+
+    /// What is to be done at the end of the connection; from here on it is another's affair.
+    func handOver() -> @Sendable () -> Void {
+        defer { onClose = {} }
+        return onClose
     }
 
     var isIdle: Bool { current == nil && queue.isEmpty && arriving == nil }
@@ -251,6 +257,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             sequence.beginShutdown(now: .now(), loop.limits)
+            current?.exchange.endEndlessResponse()
             // Sooner than the next look at the clock.
             let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
             loop.eventLoop.scheduleTask(in: loop.limits.lastRequest) { connection.value.checkDeadlines(now: .now()) }

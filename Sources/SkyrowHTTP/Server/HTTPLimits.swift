@@ -58,6 +58,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var lastRequest: TimeAmount
     /// For accepted requests to finish during a shutdown.
     package var shutdown: TimeAmount
+    /// WebSockets and event streams.
+    package var live: LiveLimits
 
     package init(
         body: Int = 8 * 1024 * 1024,
@@ -86,7 +88,8 @@ package struct HTTPLimits: Sendable, Hashable {
         departureCheck: TimeAmount = .seconds(2),
         linger: TimeAmount = .seconds(2),
         lastRequest: TimeAmount = .milliseconds(100),
-        shutdown: TimeAmount = .seconds(30)
+        shutdown: TimeAmount = .seconds(30),
+        live: LiveLimits = LiveLimits()
     ) {
         self.body = body
         self.bodiesInMemory = bodiesInMemory
@@ -115,6 +118,7 @@ package struct HTTPLimits: Sendable, Hashable {
         self.linger = linger
         self.lastRequest = lastRequest
         self.shutdown = shutdown
+        self.live = live
     }
 
     /// Bytes that a body brings in each `bodyWindow` at least.
@@ -124,11 +128,12 @@ package struct HTTPLimits: Sendable, Hashable {
 
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let times = [
-            handshake, firstHead, idle, bodyTime, bodyWindow, response, cancellation, writeStall, departureCheck,
-            linger,
-            shutdown,
-        ]
+        let times =
+            [
+                handshake, firstHead, idle, bodyTime, bodyWindow, response, cancellation, writeStall, departureCheck,
+                linger,
+                shutdown,
+            ] + live.times
         let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }

@@ -38,6 +38,8 @@ package struct HTTPResponse: Sendable {
     package var endsConnection = false
     /// What counts the memory of a body of bytes until it is written; nil for a short one.
     package var account: ResponseAccount?
+    /// What the connection becomes after this response, which is a 101.
+    var upgrade: SocketUpgrade?
 
     package init(
         status: HTTPResponseStatus,

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 import NIOSSL
+import NIOWebSocket
 
 /// A connection that has been accepted and gets its handlers.
 struct Opening {
@@ -27,6 +28,7 @@ struct Opening {
     /// twice in some thousand starts of a debug build.
     static func instantiateDecoder() {
         _ = ByteToMessageHandler(HTTPRequestDecoder())
+        _ = ByteToMessageHandler(WebSocketFrameDecoder())
     }
 
     private func makeDecoder() -> ByteToMessageHandler<HTTPRequestDecoder> {
@@ -34,7 +36,9 @@ struct Opening {
         limits.maxHeaderFieldSize = loop.limits.headerField
         limits.maxHeaderListSize = loop.limits.headerList
         limits.maxHeaderFieldCount = loop.limits.headerCount
-        return ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits))
+        return ByteToMessageHandler(
+            HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)
+        )
     }
 
     func addHTTP2(to channel: any Channel) throws {

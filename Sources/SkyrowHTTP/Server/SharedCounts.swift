@@ -7,11 +7,13 @@ package final class HTTPServerCounts: Sendable {
     let bodies: BodyMemory
     let clients = ClientTable()
     let unreadResponses: UnreadResponses
+    package let live: LiveConnections
 
     package init(limits: HTTPLimits = HTTPLimits()) {
         connections = ConnectionCount(limits)
         bodies = BodyMemory(limits)
         unreadResponses = UnreadResponses(limit: limits.unreadResponses)
+        live = LiveConnections(limits.live)
     }
 
     package var statistics: HTTPServerStatistics {

@@ -33,8 +33,17 @@ package struct RequestTracing: Sendable {
     private func begin(_ request: HTTPRequest, with tracer: some Tracer) -> RequestSpan {
         var context = ServiceContext.topLevel
         tracer.extract(request.head.headers, into: &context, using: HeaderExtractor())
+        return begin(at: request.arrival, in: context, with: tracer)
+    }
+
+    /// The span of a message that came over a WebSocket, which has no head.
+    func begin(at arrival: NIODeadline) -> RequestSpan {
+        begin(at: arrival, in: .topLevel, with: tracer)
+    }
+
+    private func begin(at arrival: NIODeadline, in context: ServiceContext, with tracer: some Tracer) -> RequestSpan {
         // The request began when it had arrived, before anybody looked at it.
-        let waited = max(0, (NIODeadline.now() - request.arrival).nanoseconds)
+        let waited = max(0, (NIODeadline.now() - arrival).nanoseconds)
         let now = DefaultTracerClock.now.nanosecondsSinceEpoch
         let start = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: now - min(now, UInt64(waited)))
         let span = tracer.startSpan("request", context: context, ofKind: .server, at: start)

@@ -170,9 +170,9 @@ extension ActionName {
     /// What the action asks of a key with scopes. A new action has to say so here.
     package var scopeUse: ScopeUse {
         switch self {
-        case .authLogOut: .none
+        case .authLogOut, .connectionAuthenticate: .none
         case .recordFetch, .recordQuery, .recordAggregate, .changesFetch, .changesCompare, .liveSubscribe,
-            .liveUnsubscribe:
+            .liveUnsubscribe, .liveTicket:
             .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,

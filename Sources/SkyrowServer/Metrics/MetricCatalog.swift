@@ -62,6 +62,13 @@ enum MetricCatalog {
             "Connections of clients that were refused for the limit."
         ),
         Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their responses."),
+        Entry("skyrow_live_connections", .gauge, "WebSockets and event streams that are open."),
+        Entry("skyrow_live_buffer_bytes", .gauge, "Bytes of live messages that wait for their clients."),
+        Entry(
+            "skyrow_live_lagging_total",
+            .counter,
+            "How often a client read live messages too slowly, and lost some."
+        ),
     ]
 
     private static let postgres: [Entry] = [

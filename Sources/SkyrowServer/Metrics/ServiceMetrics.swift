@@ -34,6 +34,23 @@ struct ServiceMetrics: Sendable {
             .counter("skyrow_http_connections_total", statistics.accepted),
             .counter("skyrow_http_connections_refused_total", statistics.refused),
             .gauge("skyrow_http_body_bytes", statistics.bodyBytes),
+        ] + liveConnections(http.live.statistics)
+    }
+
+    private func liveConnections(_ statistics: LiveStatistics) -> [MetricFamily] {
+        let counts = [
+            (LiveConnections.Transport.webSocket, statistics.webSockets), (.eventStream, statistics.eventStreams),
+        ]
+        let series = counts.map { transport, count in
+            MetricSeries(
+                labels: [MetricLabel(name: "transport", value: transport.rawValue)],
+                value: .integer(Int64(count))
+            )
+        }
+        return [
+            MetricFamily("skyrow_live_connections", .gauge, series),
+            .gauge("skyrow_live_buffer_bytes", statistics.bufferBytes),
+            .counter("skyrow_live_lagging_total", statistics.laggings),
         ]
     }
 

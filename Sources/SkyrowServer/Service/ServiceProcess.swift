@@ -103,7 +103,8 @@ package struct ServiceProcess: Sendable {
             observability,
             page: page,
             drain: drain,
-            limits: limits
+            limits: limits,
+            connections: counts.live
         )
         let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
             announce(
@@ -134,7 +135,8 @@ package struct ServiceProcess: Sendable {
         _ observability: Observability,
         page: MetricsPage?,
         drain: Drain,
-        limits: HTTPLimits
+        limits: HTTPLimits,
+        connections: LiveConnections
     ) -> ServiceResponder {
         ServiceResponder(
             applications: applications,
@@ -143,6 +145,7 @@ package struct ServiceProcess: Sendable {
             strictTransport: settings.tls.strictTransport,
             drain: drain,
             limits: limits,
+            connections: connections,
             logger: ground.logger,
             requestLog: settings.logging.isText ? nil : ground.log,
             metrics: observability.registry,

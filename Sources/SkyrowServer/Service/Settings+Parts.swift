@@ -29,7 +29,8 @@ extension HTTPLimits {
             bodyTime: TimeAmount(times.body),
             response: TimeAmount(times.response),
             writeStall: TimeAmount(times.write),
-            shutdown: TimeAmount(times.shutdown)
+            shutdown: TimeAmount(times.shutdown),
+            live: LiveLimits(settings)
         )
     }
 }

@@ -6,6 +6,7 @@ package struct SettingsTable: Sendable {
     package let database = DatabaseSettings()
     package let application = ApplicationSettings()
     package let listening = ListeningSettings()
+    package let liveConnections = LiveConnectionSettings()
     package let tls = TLSSettings()
     package let proxies = ProxySettings()
     package let keys = KeySettings()

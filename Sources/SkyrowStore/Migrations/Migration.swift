@@ -68,6 +68,7 @@ extension Migration {
         Migration(version: 39, name: "0039_password_policy", script: text(PackageResources._039_password_policy_sql)),
         Migration(version: 40, name: "0040_live_changes", script: text(PackageResources._040_live_changes_sql)),
         Migration(version: 41, name: "0041_change_feed", script: text(PackageResources._041_change_feed_sql)),
+        Migration(version: 42, name: "0042_live_tickets", script: text(PackageResources._042_live_tickets_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

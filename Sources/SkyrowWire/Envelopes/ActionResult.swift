@@ -44,6 +44,8 @@ package enum ActionResult: Sendable {
     case revokedSessions(Int)
     /// `auth:stepup`
     case elevatedUntil(Timestamp)
+    /// `live:ticket`
+    case liveTicket(LiveTicket)
     /// `auth:totp:enrol`, `auth:totp:confirm`, `auth:factor:list`
     case factor(FactorResult)
     /// `role:default`, `role:admin`
@@ -107,7 +109,8 @@ extension JSONWriter {
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .keys, .changes, .compared, .liveSubscribed, .json:
+                .classAccess, .createRoles, .defaultAccess, .keys, .changes, .compared, .liveSubscribed, .liveTicket,
+                .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -177,6 +180,7 @@ extension JSONWriter {
         case .sessions(let sessions): self.sessions(sessions)
         case .revokedSessions(let count): revokedSessions(count)
         case .elevatedUntil(let end): elevatedUntil(end)
+        case .liveTicket(let ticket): liveTicket(ticket)
         case .factor(let result): factorResult(result)
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)

@@ -142,6 +142,15 @@ extension JSONWriter {
     }
 
     /// The result of `auth:stepup`.
+    package func liveTicket(_ ticket: LiveTicket) {
+        beginObject()
+        key("token")
+        string(ticket.token)
+        key("expires_at")
+        timestamp(ticket.expiresAt)
+        endObject()
+    }
+
     package func elevatedUntil(_ end: Timestamp) {
         beginObject()
         key("elevated_until")

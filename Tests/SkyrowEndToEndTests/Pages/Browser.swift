@@ -108,6 +108,14 @@ struct Browser: Sendable {
         return messages.filter { $0.contains("Content Security Policy") }
     }
 
+    // MARK: What a page does
+
+    /// Runs a script, whose last argument is the function that takes its result, a text.
+    func run(_ script: String, _ arguments: [Any]) async throws -> String {
+        let result = try await command("POST", "execute/async", ["script": script, "args": arguments])
+        return try #require(result as? String)
+    }
+
     // MARK: WebDriver
 
     private func command(_ method: String, _ path: String, _ body: [String: Any]? = nil) async throws -> Any {

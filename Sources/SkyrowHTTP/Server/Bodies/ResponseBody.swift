@@ -26,12 +26,20 @@ package enum ResponseBody: Sendable {
 package struct ResponseStream: Sendable {
     /// The bytes of all parts together; another number of them ends the connection. nil when it is not known.
     package let length: Int?
+    /// Whether the service may keep its client waiting for as long as it likes, as for events that may never come. Such a stream is
+    /// cancelled when the server ends, and then ends by itself.
+    package let isEndless: Bool
     /// Writes the parts. It is cancelled when the client leaves, or when it makes a client that reads wait longer than
     /// `HTTPLimits.response`; when it throws, the connection ends, by which the client learns that the body is not whole.
     let make: @Sendable (ResponseWriter) async throws -> Void
 
-    package init(length: Int? = nil, _ make: @escaping @Sendable (ResponseWriter) async throws -> Void) {
+    package init(
+        length: Int? = nil,
+        isEndless: Bool = false,
+        _ make: @escaping @Sendable (ResponseWriter) async throws -> Void
+    ) {
         self.length = length
+        self.isEndless = isEndless
         self.make = make
     }
 }

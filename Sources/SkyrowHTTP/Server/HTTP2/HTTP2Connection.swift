@@ -179,6 +179,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         if event is ChannelShouldQuiesceEvent {
             shutdownDeadline = .now() + loop.limits.shutdown
             beginEnd()
+            for stream in Array(streams.values) { stream.exchange?.endEndlessResponse() }
         } else if case .inputClosed? = event as? ChannelEvent {
             inputWasClosed()
         } else {

@@ -28,7 +28,7 @@ extension HTTP2Stream {
         let stream = response.stream(for: method, sendsFiles: false)
         let action =
             if let stream {
-                exchange?.lifecycle.responded(streaming: stream.length)
+                exchange?.lifecycle.responded(streaming: stream.length, isEndless: stream.isEndless)
             } else {
                 exchange?.lifecycle.responded()
             }

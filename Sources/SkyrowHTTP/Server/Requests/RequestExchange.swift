@@ -129,6 +129,11 @@ final class RequestExchange {
         takeWriter()?.resume(throwing: CancellationError())
     }
 
+    /// Has a response end by itself that would otherwise go on.
+    func endEndlessResponse() {
+        if lifecycle.isEndless { task?.cancel() }
+    }
+
     /// Ends the request: cancels what is left of the work, and gives everything back.
     ///
     /// - Parameters:

@@ -72,6 +72,8 @@ struct RequestLifecycle: Sendable {
     private(set) var received = 0
     private(set) var buffered = 0
     private(set) var isCancelled = false
+    /// Whether the response goes on for as long as the service likes.
+    private(set) var isEndless = false
 
     private var announced = 0
     private var isClaimed = false
@@ -195,10 +197,13 @@ struct RequestLifecycle: Sendable {
 
     /// The service has responded with a head; parts of the body follow.
     ///
-    /// - Parameter length: how many bytes they have, where the head says so.
-    mutating func responded(streaming length: Int?) -> Action? {
+    /// - Parameters:
+    ///   - length: how many bytes they have, where the head says so.
+    ///   - isEndless: whether the service may keep the client waiting without end.
+    mutating func responded(streaming length: Int?, isEndless: Bool = false) -> Action? {
         guard output == .working else { return nil }
         output = .streaming
+        self.isEndless = isEndless
         remaining = length
         hasProgressed = true
         return .write
@@ -281,6 +286,7 @@ struct RequestLifecycle: Sendable {
 
     /// Whether it is the service that keeps the client waiting, and not the other way round.
     private var isWaitingForService: Bool {
+        if isEndless { return false }
         if output == .streaming, !isWritable { return false }
         return !(isStreamed && input == .arriving && buffered == 0)
     }

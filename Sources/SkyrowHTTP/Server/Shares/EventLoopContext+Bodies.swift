@@ -15,7 +15,7 @@ extension EventLoopContext {
         bytes: Int,
         expected: Int
     ) -> Result<BodyHold, HTTPFault> {
-        let usage = peer.isProxy ? forwardedUsage(peer, head) : peer.usage
+        let usage = usage(of: peer, head)
         var hold: BodyHold
         switch responder.standing(of: head) {
         case .accepted: hold = BodyHold(bodies, pool: .accepted, usage: usage)
@@ -28,7 +28,9 @@ extension EventLoopContext {
         return .success(hold)
     }
 
-    private func forwardedUsage(_ peer: ConnectionPeer, _ head: HTTPRequestHead) -> ClientUsage? {
-        table.usage(of: clients.key(of: clients.client(of: peer.client, headers: head.headers)))
+    /// What the client of a request holds; behind a proxy the one that its head names.
+    func usage(of peer: ConnectionPeer, _ head: HTTPRequestHead) -> ClientUsage? {
+        guard peer.isProxy else { return peer.usage }
+        return table.usage(of: clients.key(of: clients.client(of: peer.client, headers: head.headers)))
     }
 }

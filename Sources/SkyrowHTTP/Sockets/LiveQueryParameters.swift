@@ -1,0 +1,77 @@
+import SkyrowJSON
+import SkyrowModel
+
+/// The query of `GET /live`: the parameters of one `live:subscribe`, and the ticket that stands in for headers.
+///
+/// ```swift
+/// let query = try LiveQueryParameters(uri: #"/live?record_type=note&predicate=["eq",{"$type":"keypath","$val":"done"},false]"#)
+/// query.call(since: nil)  // {"jsonrpc":"2.0","id":1,"method":"live:subscribe","params":{"subscription":"live",…}}
+/// ```
+struct LiveQueryParameters: Sendable {
+    /// The token of `live:ticket`.
+    private(set) var ticket: String?
+    private var members: [(name: String, json: String)] = []
+
+    /// Parameters whose values are texts; those of others are JSON.
+    private static let texts: Set<String> = ["record_type", "database_id", "since"]
+    private static let values: Set<String> = ["predicate", "desired_keys", "events", "watch", "previous", "initial"]
+
+    /// Throws `108 InvalidArgument` for a parameter that there is not, that is there twice, or whose value is not JSON.
+    init(uri: String) throws(SkyrowError) {
+        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
+        var seen: Set<String> = []
+        for pair in uri[uri.index(after: start)...].prefix(while: { $0 != "#" }).split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = FormFields.decoded(parts[0].utf8),
+                let value = FormFields.decoded(parts.count > 1 ? parts[1].utf8 : "".utf8[...])
+            else { throw .invalidArgument("The query of the address is not percent-encoded UTF-8.") }
+            guard seen.insert(name).inserted else {
+                throw .invalidArgument("The parameter is there twice.", name)
+            }
+            try add(name, value)
+        }
+    }
+
+    private mutating func add(_ name: String, _ value: String) throws(SkyrowError) {
+        switch name {
+        case "live-query-token":
+            ticket = value
+        case "api_key", "access_token":
+            throw .invalidArgument("Keys and tokens are never in an address: use headers, or a token of live:ticket.", name)
+        case _ where LiveQueryParameters.texts.contains(name):
+            let writer = JSONWriter(capacity: value.utf8.count + 2)
+            writer.string(value)
+            members.append((name, String(decoding: writer.bytes, as: UTF8.self)))
+        case _ where LiveQueryParameters.values.contains(name):
+            guard LiveQueryParameters.isJSON(value) else {
+                throw .invalidArgument("The value of this parameter is JSON.", name)
+            }
+            members.append((name, value))
+        default:
+            throw .invalidArgument("There is no such parameter.")
+        }
+    }
+
+    private static func isJSON(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            let isJSON = try? JSONDocument.read(UnsafeRawBufferPointer(bytes)) { _ in true }
+            return isJSON ?? false
+        }
+    }
+
+    /// The call as JSON-RPC.
+    ///
+    /// - Parameter since: the change token of `Last-Event-ID`, which is later than the one of the address.
+    func call(since: String?) -> String {
+        var members = members
+        if let since, !since.isEmpty {
+            members.removeAll { $0.name == "since" }
+            let writer = JSONWriter(capacity: since.utf8.count + 2)
+            writer.string(since)
+            members.append(("since", String(decoding: writer.bytes, as: UTF8.self)))
+        }
+        let parameters = members.map { #","\#($0.name)":\#($0.json)"# }.joined()
+        return #"{"jsonrpc":"2.0","id":1,"method":"live:subscribe","params":{"subscription":"live"\#(parameters)}}"#
+    }
+}

@@ -1,0 +1,36 @@
+import NIOCore
+import SkyrowActions
+
+extension SocketOutlet: LiveOutlet {
+    func send(_ message: LiveMessage) {
+        send(LiveText(notification: message))
+    }
+
+    func close(_ reason: LiveClosure) {
+        close(SocketClosure(reason))
+    }
+}
+
+extension LiveText {
+    /// The JSON-RPC notification of a message.
+    init(notification message: LiveMessage) {
+        let head: StaticString =
+            switch message.method {
+            case .changes: #"{"jsonrpc":"2.0","method":"live:changes","params":"#
+            case .checkpoint: #"{"jsonrpc":"2.0","method":"live:checkpoint","params":"#
+            case .reset: #"{"jsonrpc":"2.0","method":"live:reset","params":"#
+            }
+        self.init(head: head, parts: message.parameters, tail: "}")
+    }
+}
+
+extension SocketClosure {
+    init(_ reason: LiveClosure) {
+        switch reason {
+        case .sessionEnded: self = .sessionEnded
+        case .tooSlow: self = .tooSlow
+        case .tooMany: self = .tooMany
+        case .restarting(let retryAfter): self = .restarting(retryAfter: TimeAmount(retryAfter))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowActions
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+extension SocketService {
+    /// `POST /rpc` of a client that takes an event stream; nil where the request is an ordinary one.
+    ///
+    /// A client that takes JSON as well gets a stream for `live:subscribe` and JSON for everything else.
+    func stream(
+        _ body: ByteBuffer,
+        headers: RequestHeaders,
+        from sender: ActionDispatcher.Sender,
+        of finder: ApplicationFinder,
+        context: RequestContext
+    ) async -> RequestOutcome? {
+        guard JSONRPCSession.isSubscription(body) else {
+            let takesOthers = headers.accept.map { $0.contains("json") || $0.contains("*/*") } ?? true
+            guard !takesOthers else { return nil }
+            return counted(.failure(.onlySubscriptions, in: .rpc(.null), status: .ok, .unknown), from: sender, of: finder)
+        }
+        return await begin(body, from: sender, of: finder, context: context, failsWithStatus: false)
+    }
+
+    /// `GET /live`: one live query, for clients that cannot send a body, with a ticket where they cannot send headers.
+    func streamQuery(
+        _ uri: String,
+        headers: RequestHeaders,
+        from sender: ActionDispatcher.Sender,
+        of finder: ApplicationFinder,
+        context: RequestContext
+    ) async -> RequestOutcome {
+        var sender = sender
+        let query: LiveQueryParameters
+        do throws(SkyrowError) {
+            query = try LiveQueryParameters(uri: uri)
+            if let ticket = query.ticket {
+                let service = await finder.dispatcher(sender.credentials).service
+                try service.admit(sender.credentials, from: sender.client)
+                sender.credentials.accessToken = nil
+                sender.credentials.sessionHash = try await service.redeem(ticket: ticket)
+            }
+        } catch {
+            let failure = RequestOutcome.failure(error, in: .rpc(.null), status: error.code.httpStatus, .eventStream)
+            return counted(failure, from: sender, of: finder)
+        }
+        let call = ByteBuffer(string: query.call(since: headers.lastEventID))
+        return await begin(call, from: sender, of: finder, context: context, failsWithStatus: true)
+    }
+
+    /// Carries out the calls, and streams what comes of them. Where none succeeds the response is an ordinary one.
+    ///
+    /// - Parameter failsWithStatus: whether the status of the response says that the call failed.
+    private func begin(
+        _ calls: ByteBuffer,
+        from sender: ActionDispatcher.Sender,
+        of finder: ApplicationFinder,
+        context: RequestContext,
+        failsWithStatus: Bool
+    ) async -> RequestOutcome {
+        guard connections.limits.isOn else {
+            return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .eventStream)
+        }
+        guard !drain.hasBegun else {
+            let error = SkyrowError(.overloaded, "The service is ending; try again in a moment.")
+            return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .eventStream)
+        }
+        let dispatcher = await finder.dispatcher(sender.credentials)
+        guard let seat = connections.seat(.eventStream, of: sender.client) else {
+            return .tooMany(of: dispatcher.service.application)
+        }
+        let stream = EventStream(in: connections, seat: seat, drain: drain)
+        let hold = EventStreamHold(stream)
+        let live = LiveSession(of: dispatcher.service, outlet: stream)
+        stream.begin(live)
+        let session = JSONRPCSession(dispatcher: dispatcher, sender: sender, live: live)
+        let reply = await session.handle(calls, context: context)
+        guard reply.successes == 0 || seat.take(reply.userID) else {
+            return .tooMany(of: dispatcher.service.application, userID: reply.userID)
+        }
+        var response: HTTPResponse
+        if reply.successes == 0 {
+            let status = failsWithStatus ? reply.error?.httpStatus ?? .ok : .ok
+            response = reply.message.map { HTTPResponse(status: status, body: $0) } ?? HTTPResponse(status: .noContent)
+        } else {
+            let responses = reply.message.map { [$0] } ?? []
+            response = HTTPResponse(
+                status: .ok,
+                // Proxies such as nginx would collect the events.
+                fields: [HTTPField("x-accel-buffering", "no")],
+                contentType: .other("text/event-stream"),
+                body: .stream(
+                    ResponseStream(isEndless: true) { writer in
+                        defer { withExtendedLifetime(hold) {} }
+                        try await hold.stream.write(responses, to: writer)
+                    }
+                )
+            )
+        }
+        response.hold(context.account)
+        return RequestOutcome(
+            response,
+            .eventStream,
+            of: dispatcher.service.application,
+            error: reply.error,
+            calls: reply.calls,
+            userID: reply.userID
+        )
+    }
+
+    /// Counts a request that failed without a call of an action.
+    private func counted(
+        _ outcome: RequestOutcome,
+        from sender: ActionDispatcher.Sender,
+        of finder: ApplicationFinder
+    ) -> RequestOutcome {
+        guard case .ready(let dispatcher) = finder.find(sender.credentials) else { return outcome }
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return outcome
+        } catch {
+            return .failure(error, in: .rpc(.null), status: error.code.httpStatus, outcome.subject)
+        }
+    }
+}
+
+extension SkyrowError {
+    fileprivate static let onlySubscriptions = SkyrowError.invalidArgument(
+        "An event stream takes calls of live:subscribe alone; send others without \"Accept: text/event-stream\"."
+    )
+}
+
+extension RequestOutcome {
+    fileprivate static func tooMany(of application: ApplicationName, userID: UserID? = nil) -> RequestOutcome {
+        var outcome = failure(
+            .tooManyConnections,
+            in: .rpc(.null),
+            status: .tooManyRequests,
+            .eventStream,
+            userID: userID
+        )
+        outcome.application = application
+        return outcome
+    }
+}

@@ -1,0 +1,78 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The tokens of `live:ticket` that have not been used.
+package struct LiveTicketTable: Sendable {
+    /// How many a session has at once; a further one ends the oldest.
+    package static let maximumOfSession: Int64 = 100
+
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Stores the hash of a token for a session, and returns when it ends; nil where the session has ended.
+    ///
+    /// - Parameter session: the hash of its access token.
+    package func insert(_ hash: [UInt8], session: [UInt8]) async throws(SkyrowError) -> Timestamp? {
+        try await store.reporting {
+            let result = try await store.client.write(
+                """
+                WITH begun AS (
+                    INSERT INTO \(schema)._live_ticket (token_hash, session_id, expires_at)
+                    SELECT \(hash), session.id, now() + \(LiveTicket.lifetime) * interval '1 second'
+                    FROM \(schema)._session AS session WHERE \(SessionTable.has(session))
+                    RETURNING session_id, expires_at
+                ), ended AS (
+                    DELETE FROM \(schema)._live_ticket AS ticket USING (
+                        SELECT other.token_hash
+                        FROM \(schema)._live_ticket AS other JOIN begun ON begun.session_id = other.session_id
+                        ORDER BY other.created_at DESC, other.token_hash OFFSET \(Self.maximumOfSession - 1)
+                    ) AS surplus
+                    WHERE ticket.token_hash = surplus.token_hash
+                )
+                SELECT begun.expires_at FROM begun
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return try Timestamp(result, row: 0, column: 0)
+        }
+    }
+
+    /// Uses a token up, and returns the hash of the access token of its session; nil for one that does not count.
+    package func use(_ hash: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
+        try await store.reporting {
+            let result = try await store.client.write(
+                """
+                WITH used AS (
+                    DELETE FROM \(schema)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
+                    RETURNING ticket.session_id, ticket.expires_at
+                )
+                SELECT session.token_hash
+                FROM used JOIN \(schema)._session AS session ON session.id = used.session_id
+                WHERE used.expires_at > now()
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return try result.decode(row: 0, column: 0, as: [UInt8].self)
+        }
+    }
+
+    /// Removes tokens that were not used in time.
+    package func purgeExpired() async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                WITH ended AS (
+                    SELECT ticket.token_hash FROM \(schema)._live_ticket AS ticket
+                    WHERE ticket.expires_at < now() FOR UPDATE SKIP LOCKED
+                )
+                DELETE FROM \(schema)._live_ticket AS ticket USING ended WHERE ticket.token_hash = ended.token_hash
+                """
+            )
+        }
+    }
+}
+
+extension RecordStore {
+    package var liveTickets: LiveTicketTable { LiveTicketTable(store: self) }
+}

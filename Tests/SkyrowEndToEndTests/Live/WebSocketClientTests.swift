@@ -1,0 +1,199 @@
+import Foundation
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
+@testable import skyrow
+
+/// WebSockets of others' making: the one of a browser, and Python's, with proxies between.
+@Suite(.timeLimit(.minutes(10))) struct WebSocketClientTests {
+    /// Makes calls of every kind over one WebSocket and prints what came of them.
+    private static let script = #"""
+        import asyncio, json, sys
+        import websockets
+
+        uri, key, path = sys.argv[1:4]
+
+        def connect(**options):
+            options["max_size"] = None
+            return websockets.unix_connect(path, uri, **options) if path else websockets.connect(uri, **options)
+
+        async def call(socket, number, method, **params):
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+
+        async def main():
+            async with connect(extra_headers={"X-Skygear-API-Key": key}, subprotocols=["jsonrpc"]) as socket:
+                assert socket.subprotocol == "jsonrpc", socket.subprotocol
+                # Many at once, then one that is long, then one in fragments.
+                for number in range(200):
+                    await call(socket, number, "record:fetch", ids=["note/none"])
+                answers = [json.loads(await socket.recv()) for _ in range(200)]
+                assert sorted(a["id"] for a in answers) == list(range(200))
+                await call(socket, 200, "record:fetch", ids=["note/none"], none="é" * 1_000_000)
+                assert json.loads(await socket.recv())["result"][0]["code"] == 110
+                async def parts():
+                    for part in ('{"jsonrpc":"2.0",', '"id":201,', '"method":"rpc.discover"}'):
+                        yield part
+                await socket.send(parts())
+                assert json.loads(await socket.recv())["result"]["openrpc"]
+                await asyncio.wait_for(await socket.ping(), 30)
+            # By the first call, as a browser does it.
+            async with connect() as socket:
+                await call(socket, 1, "connection:authenticate", api_key=key)
+                assert json.loads(await socket.recv())["result"]["status"] == "OK"
+            async with connect(extra_headers={"X-Skygear-API-Key": key}) as socket:
+                await socket.send(b"binary")
+                try:
+                    await socket.recv()
+                except websockets.ConnectionClosed as end:
+                    assert end.rcvd.code == 1003, end
+            try:
+                async with connect(extra_headers={"X-Skygear-API-Key": "wrong"}) as socket:
+                    assert False, "a wrong key opens a WebSocket"
+            except websockets.InvalidStatusCode as refusal:
+                assert refusal.status_code == 401, refusal
+            print("done")
+
+        asyncio.run(main())
+        """#
+
+    private func expectCalls(_ service: RunningService, at address: URL, through path: String = "") async throws {
+        let uri = "ws://127.0.0.1:\(address.port ?? 80)/rpc"
+        let result = try await Tool.run(
+            words: ["/usr/bin/python3", "-", uri, try service.key("SKYROW_API_KEY"), path],
+            input: Self.script
+        )
+        #expect(result.output == "done", "\(result.errors)")
+    }
+
+    @Test func pythonsClientMakesItsCalls() async throws {
+        try await withService { service in try await expectCalls(service, at: service.address) }
+    }
+
+    @Test func itDoesSoThroughHAProxy() async throws {
+        let folder = try TemporaryDirectory()
+        try await withService { service in
+            let balancer = try await Balancer(in: folder.path, services: 1)
+            do {
+                try await balancer.place(service, at: 1)
+                try await expectCalls(service, at: balancer.address)
+            } catch {
+                await balancer.stop()
+                throw error
+            }
+            await balancer.stop()
+        }
+    }
+
+    @Test func itDoesSoThroughNginx() async throws {
+        let folder = try TemporaryDirectory()
+        try await withService { service in
+            let socket = folder.path + "/nginx.sock"
+            let configuration = """
+                daemon off;
+                pid \(folder.path)/pid;
+                error_log stderr warn;
+                events {}
+                http {
+                    access_log off;
+                    client_body_temp_path \(folder.path)/body;
+                    proxy_temp_path \(folder.path)/proxy;
+                    fastcgi_temp_path \(folder.path)/fastcgi;
+                    uwsgi_temp_path \(folder.path)/uwsgi;
+                    scgi_temp_path \(folder.path)/scgi;
+                    map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+                    server {
+                        listen unix:\(socket);
+                        location / {
+                            proxy_pass \(service.address.absoluteString);
+                            proxy_http_version 1.1;
+                            proxy_set_header Upgrade $http_upgrade;
+                            proxy_set_header Connection $connection_upgrade;
+                            proxy_read_timeout 90s;
+                        }
+                    }
+                }
+                """
+            let path = folder.path + "/nginx.conf"
+            try configuration.write(toFile: path, atomically: false, encoding: .utf8)
+            // Debian has it where only root's path leads.
+            let (nginx, _, _) = try await Tool.launch(["/usr/sbin/nginx", "-p", folder.path, "-c", path])
+            do {
+                try await waiting(until: "nginx listens") {
+                    if nginx.exitIfEnded != nil {
+                        throw ServiceFailure(description: "nginx ended")
+                    }
+                    return FileManager.default.fileExists(atPath: socket)
+                }
+                try await expectCalls(service, at: service.address, through: socket)
+            } catch {
+                nginx.send(signal: SIGTERM)
+                _ = await nginx.ended("nginx")
+                throw error
+            }
+            nginx.send(signal: SIGTERM)
+            _ = await nginx.ended("nginx")
+        }
+    }
+
+    @Test func aBrowserAuthenticatesAndCallsAcrossOrigins() async throws {
+        try await withService { service in
+            let key = try service.key("SKYROW_API_KEY")
+            let script = """
+                const [port, key, done] = arguments;
+                const socket = new WebSocket(`ws://127.0.0.1:${port}/rpc`);
+                const said = [];
+                socket.onopen = () => {
+                    for (const [id, method, params] of [
+                        [1, "connection:authenticate", {api_key: key}], [2, "record:fetch", {ids: ["note/none"]}],
+                    ]) socket.send(JSON.stringify({jsonrpc: "2.0", id, method, params}));
+                };
+                socket.onmessage = event => {
+                    said.push(JSON.parse(event.data));
+                    if (said.length === 2) socket.close(1000);
+                };
+                socket.onclose = event => done(JSON.stringify([said.map(m => m.result), event.code, event.wasClean]));
+                """
+            try await Browser.withBrowser(Browser.Options()) { browser in
+                try await browser.open(try #require(URL(string: "data:text/html,hello")))
+                let text = try await browser.run(script, [service.address.port ?? 0, key])
+                let said = try #require(
+                    try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any]
+                )
+                #expect(said[1] as? Int == 1000)
+                #expect(said[2] as? Bool == true)
+                let results = try #require(said[0] as? [Any])
+                #expect((results[0] as? [String: Any])?["status"] as? String == "OK")
+                #expect((results[1] as? [[String: Any]])?.first?["code"] as? Int == 110)
+            }
+        }
+    }
+
+    @Test func aRestartSaysWhenToComeBack() async throws {
+        try await withService { service in
+            let script = #"""
+                import asyncio, json, sys, websockets
+                async def main():
+                    async with websockets.connect(sys.argv[1], extra_headers={"X-Skygear-API-Key": sys.argv[2]}) as socket:
+                        print("open", flush=True)
+                        try:
+                            await socket.recv()
+                        except websockets.ConnectionClosed as end:
+                            print(end.rcvd.code, 0 < json.loads(end.rcvd.reason)["retry_after"] <= 10)
+                asyncio.run(main())
+                """#
+            let uri = "ws://127.0.0.1:\(service.address.port ?? 80)/rpc"
+            let (client, output, _) = try await Tool.launch(
+                ["/usr/bin/python3", "-c", script, uri, try service.key("SKYROW_API_KEY")]
+            )
+            let lines = Tool.lines(of: output)
+            _ = try await lines.line("the client to connect") { $0 == "open" }
+            service.process.send(signal: SIGTERM)
+            let end = try await lines.line("the close frame") { !$0.isEmpty }
+            #expect(end == "1012 True")
+            _ = await client.ended("the client")
+        }
+    }
+}

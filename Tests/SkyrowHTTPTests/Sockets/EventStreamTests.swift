@@ -1,0 +1,160 @@
+import NIOCore
+import NIOHTTP2
+import SkyrowActions
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowHTTP
+
+/// Event streams over HTTP/1.1 and HTTP/2.
+@Suite struct EventStreamTests {
+    /// Reads events from the chunks of a response.
+    private final class Events {
+        private let connection: RawConnection
+        private var text = ""
+
+        init(_ connection: RawConnection) {
+            self.connection = connection
+        }
+
+        /// The lines of the next event or comment; nil at the end of the stream.
+        func next() async throws -> [String]? {
+            while true {
+                if let end = text.firstRange(of: "\n\n") {
+                    defer { text = String(text[end.upperBound...]) }
+                    return text[..<end.lowerBound].split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                }
+                let more = try await connection.chunk()
+                if more.isEmpty { return nil }
+                text += more
+            }
+        }
+    }
+
+    private func withStream(
+        _ limits: LiveLimits = LiveLimits(),
+        http: HTTPLimits = HTTPLimits(),
+        drain: Drain = Drain(),
+        _ body: (LiveResponder, Events, TestServer) async throws -> Void
+    ) async throws {
+        let responder = LiveResponder(limits, drain: drain)
+        var http = http
+        http.live = limits
+        try await withServer(responder, limits: http) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/stream", headers: [("accept", "text/event-stream")])
+                let head = try await connection.response(toHead: true)
+                #expect(head.status == 200)
+                #expect(head["content-type"] == "text/event-stream")
+                #expect(head["transfer-encoding"] == "chunked")
+                #expect(head["cache-control"] == "no-store")
+                let events = Events(connection)
+                #expect(try await events.next() == ["retry: 2000"])
+                #expect(try await events.next() == ["event: response", #"data: {"id":1}"#])
+                try await body(responder, events, server)
+            }
+        }
+    }
+
+    @Test func messagesAreEventsWithTheTokenAsTheirID() async throws {
+        try await withStream { responder, events, _ in
+            let stream = try await responder.stream()
+            stream.send(.test("a"))
+            stream.send(LiveMessage(.checkpoint, parameters: [Array("{\n\"ready\":true}".utf8)], token: "AQ-_1"))
+            #expect(try await events.next() == ["event: live:changes", #"data: {"text":"a"}"#])
+            #expect(try await events.next() == ["event: live:checkpoint", #"data: { "ready":true}"#, "id: AQ-_1"])
+            for index in 0..<300 { stream.send(.test("\(index)")) }
+            for index in 0..<300 {
+                #expect(try await events.next() == ["event: live:changes", "data: {\"text\":\"\(index)\"}"])
+            }
+        }
+    }
+
+    @Test func aQuietStreamHasCommentsAndNoEnd() async throws {
+        let limits = LiveLimits(heartbeat: .milliseconds(100))
+        // Far beyond what a response may take otherwise.
+        try await withStream(limits, http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))) { responder, events, _ in
+            for _ in 0..<5 { #expect(try await events.next() == [":"]) }
+            try await responder.stream().send(.test("still here"))
+            #expect(try await events.next() == ["event: live:changes", #"data: {"text":"still here"}"#])
+        }
+        // Without anything to say at all.
+        try await withStream(LiveLimits(heartbeat: .seconds(60)), http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))) { responder, events, _ in
+            try await Task.sleep(for: .milliseconds(400))
+            try await responder.stream().send(.test("still here"))
+            #expect(try await events.next() == ["event: live:changes", #"data: {"text":"still here"}"#])
+        }
+    }
+
+    @Test func itEndsWithTheReason() async throws {
+        let rows: [(LiveClosure, [String])] = [
+            (.sessionEnded, ["event: close", #"data: {"code":4401,"reason":"The session has ended; log in again."}"#]),
+            (.restarting(retryAfter: .milliseconds(1500)), ["retry: 1500", "event: close", #"data: {"code":1012,"retry_after":1.5}"#]),
+        ]
+        for (reason, lines) in rows {
+            try await withStream { responder, events, _ in
+                let stream = try await responder.stream()
+                stream.send(.test("last"))
+                stream.close(reason)
+                #expect(try await events.next() == ["event: live:changes", #"data: {"text":"last"}"#])
+                #expect(try await events.next() == lines)
+                #expect(try await events.next() == nil)
+                try await waiting(until: "it is given back") {
+                    responder.connections.statistics == LiveStatistics(webSockets: 0, eventStreams: 0, bufferBytes: 0, laggings: 0)
+                }
+            }
+        }
+    }
+
+    @Test func aShutdownEndsItAndSaysWhenToComeBack() async throws {
+        try await withStream { _, events, server in
+            await server.shutDown()
+            let last = try #require(try await events.next())
+            #expect(last.first?.hasPrefix("retry: ") == true && last[1] == "event: close" && last[2].hasPrefix(#"data: {"code":1012"#))
+            #expect(try await events.next() == nil)
+        }
+    }
+
+    @Test func aSlowReaderFallsBehind() async throws {
+        let limits = LiveLimits(buffer: 100_000, lagging: .seconds(60))
+        try await withStream(limits) { responder, events, _ in
+            let stream = try await responder.stream()
+            try await waiting(until: "it has fallen behind") {
+                stream.send(.ofBytes(50_000))
+                return responder.connections.statistics.laggings > 0
+            }
+            #expect(responder.connections.statistics.bufferBytes <= 400_000)
+            // It reads on, and has room again.
+            for _ in 0..<3 { #expect(try await events.next()?.first == "event: live:changes") }
+        }
+    }
+
+    @Test func itIsGivenUpWhenTheClientLeaves() async throws {
+        let responder = LiveResponder()
+        try await withServer(responder) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/stream")
+                #expect(try await connection.response(toHead: true).status == 200)
+                #expect(responder.connections.statistics.eventStreams == 1)
+            }
+            try await waiting(until: "it is given back") { responder.connections.statistics.eventStreams == 0 }
+        }
+    }
+
+    @Test func overHTTP2ItIsTheSame() async throws {
+        let certificate = try await TestCertificate()
+        let responder = LiveResponder()
+        try await withServer(responder, certificate: certificate.server()) { server in
+            try await withHTTP2(port: server.port, tls: try certificate.client(protocols: ["h2"])) { connection in
+                try await connection.get("/stream", on: 1)
+                let stream = try await responder.stream()
+                stream.send(.test("a"))
+                stream.close(.sessionEnded)
+                let response = try await connection.response(on: 1)
+                #expect(response.status == 200)
+                #expect(response.body.contains("event: live:changes\ndata: {\"text\":\"a\"}\n\n"))
+                #expect(response.body.hasSuffix("event: close\ndata: {\"code\":4401,\"reason\":\"The session has ended; log in again.\"}\n\n"))
+            }
+        }
+    }
+}
