@@ -14,14 +14,14 @@ package struct LiveConfiguration: Sendable {
     package var limits: SubscriptionLimits
     /// The pause between two questions where changes are asked for.
     package var pollInterval: Duration
-    /// Bytes that wait for one connection at most, as the transport has it.
+    /// Bytes that a connection may have taken and not written, as the transport has it.
     package var outletBuffer: Int
 
     package init(
         source: Source = .auto,
         limits: SubscriptionLimits = SubscriptionLimits(),
         pollInterval: Duration = .milliseconds(20),
-        outletBuffer: Int = 1 << 20
+        outletBuffer: Int = 2 << 20
     ) {
         self.source = source
         self.limits = limits

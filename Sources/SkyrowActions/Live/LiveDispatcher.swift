@@ -16,6 +16,8 @@ final class LiveDispatcher: Sendable {
     let demand = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// The subscriptions whose beginnings are to be read.
     let loads = AsyncStream.makeStream(of: Load.self)
+    /// The connections that take messages again after they have dropped some.
+    let recoveries = AsyncStream.makeStream(of: LiveRegistry.Connection.self)
     /// Has the rights of all sessions be looked at.
     let rightsSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// The source that asks, while there is one; own writes wake it.
@@ -45,7 +47,7 @@ final class LiveDispatcher: Sendable {
         self.configuration = configuration
         self.store = store
         self.observe = observe
-        state = Mutex(LiveState(limits: configuration.limits))
+        state = Mutex(LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer))
     }
 
     /// Serves subscriptions until the task is cancelled.
@@ -54,6 +56,7 @@ final class LiveDispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.followOnDemand() }
             group.addTask { await self.readBeginnings(service) }
+            group.addTask { for await connection in self.recoveries.stream { self.caughtUp(connection) } }
             group.addTask { await self.keepRights(service) }
             group.addTask { await self.keepCheckpoints() }
         }
@@ -69,7 +72,11 @@ final class LiveDispatcher: Sendable {
     func open(_ outlet: any LiveOutlet) -> LiveRegistry.Connection {
         state.withLock { state in
             state.nextConnection += 1
-            state.connections[state.nextConnection] = LiveState.Connection(outlet: outlet, lastCheckpoint: .now)
+            state.connections[state.nextConnection] = LiveState.Connection(
+                outlet: outlet,
+                generation: outlet.generation,
+                lastCheckpoint: .now
+            )
             return state.nextConnection
         }
     }
@@ -90,21 +97,14 @@ final class LiveDispatcher: Sendable {
         guard isKnown else { throw .noSuchSubscription }
     }
 
-    func fellBehind(_ connection: LiveRegistry.Connection) {
-        state.withLock { state in
-            state.connections[connection]?.isBehind = true
-            // What waits for records at the beginning of a subscription was dropped as well.
-            for subscriber in state.registry.subscribers(of: connection) {
-                let position = state.positionAfterLoss(of: subscriber, buffer: configuration.outletBuffer)
-                if let position { state.details[subscriber]?.position = position }
-                state.details[subscriber]?.attempt += 1
-            }
-            state.registry.pause(connection)
-        }
-    }
-
-    func caughtUp(_ connection: LiveRegistry.Connection) {
+    private func caughtUp(_ connection: LiveRegistry.Connection) {
         let loads = state.withLock { state -> [Load] in
+            guard let known = state.connections[connection] else { return [] }
+            let generation = known.outlet.generation
+            // In an odd one it has fallen behind once more, and another notice comes.
+            guard generation != known.generation, generation.isMultiple(of: 2) else { return [] }
+            if !known.isBehind { state.fellBehind(connection) }
+            state.connections[connection]?.generation = generation
             state.connections[connection]?.isBehind = false
             for message in state.connections[connection]?.deferred ?? [] { state.send(message, to: connection) }
             state.connections[connection]?.deferred = []

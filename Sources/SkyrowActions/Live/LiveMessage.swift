@@ -33,8 +33,13 @@ package struct LiveMessage: Sendable {
 package protocol LiveOutlet: AnyObject, Sendable {
     /// Takes a message and returns at once, on any thread; messages of one session come in order.
     ///
-    /// It drops everything while it is behind.
-    func send(_ message: LiveMessage)
+    /// It is called under the lock of all live queries, so it calls nothing of them.
+    ///
+    /// - Parameter generation: that of which the sender has lost no message.
+    /// - Returns: false where the message is dropped, because the connection is in another generation or falls behind by it.
+    func send(_ message: LiveMessage, in generation: Int) -> Bool
+    /// Grows when the connection drops messages, and again when it takes messages anew; odd in between.
+    var generation: Int { get }
     /// Ends the connection after what it has taken.
     func close(_ reason: LiveClosure)
     /// Waits until what it has taken has left, so that the pages of many records do not make it fall behind.

@@ -108,16 +108,10 @@ package final class LiveSession: Sendable {
         try service.live.unsubscribe(name, of: connection)
     }
 
-    /// The outlet's queue was full: it has dropped what waited, and takes nothing until ``outletCaughtUp()`` is called.
-    package func outletFellBehind() {
-        guard case .open(let connection) = state.withLock({ $0 }) else { return }
-        service.live.fellBehind(connection)
-    }
-
-    /// The outlet has written all that it had: subscriptions resume from their last checkpoints.
+    /// The outlet dropped messages and takes messages again: subscriptions resume from their last checkpoints, soon.
     package func outletCaughtUp() {
         guard case .open(let connection) = state.withLock({ $0 }) else { return }
-        service.live.caughtUp(connection)
+        service.live.recoveries.continuation.yield(connection)
     }
 
     /// The connection is gone; everything of it is given up.

@@ -6,8 +6,12 @@ struct LiveState {
     /// What a connection has got.
     struct Connection {
         let outlet: any LiveOutlet
+        /// The generation of the outlet of which no message was lost.
+        var generation: Int
         /// The bytes of all messages so far.
         var sentBytes = 0
+        /// Those of the longest message: an outlet that holds nothing takes one of any length.
+        var longest = 0
         /// Moments up to which all events were sent, with the bytes sent by then, the oldest first.
         var moments: [(bytes: Int, moment: ChangeMoment)] = []
         /// Whether anything was sent since the last checkpoint, and when that was.
@@ -70,18 +74,36 @@ struct LiveState {
     /// Who waits for a source to begin.
     var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     var nextWaiter = 0
+    /// Bytes that an outlet drops at most when it falls behind.
+    private let outletBuffer: Int
 
-    init(limits: SubscriptionLimits) {
+    init(limits: SubscriptionLimits, outletBuffer: Int) {
         registry = LiveRegistry(limits: limits)
+        self.outletBuffer = outletBuffer
     }
 
     // MARK: Sending
 
     mutating func send(_ message: LiveMessage, to number: LiveRegistry.Connection) {
         guard let connection = connections[number], !connection.isBehind else { return }
+        guard connection.outlet.send(message, in: connection.generation) else {
+            fellBehind(number)
+            return
+        }
         connections[number]?.sentBytes += message.byteCount
+        connections[number]?.longest = max(connection.longest, message.byteCount)
         connections[number]?.hasNews = true
-        connection.outlet.send(message)
+    }
+
+    /// The outlet of a connection has dropped messages: nothing is sent until it takes messages again.
+    mutating func fellBehind(_ number: LiveRegistry.Connection) {
+        connections[number]?.isBehind = true
+        // What waits for records at the beginning of a subscription was dropped as well.
+        for subscriber in registry.subscribers(of: number) {
+            if let position = positionAfterLoss(of: subscriber) { details[subscriber]?.position = position }
+            details[subscriber]?.attempt += 1
+        }
+        registry.pause(number)
     }
 
     /// Ends a subscription and says why.
@@ -128,13 +150,13 @@ struct LiveState {
 
     /// Where a subscription whose connection has dropped messages goes on.
     ///
-    /// At most `buffer` bytes of the last ones were dropped: what was sent before has left.
-    func positionAfterLoss(of subscriber: LiveRegistry.Subscriber, buffer: Int) -> Position? {
+    /// At most as many bytes of the last ones were dropped as an outlet holds, and one message: what was sent before has left.
+    private func positionAfterLoss(of subscriber: LiveRegistry.Subscriber) -> Position? {
         guard let known = registry.subscribers[subscriber], let details = details[subscriber],
             let connection = connections[known.connection]
         else { return nil }
         let safe = connection.moments.last {
-            $0.bytes <= connection.sentBytes - buffer && $0.bytes >= details.beganAtBytes
+            $0.bytes <= connection.sentBytes - outletBuffer - connection.longest && $0.bytes >= details.beganAtBytes
         }
         guard let safe, let token = token(of: subscriber, at: safe.moment) else { return details.position }
         return .since(token)
@@ -164,11 +186,13 @@ struct LiveState {
                 tokens.append((known.name, token))
             }
             connections[number]?.lastCheckpoint = now
-            connections[number]?.hasNews = false
-            guard !tokens.isEmpty else { continue }
+            guard !tokens.isEmpty else {
+                connections[number]?.hasNews = false
+                continue
+            }
             let message = LiveText.checkpoint(tokens.sorted { $0.name < $1.name }, isReady: false)
-            connections[number]?.sentBytes += message.byteCount
-            connection.outlet.send(message)
+            send(message, to: number)
+            connections[number]?.hasNews = false
         }
     }
 

@@ -41,6 +41,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     private let state: Mutex<State>
 
     private let drain: Drain
+    private let room = RoomWaiters()
 
     init(in connections: LiveConnections, seat: LiveSeat, drain: Drain) {
         self.connections = connections
@@ -56,9 +57,12 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     // MARK: - Messages
 
-    func send(_ message: LiveMessage) {
+    func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let text = ByteBuffer(event: message)
-        let (action, reader) = state.withLock { state in
+        let (isTaken, action, reader) = state.withLock { state -> (Bool, OutboundQueue<ByteBuffer>.Action?, _) in
+            guard generation == state.queue.generation, state.queue.phase == .current else {
+                return (false, nil, CheckedContinuation<Void, Never>?.none)
+            }
             let action = state.queue.add(
                 text,
                 bytes: text.readableBytes,
@@ -66,11 +70,19 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
                 now: .now(),
                 connections.limits
             )
-            return (action, state.takeReader())
+            return (action == nil, action, state.takeReader())
         }
         count()
         perform(action)
         reader?.resume()
+        return isTaken
+    }
+
+    var generation: Int { state.withLock(\.queue.generation) }
+
+    /// Waits until all that it has taken has left, or the stream has ended.
+    func waitForRoom(atMost limit: Duration) async {
+        await room.wait(atMost: limit) { [self] in state.withLock { $0.queue.liveBytes == 0 || $0.hasEnded } }
     }
 
     func close(_ reason: LiveClosure) {
@@ -99,6 +111,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             return (state.share, state.queue.liveBytes)
         }
         share?.set(bytes)
+        if bytes == 0 { room.wake() }
     }
 
     private func fallBehind() {
@@ -111,7 +124,6 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         case nil: break
         case .fellBehind:
             connections.noteLagging()
-            state.withLock { $0.live }?.outletFellBehind()
         case .caughtUp:
             state.withLock { $0.live }?.outletCaughtUp()
         case .close:
@@ -205,6 +217,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             }
             return (state.live, state.share)
         }
+        room.end()
         share?.end()
         live?.end()
         connections.forget(self)

@@ -13,8 +13,8 @@ final class LoopMailbox: Sendable {
     }
 
     enum Content: Sendable {
-        /// The text of a live message, in parts that others share.
-        case live(LiveText)
+        /// The text of a live message, in parts that others share, and the generation of which its sender has lost nothing.
+        case live(LiveText, generation: Int)
         /// More came than the connection may have before the loop looked.
         case fallBehind
         case close(SocketClosure)

@@ -44,6 +44,8 @@ struct OutboundQueue<Message> {
     /// Bytes that were given to the connection and have not left, of live messages and in all.
     private(set) var leavingBytes = 0
     private(set) var leavingLiveBytes = 0
+    /// Counts up when the connection falls behind and when it has caught up; odd in between.
+    private(set) var generation = 0
     /// When the connection last fell behind.
     private var falls: [NIODeadline] = []
 
@@ -91,8 +93,7 @@ struct OutboundQueue<Message> {
         leavingBytes -= bytes
         leavingLiveBytes -= live
         guard isLagging, leavingBytes == 0, isEmpty else { return nil }
-        phase = .current
-        return .caughtUp
+        return catchUp()
     }
 
     /// Drops the live messages that wait, because there are too many of them here or in the whole process.
@@ -103,6 +104,7 @@ struct OutboundQueue<Message> {
         guard falls.count < limits.falls else { return close() }
         dropLiveMessages()
         phase = .lagging(since: now)
+        generation += 1
         return .fellBehind
     }
 
@@ -111,10 +113,7 @@ struct OutboundQueue<Message> {
     /// A connection whose last bytes left before it fell behind has nothing to wait for.
     mutating func check(now: NIODeadline, _ limits: LiveLimits) -> Action? {
         guard case .lagging(let since) = phase else { return nil }
-        if isEmpty, leavingBytes == 0 {
-            phase = .current
-            return .caughtUp
-        }
+        if isEmpty, leavingBytes == 0 { return catchUp() }
         return now >= since + limits.lagging ? close() : nil
     }
 
@@ -129,6 +128,12 @@ struct OutboundQueue<Message> {
         entries = nil
         waitingBytes = 0
         waitingLiveBytes = 0
+    }
+
+    private mutating func catchUp() -> Action {
+        phase = .current
+        generation += 1
+        return .caughtUp
     }
 
     private mutating func close() -> Action {

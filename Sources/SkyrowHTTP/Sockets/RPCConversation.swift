@@ -44,9 +44,8 @@ final class RPCConversation: SocketConversation, CallConnection {
         state.withLock { $0.outlet = outlet }
     }
 
-    func fellBehind() {
-        state.withLock { $0.live }?.outletFellBehind()
-    }
+    /// The sender of live messages is told by the first one that is dropped.
+    func fellBehind() {}
 
     func caughtUp() {
         state.withLock { $0.live }?.outletCaughtUp()

@@ -2,8 +2,8 @@ import NIOCore
 import SkyrowActions
 
 extension SocketOutlet: LiveOutlet {
-    func send(_ message: LiveMessage) {
-        send(LiveText(notification: message))
+    func send(_ message: LiveMessage, in generation: Int) -> Bool {
+        send(LiveText(notification: message), in: generation)
     }
 
     func close(_ reason: LiveClosure) {

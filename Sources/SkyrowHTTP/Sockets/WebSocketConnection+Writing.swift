@@ -73,6 +73,7 @@ extension WebSocketConnection {
     }
 
     private func countLiveBytes() {
+        outlet?.note(heldBytes: queue.liveBytes)
         if share == nil {
             guard queue.liveBytes > 0, let outlet else { return }
             share = connections.memory.share { outlet.fallBehind() }
@@ -104,10 +105,12 @@ extension WebSocketConnection {
         switch action {
         case nil: break
         case .fellBehind:
+            outlet?.note(generation: queue.generation)
             connections.noteLagging()
             countLiveBytes()
             conversation?.fellBehind()
         case .caughtUp:
+            outlet?.note(generation: queue.generation)
             conversation?.caughtUp()
         case .close:
             fail(.tooSlow)

@@ -129,6 +129,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         loop.remove(self)
         conversation?.end()
         conversation = nil
+        outlet?.end()
         outlet = nil
         seat = nil
         onClose()
@@ -283,9 +284,10 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     /// Does what another thread asks for; returns whether there may be something to write.
     func take(_ content: LoopMailbox.Content) -> Bool {
         switch content {
-        case .live(let text):
+        case .live(let text, let generation):
             outlet?.taken(text.byteCount)
-            guard lifecycle.phase != .closed else { return false }
+            // Behind messages that were dropped it would leave a gap.
+            guard lifecycle.phase != .closed, generation == queue.generation else { return false }
             return add(.live(text), bytes: text.byteCount, isLive: true)
         case .fallBehind:
             outlet?.noteFall()

@@ -131,7 +131,12 @@ extension ServiceConfiguration {
 extension LiveConfiguration {
     package init(_ settings: Settings) {
         let records = settings.records
-        self.init(source: records.changeSource, pollInterval: records.livePollInterval)
+        // As much again waits for the event loop of the connection.
+        self.init(
+            source: records.changeSource,
+            pollInterval: records.livePollInterval,
+            outletBuffer: 2 * settings.liveConnections.buffer
+        )
         limits.scans = records.liveScanLimit
         limits.members = records.liveMembers
         limits.transactionRows = records.liveTransactionLimit

@@ -29,22 +29,24 @@ final class MemoryOutlet: LiveOutlet {
         var resets: [String: [String: String]] = [:]
         var closure: LiveClosure?
         var messages = 0
-        var isDeaf = false
+        var generation = 0
         /// What no client should have got.
         var faults: [String] = []
     }
 
     private let state = Mutex(State())
 
-    func send(_ message: LiveMessage) {
+    var generation: Int { state.withLock { $0.generation } }
+
+    func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let bytes = Data(message.parameters.joined())
         let json = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
-        state.withLock { state in
-            guard !state.isDeaf else { return }
+        return state.withLock { state in
+            guard generation == state.generation, generation.isMultiple(of: 2) else { return false }
             state.messages += 1
             guard let json else {
                 state.faults.append("no JSON: \(String(decoding: bytes, as: UTF8.self))")
-                return
+                return true
             }
             if bytes.count != message.byteCount { state.faults.append("another length than \(message.byteCount)") }
             switch message.method {
@@ -57,6 +59,7 @@ final class MemoryOutlet: LiveOutlet {
             case .reset:
                 state.resets[json["subscription"] as? String ?? ""] = json.mapValues { "\($0)" }
             }
+            return true
         }
     }
 
@@ -64,8 +67,8 @@ final class MemoryOutlet: LiveOutlet {
         state.withLock { $0.closure = reason }
     }
 
-    /// Whether everything is dropped.
-    func setDeaf(_ isDeaf: Bool) { state.withLock { $0.isDeaf = isDeaf } }
+    /// Drops everything from now on, or takes messages again.
+    func beginNextGeneration() { state.withLock { $0.generation += 1 } }
 
     var events: [Event] { state.withLock { $0.events } }
     var faults: [String] { state.withLock { $0.faults } }

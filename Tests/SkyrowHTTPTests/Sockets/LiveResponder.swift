@@ -117,6 +117,13 @@ final class LiveResponder: HTTPResponder {
     }
 }
 
+extension LiveOutlet {
+    /// Sends a message as one who has lost none.
+    func send(_ message: LiveMessage) {
+        _ = send(message, in: generation)
+    }
+}
+
 extension LiveMessage {
     /// A message whose parameters are an object with this text.
     static func test(_ text: String, token: String? = nil) -> LiveMessage {
