@@ -1,5 +1,5 @@
-public import SkyrowModel
 import SkyrowJSON
+public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
@@ -61,7 +61,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
     /// A place in a feed, to be stored as text.
     public struct Position: Hashable, Sendable, Codable, LosslessStringConvertible {
-        enum Kind: String { case token = "t", cursor = "c" }
+        enum Kind: String {
+            case token = "t"
+            case cursor = "c"
+        }
 
         let kind: Kind
         let text: String
@@ -83,7 +86,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
             let text = try decoder.singleValueContainer().decode(String.self)
             guard let position = Position(text) else {
                 throw DecodingError.dataCorrupted(
-                    DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "This is no position of a feed.")
+                    DecodingError.Context(
+                        codingPath: decoder.codingPath,
+                        debugDescription: "This is no position of a feed."
+                    )
                 )
             }
             self = position

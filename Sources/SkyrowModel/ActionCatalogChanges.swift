@@ -36,10 +36,12 @@ extension ActionCatalog {
                 )
             ),
         ],
-        result: .object([
-            JSONMember("changed", .array(of: .named(.record)), isRequired: true),
-            JSONMember("removed", .array(of: .named(.recordID)), isRequired: true),
-        ] + ending),
+        result: .object(
+            [
+                JSONMember("changed", .array(of: .named(.record)), isRequired: true),
+                JSONMember("removed", .array(of: .named(.recordID)), isRequired: true),
+            ] + ending
+        ),
         errors: errors,
         cost: .read,
         changesData: false,
@@ -61,13 +63,15 @@ extension ActionCatalog {
                 .nullable(.integer(minimum: 1, maximum: ChangesRequest.maximumPairs))
             ),
         ],
-        result: .object([
-            JSONMember(
-                "records",
-                .array(of: .tuple([.string(maximum: 255), .integer()], rest: nil)),
-                isRequired: true
-            )
-        ] + ending),
+        result: .object(
+            [
+                JSONMember(
+                    "records",
+                    .array(of: .tuple([.string(maximum: 255), .integer()], rest: nil)),
+                    isRequired: true
+                )
+            ] + ending
+        ),
         errors: errors,
         cost: .read,
         changesData: false,

@@ -95,6 +95,8 @@ import Testing
         .keyList: "{}",
         .keyRotate: #"{"id":"k00000000"}"#,
         .keyRevoke: #"{"id":"k00000000"}"#,
+        .changesFetch: #"{"record_type":"note"}"#,
+        .changesCompare: #"{"record_type":"note"}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
@@ -117,7 +119,9 @@ import Testing
     /// The actions that a key may call which is for the type `note`, and a server's that is for all but `user`.
     private static func isAboutRecords(_ action: ActionName) -> Bool {
         switch action {
-        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .authLogOut: true
+        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .changesFetch,
+            .changesCompare, .authLogOut:
+            true
         // Whether there is a user to give a record to is a question about the type user.
         default: false
         }

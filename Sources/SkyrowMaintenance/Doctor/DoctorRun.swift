@@ -86,7 +86,8 @@ package struct DoctorRun: Sendable {
                 switch step {
                 case .install: ["step": "install"]
                 case .migrate(let migration): ["step": "migrate", "summary": migration.name]
-                case .rebaseRevisions, .moveRevisions, .installEventTriggers: ["step": "other", "summary": step.missing]
+                case .rebaseRevisions, .moveRevisions, .installEventTriggers:
+                    ["step": "other", "summary": step.missing]
                 }
             }
         } catch MigrationError.databaseIsNotUTF8 {

@@ -256,7 +256,8 @@ private struct ByteReader {
         var pass = ChangeToken.Pass(step: step)
         if flags & 16 != 0 {
             guard let revision = fixed(8), let length = variable(), length <= UInt64(maximumIDBytes),
-                rest.count >= Int(length), let id = String(validating: rest.prefix(Int(length)), as: UTF8.self), !id.hasNUL
+                rest.count >= Int(length), let id = String(validating: rest.prefix(Int(length)), as: UTF8.self),
+                !id.hasNUL
             else { return nil }
             rest = rest.dropFirst(Int(length))
             pass.place = ChangeToken.Pass.Place(revision: Int64(bitPattern: revision), id: id)

@@ -28,7 +28,9 @@ package struct BloomFilter: Hashable, Sendable {
 
     /// nil without bits, with more than a megabyte of them, and for a number of hashes out of 1...16.
     package init?(bytes: [UInt8], hashes: Int) {
-        guard (1...Self.maximumBytes).contains(bytes.count), (1...Self.maximumHashes).contains(hashes) else { return nil }
+        guard (1...Self.maximumBytes).contains(bytes.count), (1...Self.maximumHashes).contains(hashes) else {
+            return nil
+        }
         self.bytes = bytes
         self.hashes = hashes
     }

@@ -25,7 +25,6 @@ struct ChangesStatement {
     let query: UInt64
     /// The user on whose relations it depends what may be read; nil where that is none.
     let related: UserID?
-    let form: ChangeToken.Form
     private let text: QueryText
     private let scope: AccessScope
     private let columns: SQL
@@ -79,7 +78,6 @@ struct ChangesStatement {
                 identity.append(counted: Array(name.utf8)[...])
             }
         }
-        form = table.form
     }
 
     /// The digest of what a token is about, whatever the query.
@@ -109,7 +107,8 @@ struct ChangesStatement {
     }
 
     private func byID(_ columns: SQL, _ place: ChangeToken.Pass.Place?, _ limit: Int) -> SQL {
-        var sql: SQL = "SELECT \(columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
+        var sql: SQL =
+            "SELECT \(columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
         if let condition { sql += " AND (\(condition))" }
         if let place { sql += " AND \"r\".\"_id\" > \(place.id)" }
         sql += " ORDER BY \"r\".\"_id\" LIMIT \(Int64(limit))"

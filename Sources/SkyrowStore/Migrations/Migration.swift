@@ -79,7 +79,7 @@ extension Migration {
         Migration(version: 34, name: "0034_policies", script: text(PackageResources._034_policies_sql)),
         Migration(version: 35, name: "0035_invitations", script: text(PackageResources._035_invitations_sql)),
         Migration(version: 36, name: "0036_factors", script: text(PackageResources._036_factors_sql)),
-        Migration(version: 40, name: "0040_change_feed", script: text(PackageResources._040_change_feed_sql)),
+        Migration(version: 37, name: "0037_change_feed", script: text(PackageResources._037_change_feed_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -45,7 +45,10 @@ extension ChangesRequest.Position {
         case (let token?, nil): self = .since(token)
         case (nil, let cursor?): self = .cursor(cursor)
         case (_?, _?):
-            throw .invalidArgument("The cursor of a pass has its token in it; send one of \"since\" and \"cursor\".", "cursor")
+            throw .invalidArgument(
+                "The cursor of a pass has its token in it; send one of \"since\" and \"cursor\".",
+                "cursor"
+            )
         }
     }
 }

@@ -62,11 +62,20 @@ import Testing
     /// A record that never had that id or owner was never held.
     @Test(arguments: [
         Terms(predicate: .compare(.eq, "stars", .integer(1)), removed: ["note/1", "note/2"]),
-        Terms(predicate: .and([.compare(.eq, "_id", .string("1")), .compare(.eq, "stars", .integer(1))]), removed: ["note/1"]),
+        Terms(
+            predicate: .and([.compare(.eq, "_id", .string("1")), .compare(.eq, "stars", .integer(1))]),
+            removed: ["note/1"]
+        ),
         Terms(predicate: .compare(.eq, "_id", .string("3")), removed: []),
         Terms(predicate: .compare(.eq, "_owner", .string("bob")), removed: []),
-        Terms(predicate: .and([.compare(.eq, "_owner", .string("ann")), .compare(.eq, "stars", .integer(1))]), removed: ["note/1", "note/2"]),
-        Terms(predicate: .or([.compare(.eq, "_owner", .string("bob")), .compare(.eq, "stars", .integer(1))]), removed: ["note/1", "note/2"]),
+        Terms(
+            predicate: .and([.compare(.eq, "_owner", .string("ann")), .compare(.eq, "stars", .integer(1))]),
+            removed: ["note/1", "note/2"]
+        ),
+        Terms(
+            predicate: .or([.compare(.eq, "_owner", .string("bob")), .compare(.eq, "stars", .integer(1))]),
+            removed: ["note/1", "note/2"]
+        ),
     ])
     func whatCannotHaveMatchedIsNotNamed(_ row: Terms) async throws {
         try await withRecords { f in
@@ -105,7 +114,9 @@ import Testing
     @Test func whatIsOutOfSightIsRemoved() async throws {
         try await withRecords { f in
             let forBob = AccessList([AccessEntry(.user("bob"), .read)])
-            try await f.save([draft("note/open"), draft("note/bobs", access: forBob), draft("note/ann", access: AccessList([]))])
+            try await f.save([
+                draft("note/open"), draft("note/bobs", access: forBob), draft("note/ann", access: AccessList([])),
+            ])
             var ann = FeedReader(f.store, .ann)
             var bob = FeedReader(f.store, .bob)
             var other = FeedReader(f.store, .anonymous)
@@ -159,9 +170,13 @@ import Testing
             try await f.save("note/1", ["title": .string("x")], access: AccessList([AccessEntry(.user("bob"), .read)]))
             try await f.psql("UPDATE note SET title = 'y', _owner = _owner, _access = _access, _database = _database")
             #expect(try await f.psql("SELECT count(*) FROM _tombstone WHERE type = 'note'") == "0")
-            let plan = try await f.psql("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) UPDATE note SET title = 'z', _revision = _revision()")
+            let plan = try await f.psql(
+                "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) UPDATE note SET title = 'z', _revision = _revision()"
+            )
             #expect(!plan.contains("_conceal"))
-            let same = try await f.psql("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) UPDATE note SET _access = _access, _revision = _revision()")
+            let same = try await f.psql(
+                "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) UPDATE note SET _access = _access, _revision = _revision()"
+            )
             #expect(!same.contains("_conceal"))
         }
     }
@@ -189,7 +204,9 @@ import Testing
 
     @Test func aPageEndsAtAMegabyte() async throws {
         try await withRecords { f in
-            try await f.psql("INSERT INTO note (_id, title) SELECT i, repeat(md5(i::text), 10000) FROM generate_series(1, 40) AS i")
+            try await f.psql(
+                "INSERT INTO note (_id, title) SELECT i, repeat(md5(i::text), 10000) FROM generate_series(1, 40) AS i"
+            )
             var reader = FeedReader(f.store, .anonymous)
             reader.limit = 1000
             #expect(try await reader.catchUp() == 14)
@@ -230,7 +247,9 @@ import Testing
         (.compare(.eq, "nothing", .string("x")), .recordQueryInvalid),
     ]
 
-    @Test(arguments: refused) func aPredicateThatNeedsOtherRecordsIsRefused(_ predicate: Predicate, _ code: ErrorCode) async throws {
+    @Test(arguments: refused) func aPredicateThatNeedsOtherRecordsIsRefused(_ predicate: Predicate, _ code: ErrorCode)
+        async throws
+    {
         try await withRecords { f in
             var reader = FeedReader(f.store, predicate: predicate)
             let error = await #expect(throws: SkyrowError.self) { try await reader.readPage() }
@@ -242,7 +261,10 @@ import Testing
         try await withRecords { f in
             var reader = FeedReader(f.store, type: "later")
             try await reader.catchUp()
-            try await f.save("later/1", ["title": .string("x")])
+            try await f.psql(
+                "SELECT _create_type('later'); ALTER TABLE later ADD title text; INSERT INTO later (_id) VALUES ('1')"
+            )
+            try await f.store.cache.reload()
             try await reader.catchUp()
             #expect(reader.ids == ["1"])
             try await f.psql("DROP TABLE later")

@@ -78,7 +78,10 @@ import Testing
             try await f.psql("INSERT INTO note (_id) VALUES ('after')")
             try await reader.catchUp()
             #expect(reader.ids == ["1", "after", "found"])
-            #expect(try await f.psql("SELECT count(DISTINCT _revision >> 32) FROM note WHERE _id IN ('found', 'after')") == "1")
+            #expect(
+                try await f.psql("SELECT count(DISTINCT _revision >> 32) FROM note WHERE _id IN ('found', 'after')")
+                    == "1"
+            )
         }
     }
 

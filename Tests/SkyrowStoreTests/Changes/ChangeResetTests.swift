@@ -106,12 +106,16 @@ import Testing
     @Test func whoseRightsAreOthersByARuleComparesAgain() async throws {
         try await withRecords { f in
             var reader = try await reader(f)
-            try await f.psql("INSERT INTO _class_rule (type, action, allow, mode) VALUES ('note', 'read', '{owner}', 'override')")
+            try await f.psql(
+                "INSERT INTO _class_rule (type, action, allow, mode) VALUES ('note', 'read', '{owner}', 'override')"
+            )
             try await f.store.cache.reload()
             try await reader.readPage()
             #expect(reader.last.reset == .access)
             try await reader.compare()
-            try await f.psql("INSERT INTO _field_rule (type, field, action, allow) VALUES ('note', 'title', 'read', '{role:editor}')")
+            try await f.psql(
+                "INSERT INTO _field_rule (type, field, action, allow) VALUES ('note', 'title', 'read', '{role:editor}')"
+            )
             try await f.store.cache.reload()
             try await reader.readPage()
             #expect(reader.last.reset == .access)
@@ -130,20 +134,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("UPDATE _meta SET history = gen_random_uuid()", ChangeReset.branch),
-        ("UPDATE _meta SET timeline = timeline + 1", .branch),
-        ("UPDATE _meta SET system_identifier = system_identifier + 1", .branch),
-        ("SELECT _rebase_revisions()", .branch),
-        ("ALTER TABLE note ADD COLUMN fresh text", nil),
-        ("ALTER TABLE note ADD COLUMN fresh text DEFAULT 'full'", .schema),
-        ("ALTER TABLE note ADD COLUMN fresh text GENERATED ALWAYS AS (title) STORED", .schema),
-        ("ALTER TABLE note RENAME COLUMN title TO headline", .schema),
-        ("ALTER TABLE note DROP COLUMN title", .schema),
-        ("ALTER TABLE note ALTER COLUMN stars TYPE double precision", .schema),
-        ("ALTER TABLE note RENAME TO old; SELECT _create_type('note')", .schema),
-        ("CREATE INDEX ON note (stars)", nil),
-    ] as [(String, ChangeReset?)])
+    @Test(
+        arguments: [
+            ("UPDATE _meta SET history = gen_random_uuid()", ChangeReset.branch),
+            ("UPDATE _meta SET timeline = timeline + 1", .branch),
+            ("UPDATE _meta SET system_identifier = system_identifier + 1", .branch),
+            ("SELECT _rebase_revisions()", .branch),
+            ("ALTER TABLE note ADD COLUMN fresh text", nil),
+            ("ALTER TABLE note ADD COLUMN fresh text DEFAULT 'full'", .schema),
+            ("ALTER TABLE note ADD COLUMN fresh text GENERATED ALWAYS AS (title) STORED", .schema),
+            ("ALTER TABLE note RENAME COLUMN title TO headline", .schema),
+            ("ALTER TABLE note DROP COLUMN title", .schema),
+            ("ALTER TABLE note ALTER COLUMN stars TYPE double precision", .schema),
+            ("ALTER TABLE note RENAME TO old; SELECT _create_type('note')", .schema),
+            ("CREATE INDEX ON note (stars)", nil),
+        ] as [(String, ChangeReset?)]
+    )
     func whatTheTablesWentThroughIsNoticed(_ change: String, _ reset: ChangeReset?) async throws {
         try await withRecords { f in
             var reader = try await reader(f)
@@ -163,7 +169,9 @@ import Testing
             try await f.save((1...9).map { draft("note/\($0)", ["stars": .integer(Int64($0))]) })
             var reader = FeedReader(f.store, predicate: .compare(.gt, "stars", .integer(2)))
             try await reader.catchUp()
-            try await f.psql("UPDATE note SET stars = 9 WHERE _id = '1'; DELETE FROM note WHERE _id = '5'; UPDATE note SET title = 'x' WHERE _id = '7'")
+            try await f.psql(
+                "UPDATE note SET stars = 9 WHERE _id = '1'; DELETE FROM note WHERE _id = '5'; UPDATE note SET title = 'x' WHERE _id = '7'"
+            )
             try await reader.compare(pageSize: 3)
             #expect(reader.ids == ["1", "3", "4", "6", "7", "8", "9"])
             #expect(reader.held["note/7"]?["title"] == .string("x"))
