@@ -81,6 +81,9 @@ import Testing
     private func example(of parameter: ActionParameter, for action: ActionDescription) -> String {
         switch parameter.name {
         case "set": #"{"title":"x"}"#
+        case "holding": #"{"ids":["note/1"]}"#
+        // The cursor of a pass has its token in it.
+        case "cursor" where action.name == .changesFetch: "null"
         case "fields" where action.name == .schemaAccessSet: #"{"title":{"read":[{"owner":true}]}}"#
         case "id" where action.name == .keyRotate || action.name == .keyRevoke: #""k7f3q9x2a""#
         // Records are named by their ids or by a predicate.

@@ -113,6 +113,8 @@ import Testing
         .liveUnsubscribe: #"{"subscription":"none"}"#,
         .connectionAuthenticate: "{}",
         .liveTicket: "{}",
+        .changesFetch: #"{"record_type":"note"}"#,
+        .changesCompare: #"{"record_type":"note"}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
@@ -137,8 +139,8 @@ import Testing
     /// The actions that a key may call which is for the type `note`, and a server's that is for all but `user`.
     private static func isAboutRecords(_ action: ActionName) -> Bool {
         switch action {
-        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .authLogOut,
-            .liveSubscribe, .liveUnsubscribe, .liveTicket, .connectionAuthenticate:
+        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .changesFetch,
+            .changesCompare, .authLogOut, .liveSubscribe, .liveUnsubscribe, .liveTicket, .connectionAuthenticate:
             true
         // Whether there is a user to give a record to is a question about the type user.
         default: false

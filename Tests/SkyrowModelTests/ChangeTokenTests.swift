@@ -121,11 +121,14 @@ import Testing
     }
 
     /// The check is right, so that what is behind it is read: nothing crashes, and what is read is written alike.
-    @Test func aMillionMutationsAreReadOrRefused() {
+    ///
+    /// A million in `make fuzz`.
+    @Test func mutationsAreReadOrRefused() {
         var random = SeededGenerator.forTest()
+        let count = SeededGenerator.seedOfRun == 1 ? 100_000 : 1_000_000
         let tokens = Self.passes.map { Self.token($0).bytes }
         var read = 0
-        for _ in 0..<1_000_000 {
+        for _ in 0..<count {
             var bytes = tokens.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let place = Int.random(in: 0..<bytes.count, using: &random)
@@ -142,7 +145,7 @@ import Testing
             if token.bytes != sealed { Issue.record("\(sealed) is read as \(token.bytes)") }
         }
         // Most bytes are those of digests, where any will do.
-        #expect(read > 100_000 && read < 999_999)
+        #expect(read > count / 10 && read < count)
     }
 
     private func checked(_ bytes: [UInt8]) -> [UInt8] {

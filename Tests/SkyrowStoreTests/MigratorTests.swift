@@ -16,10 +16,16 @@ import Testing
         init(
             _ versions: Set<Int>?,
             isHomeCluster: Bool = true,
+            hasRestarted: Bool = false,
             lacksEventTriggers: Bool = false,
             steps: [Migrator.Step]
         ) {
-            state = .init(versions: versions, isHomeCluster: isHomeCluster, lacksEventTriggers: lacksEventTriggers)
+            state = .init(
+                versions: versions,
+                isHomeCluster: isHomeCluster,
+                hasRestarted: hasRestarted,
+                lacksEventTriggers: lacksEventTriggers
+            )
             self.steps = steps
         }
     }
@@ -30,6 +36,8 @@ import Testing
         Row([1], steps: [.migrate(second)]),
         Row([1, 2], steps: []),
         Row([1, 2], isHomeCluster: false, steps: [.rebaseRevisions]),
+        Row([1, 2], hasRestarted: true, steps: [.moveRevisions]),
+        Row([1, 2], isHomeCluster: false, hasRestarted: true, steps: [.rebaseRevisions]),
         Row([1, 2], lacksEventTriggers: true, steps: [.installEventTriggers]),
         Row(
             [1],

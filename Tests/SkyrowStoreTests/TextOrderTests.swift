@@ -96,7 +96,7 @@ import Testing
             #expect(table[field("title")]?.collation == .bytes && table[field("nick")]?.collation == .database)
             #expect(table.reservedCollations.isEmpty)
             let triggers = "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'app.movie'::regclass AND NOT tgisinternal"
-            #expect(try await database.psql(triggers) == "5")
+            #expect(try await database.psql(triggers) == "6")
             #expect(
                 try await database.psql(
                     "UPDATE app.movie SET _id = 'b' WHERE _id = 'a'; SELECT id FROM app._tombstone"

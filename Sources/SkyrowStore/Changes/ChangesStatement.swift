@@ -25,7 +25,6 @@ struct ChangesStatement {
     let query: UInt64
     /// The user on whose relations it depends what may be read; nil where that is none.
     let related: UserID?
-    let form: ChangeToken.Form
     private let text: QueryText
     private let scope: AccessScope
     private let columns: SQL
@@ -79,7 +78,6 @@ struct ChangesStatement {
                 identity.append(counted: Array(name.utf8)[...])
             }
         }
-        form = table.form
     }
 
     /// The digest of what a token is about, whatever the query.

@@ -63,11 +63,12 @@ extension RecordStore {
         return try await reporting {
             try await withCatalog { _ in
                 let type = request.query.type
-                let table = try await self.table(of: type)?.visible(to: access.fields)
+                // Its form is that of all fields: which of them the caller sees is a matter of access.
+                let table = try await self.table(of: type)
                 let statement = try table.map {
                     try ChangesStatement(
                         request.query,
-                        table: $0,
+                        table: $0.visible(to: access.fields),
                         catalog: self.cache.current.visible(to: access.fields),
                         access: access,
                         size: self.size(of: type)
@@ -82,7 +83,7 @@ extension RecordStore {
                     audience: (statement?.audience ?? 0) ^ UInt64(bitPattern: relations),
                     scope: ChangesStatement.scope(of: type, in: access.database, self.schema),
                     query: statement?.query ?? 0,
-                    form: statement?.form ?? ChangeToken.Form(table: 0, columns: 0, digest: 0)
+                    form: table?.form ?? ChangeToken.Form(table: 0, columns: 0, digest: 0)
                 )
                 let start = try FeedStart(known, present, moment, table, request, retention: retention)
                 return try await body(FeedRun(self, request, statement, access), start)

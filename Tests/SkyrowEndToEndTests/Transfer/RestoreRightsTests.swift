@@ -53,6 +53,13 @@ import Testing
 
     @Test(arguments: [
         ("FUNCTION", "_revision()", #"RETURN (("pg_current_xact_id"())::"text")::bigint + '42'::bigint);"#, true),
+        (
+            "FUNCTION", "_revision()",
+            #"RETURN ((("pg_current_xact_id"())::"text")::bigint + CASE WHEN ("pg_postmaster_start_time"() = "#
+                + #"'2026-01-02 03:04:05.678901+00'::timestamp with time zone) THEN '42'::bigint ELSE ('42'::bigint + "#
+                + #"((((("pg_current_xact_id"())::"text")::bigint + '2147483648'::bigint) >> 32) + 1) << 32)) END);"#,
+            true
+        ),
         ("FUNCTION", "_revision()", #"RETURN (("other"())::"text")::bigint + '42'::bigint);"#, false),
         (
             "FUNCTION", "_fold(\"text\")",

@@ -261,7 +261,10 @@ import Testing
         try await withRecords { f in
             var reader = FeedReader(f.store, type: "later")
             try await reader.catchUp()
-            try await f.save("later/1", ["title": .string("x")])
+            try await f.psql(
+                "SELECT _create_type('later'); ALTER TABLE later ADD title text; INSERT INTO later (_id) VALUES ('1')"
+            )
+            try await f.store.cache.reload()
             try await reader.catchUp()
             #expect(reader.ids == ["1"])
             try await f.psql("DROP TABLE later")

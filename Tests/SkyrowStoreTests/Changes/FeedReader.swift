@@ -97,3 +97,8 @@ struct FeedReader {
         }
     }
 }
+
+extension Record {
+    /// The value of a field by its name.
+    subscript(name: String) -> RecordValue? { fields[field(name)] }
+}
