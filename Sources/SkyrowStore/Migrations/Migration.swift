@@ -79,6 +79,7 @@ extension Migration {
         Migration(version: 34, name: "0034_policies", script: text(PackageResources._034_policies_sql)),
         Migration(version: 35, name: "0035_invitations", script: text(PackageResources._035_invitations_sql)),
         Migration(version: 36, name: "0036_factors", script: text(PackageResources._036_factors_sql)),
+        Migration(version: 42, name: "0042_live_tickets", script: text(PackageResources._042_live_tickets_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.
