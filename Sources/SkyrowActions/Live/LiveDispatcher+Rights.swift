@@ -146,17 +146,11 @@ extension ActionService {
     }
 }
 
-extension Credentials {
-    fileprivate var tokenHash: TokenHash? {
-        guard let accessToken, !accessToken.isEmpty else { return nil }
-        return TokenHash(of: accessToken)
-    }
-}
-
 extension Caller {
     /// Whether both may do the same: whether one has proved a moment ago who it is makes no difference.
     fileprivate func hasRights(of other: Caller) -> Bool {
         kind == other.kind && roles == other.roles && groups == other.groups && isRegistered == other.isRegistered
+            && isVerified == other.isVerified
             && key == other.key
     }
 }

@@ -15,7 +15,7 @@ extension SessionTable {
             let result = try await store.client.read(
                 """
                 SELECT given.hash, concat_ws('/', account.id, session.epoch, account.epoch, account.disabled,
-                    account.disabled_until <= now(), session.expires_at,
+                    account.disabled_until <= now(), session.expires_at, account.verified_email,
                     (SELECT string_agg(held.role, ',' ORDER BY held.role) FROM \(store.schema)._user_role AS held
                         WHERE held.user_id = account.id),
                     (SELECT string_agg(carried.name, ',' ORDER BY carried.name) FROM \(store.schema)._user_group AS carried

@@ -194,7 +194,7 @@ func withLiveService(
                 configuration: ServiceConfiguration(
                     keys: GivenKeys(api: Secret("api"), master: Secret("master")),
                     passwords: ServiceFixture.cheapHashing,
-                    accounts: AccountPolicy(minimumPasswordLength: 1),
+                    accounts: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1)),
                     live: live
                 ),
                 clock: clock.clock,

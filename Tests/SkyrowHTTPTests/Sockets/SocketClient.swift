@@ -134,7 +134,11 @@ final class SocketClient {
     /// Sends a message and returns the next one, as a response.
     func response(to message: String) async throws -> RawResponse {
         try await send(text: message)
-        return RawResponse(status: 200, fields: [], body: try await next().text)
+        while true {
+            let text = try await next().text
+            // What the service says by itself has a method.
+            if try JSONValue(text)["method"].string == nil { return RawResponse(status: 200, fields: [], body: text) }
+        }
     }
 
     /// Makes a call and returns its response, while no other is under way.
