@@ -24,7 +24,7 @@ package struct MergeReport: Hashable, Sendable {
         }
     }
 
-    /// Of so many records a report says that they were changed.
+    /// The most records that a report names as changed.
     package static let maximumChanges = 1000
 
     /// Whether everything has moved; otherwise the service goes on by itself.

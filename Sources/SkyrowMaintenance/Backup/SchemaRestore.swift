@@ -71,7 +71,9 @@ package final class SchemaRestore {
         // All processes hear of it at once, and not of each account.
         try await transaction.executeScript(
             """
-            TRUNCATE \(schema)._session;
+            ALTER TABLE \(schema)._session DISABLE TRIGGER USER;
+            DELETE FROM \(schema)._session;
+            ALTER TABLE \(schema)._session ENABLE TRIGGER USER;
             ALTER TABLE \(schema)._user DISABLE TRIGGER _announce;
             UPDATE \(schema)._user SET epoch = epoch + 1;
             ALTER TABLE \(schema)._user ENABLE TRIGGER _announce;

@@ -5,7 +5,7 @@ extension UserTable {
     /// Logs in to the account that a code of the kind `link` is for, which uses the code and proves the address; nil when the code
     /// does not count.
     ///
-    /// Where nothing had proved the address before, whoever made the account need not be who has the address: its password is
+    /// Where nothing had proved the address before, the maker of the account need not be who has the address: its password is
     /// forgotten, its sessions end, and providers that were linked are so no more.
     ///
     /// - Parameter session: nil for an account that takes a second factor besides.

@@ -12,7 +12,7 @@ package struct PasswordSurroundings: Hashable, Sendable {
 }
 
 extension UserTable {
-    /// So many texts of a record are read to judge a password, and so much of each.
+    /// The most texts of a record that are read to judge a password, and the most characters of each.
     private static let ownTexts = 50
     private static let ownTextLength = 128
 

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func withoutAStateNothingIsChangedAndNobodyIsSentAnywhere() async throws {
+    @Test func withoutAStateNothingIsChangedAndTheBrowserStays() async throws {
         try await withProvider { service, provider in
             let query = try await query(provider, try await start(service))
             let before = try await service.database.psql(

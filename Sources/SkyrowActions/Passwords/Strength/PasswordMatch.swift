@@ -81,7 +81,7 @@ extension PasswordMatch {
         return (1...min(large, max(1, letters - large))).reduce(0) { $0 + choices($1, of: letters) }
     }
 
-    /// How many ways there are to choose so many of so many.
+    /// The number of ways to choose `chosen` of `count` things.
     static func choices(_ chosen: Int, of count: Int) -> Double {
         guard chosen <= count else { return 0 }
         guard chosen > 0 else { return 1 }

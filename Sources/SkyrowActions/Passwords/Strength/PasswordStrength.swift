@@ -67,7 +67,7 @@ struct PasswordStrength: Hashable, Sendable {
         for match in PasswordMatch.all(in: characters, own: own, depth: depth) {
             matches[match.range.upperBound - 1].append(match)
         }
-        // Of each prefix, the product of the guesses of a way of so many parts; the least of these counts.
+        // Of each prefix, the product of the guesses of a way with that number of parts; the least of these counts.
         var products: [[Int: Double]] = []
         var totals: [[Int: Double]] = []
         func add(_ part: Double, from start: Int, to end: Int) {
