@@ -22,7 +22,10 @@ extension ActionService {
     /// Throws `134 InvalidToken` for one that is unknown, used or too old.
     package func redeem(ticket: String) async throws(SkyrowError) -> [UInt8] {
         guard let session = try await store.liveTickets.use(TokenHash(of: ticket).bytes) else {
-            throw SkyrowError(.invalidToken, "The ticket is unknown, was used, or is older than a minute; ask for another.")
+            throw SkyrowError(
+                .invalidToken,
+                "The ticket is unknown, was used, or is older than a minute; ask for another."
+            )
         }
         return session
     }

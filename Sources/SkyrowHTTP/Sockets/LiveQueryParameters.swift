@@ -37,7 +37,10 @@ struct LiveQueryParameters: Sendable {
         case "live-query-token":
             ticket = value
         case "api_key", "access_token":
-            throw .invalidArgument("Keys and tokens are never in an address: use headers, or a token of live:ticket.", name)
+            throw .invalidArgument(
+                "Keys and tokens are never in an address: use headers, or a token of live:ticket.",
+                name
+            )
         case _ where LiveQueryParameters.texts.contains(name):
             let writer = JSONWriter(capacity: value.utf8.count + 2)
             writer.string(value)

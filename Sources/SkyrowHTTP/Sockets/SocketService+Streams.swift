@@ -19,7 +19,11 @@ extension SocketService {
         guard JSONRPCSession.isSubscription(body) else {
             let takesOthers = headers.accept.map { $0.contains("json") || $0.contains("*/*") } ?? true
             guard !takesOthers else { return nil }
-            return counted(.failure(.onlySubscriptions, in: .rpc(.null), status: .ok, .unknown), from: sender, of: finder)
+            return counted(
+                .failure(.onlySubscriptions, in: .rpc(.null), status: .ok, .unknown),
+                from: sender,
+                of: finder
+            )
         }
         return await begin(body, from: sender, of: finder, context: context, failsWithStatus: false)
     }

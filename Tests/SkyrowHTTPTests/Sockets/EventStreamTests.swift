@@ -22,7 +22,9 @@ import Testing
             while true {
                 if let end = text.firstRange(of: "\n\n") {
                     defer { text = String(text[end.upperBound...]) }
-                    return text[..<end.lowerBound].split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                    return text[..<end.lowerBound].split(separator: "\n", omittingEmptySubsequences: false).map(
+                        String.init
+                    )
                 }
                 let more = try await connection.chunk()
                 if more.isEmpty { return nil }
@@ -73,13 +75,19 @@ import Testing
     @Test func aQuietStreamHasCommentsAndNoEnd() async throws {
         let limits = LiveLimits(heartbeat: .milliseconds(100))
         // Far beyond what a response may take otherwise.
-        try await withStream(limits, http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))) { responder, events, _ in
+        try await withStream(limits, http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))) {
+            responder,
+            events,
+            _ in
             for _ in 0..<5 { #expect(try await events.next() == [":"]) }
             try await responder.stream().send(.test("still here"))
             #expect(try await events.next() == ["event: live:changes", #"data: {"text":"still here"}"#])
         }
         // Without anything to say at all.
-        try await withStream(LiveLimits(heartbeat: .seconds(60)), http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))) { responder, events, _ in
+        try await withStream(
+            LiveLimits(heartbeat: .seconds(60)),
+            http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))
+        ) { responder, events, _ in
             try await Task.sleep(for: .milliseconds(400))
             try await responder.stream().send(.test("still here"))
             #expect(try await events.next() == ["event: live:changes", #"data: {"text":"still here"}"#])
@@ -89,7 +97,10 @@ import Testing
     @Test func itEndsWithTheReason() async throws {
         let rows: [(LiveClosure, [String])] = [
             (.sessionEnded, ["event: close", #"data: {"code":4401,"reason":"The session has ended; log in again."}"#]),
-            (.restarting(retryAfter: .milliseconds(1500)), ["retry: 1500", "event: close", #"data: {"code":1012,"retry_after":1.5}"#]),
+            (
+                .restarting(retryAfter: .milliseconds(1500)),
+                ["retry: 1500", "event: close", #"data: {"code":1012,"retry_after":1.5}"#]
+            ),
         ]
         for (reason, lines) in rows {
             try await withStream { responder, events, _ in
@@ -100,7 +111,8 @@ import Testing
                 #expect(try await events.next() == lines)
                 #expect(try await events.next() == nil)
                 try await waiting(until: "it is given back") {
-                    responder.connections.statistics == LiveStatistics(webSockets: 0, eventStreams: 0, bufferBytes: 0, laggings: 0)
+                    responder.connections.statistics
+                        == LiveStatistics(webSockets: 0, eventStreams: 0, bufferBytes: 0, laggings: 0)
                 }
             }
         }
@@ -110,7 +122,10 @@ import Testing
         try await withStream { _, events, server in
             await server.shutDown()
             let last = try #require(try await events.next())
-            #expect(last.first?.hasPrefix("retry: ") == true && last[1] == "event: close" && last[2].hasPrefix(#"data: {"code":1012"#))
+            #expect(
+                last.first?.hasPrefix("retry: ") == true && last[1] == "event: close"
+                    && last[2].hasPrefix(#"data: {"code":1012"#)
+            )
             #expect(try await events.next() == nil)
         }
     }
@@ -153,7 +168,11 @@ import Testing
                 let response = try await connection.response(on: 1)
                 #expect(response.status == 200)
                 #expect(response.body.contains("event: live:changes\ndata: {\"text\":\"a\"}\n\n"))
-                #expect(response.body.hasSuffix("event: close\ndata: {\"code\":4401,\"reason\":\"The session has ended; log in again.\"}\n\n"))
+                #expect(
+                    response.body.hasSuffix(
+                        "event: close\ndata: {\"code\":4401,\"reason\":\"The session has ended; log in again.\"}\n\n"
+                    )
+                )
             }
         }
     }

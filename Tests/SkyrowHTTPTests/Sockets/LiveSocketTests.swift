@@ -139,7 +139,10 @@ import Testing
     }
 
     @Test func theServiceClosesAfterWhatItHasSent() async throws {
-        for (reason, code) in [(LiveClosure.sessionEnded, 4401), (.tooSlow, 4408), (.tooMany, 4429), (.restarting(retryAfter: .seconds(3)), 1012)] as [(LiveClosure, UInt16)] {
+        for (reason, code) in [
+            (LiveClosure.sessionEnded, 4401), (.tooSlow, 4408), (.tooMany, 4429),
+            (.restarting(retryAfter: .seconds(3)), 1012),
+        ] as [(LiveClosure, UInt16)] {
             try await withSocket { responder, socket, _ in
                 let outlet = try await responder.socket()
                 outlet.send(LiveMessage.test("last"))

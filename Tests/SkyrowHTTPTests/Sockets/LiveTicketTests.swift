@@ -55,7 +55,9 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let first = try await ticket(service, ann.token)
-            let rows = try await service.database.psql("SELECT count(*) FROM app._live_ticket WHERE token_hash = sha256('\(first)')")
+            let rows = try await service.database.psql(
+                "SELECT count(*) FROM app._live_ticket WHERE token_hash = sha256('\(first)')"
+            )
             #expect(rows == "1")
             for _ in 0..<100 { _ = try await ticket(service, ann.token) }
             #expect(try await service.database.psql("SELECT count(*) FROM app._live_ticket") == "100")

@@ -219,7 +219,8 @@ import Testing
             if queue.waitingLiveBytes > queue.waitingBytes || queue.waitingLiveBytes < 0 || queue.leavingBytes < 0 {
                 fault = "its bytes do not add up"
             }
-            if queue.liveBytes > OutboundQueueTests.limits.buffer, given.count + owedLive.count > 1, owedLive.count > 1 {
+            if queue.liveBytes > OutboundQueueTests.limits.buffer, given.count + owedLive.count > 1, owedLive.count > 1
+            {
                 fault = "it holds \(queue.liveBytes) bytes of several live messages"
             }
         }
@@ -230,7 +231,9 @@ import Testing
             while fault == nil, !given.isEmpty { leave() }
             guard fault == nil else { return }
             if !isClosed, !owedResponses.isEmpty { fault = "responses \(owedResponses) never came" }
-            if queue.liveBytes != 0 || queue.waitingBytes != 0 || queue.leavingBytes != 0 { fault = "bytes are left over" }
+            if queue.liveBytes != 0 || queue.waitingBytes != 0 || queue.leavingBytes != 0 {
+                fault = "bytes are left over"
+            }
         }
     }
 }

@@ -22,7 +22,11 @@ final class SocketClient {
         var text: String { String(buffer: payload) }
         /// The code of a close frame.
         var code: UInt16? { payload.getInteger(at: payload.readerIndex) }
-        var reason: String { String(buffer: payload.getSlice(at: payload.readerIndex + 2, length: payload.readableBytes - 2) ?? ByteBuffer()) }
+        var reason: String {
+            String(
+                buffer: payload.getSlice(at: payload.readerIndex + 2, length: payload.readableBytes - 2) ?? ByteBuffer()
+            )
+        }
     }
 
     enum Opcode {

@@ -50,7 +50,8 @@ import Testing
     @Test func aCharacterMaySpanFragments() {
         let bytes = Array("é".utf8)
         let frames = [
-            frame(.text, ByteBuffer(bytes: [bytes[0]]), fin: false), frame(.continuation, ByteBuffer(bytes: [bytes[1]])),
+            frame(.text, ByteBuffer(bytes: [bytes[0]]), fin: false),
+            frame(.continuation, ByteBuffer(bytes: [bytes[1]])),
         ]
         #expect(outcomes(frames).last == .message(ByteBuffer(string: "é")))
     }
@@ -62,53 +63,108 @@ import Testing
     }
 
     private static let faults: [Fault] = [
-        Fault(testDescription: "a frame without a mask", frames: { _ in
-            [WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: "x"))]
-        }, closure: .unmasked),
-        Fault(testDescription: "a reserved bit", frames: { test in
-            var frame = test.frame(.text, "x")
-            frame.rsv1 = true
-            return [frame]
-        }, closure: .reservedBits),
-        Fault(testDescription: "an unknown opcode", frames: { test in
-            [test.frame(WebSocketOpcode(encodedWebSocketOpcode: 3) ?? .text)]
-        }, closure: .unknownOpcode),
+        Fault(
+            testDescription: "a frame without a mask",
+            frames: { _ in
+                [WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: "x"))]
+            },
+            closure: .unmasked
+        ),
+        Fault(
+            testDescription: "a reserved bit",
+            frames: { test in
+                var frame = test.frame(.text, "x")
+                frame.rsv1 = true
+                return [frame]
+            },
+            closure: .reservedBits
+        ),
+        Fault(
+            testDescription: "an unknown opcode",
+            frames: { test in
+                [test.frame(WebSocketOpcode(encodedWebSocketOpcode: 3) ?? .text)]
+            },
+            closure: .unknownOpcode
+        ),
         Fault(testDescription: "binary", frames: { [$0.frame(.binary, "x")] }, closure: .binary),
-        Fault(testDescription: "a continuation of nothing", frames: { [$0.frame(.continuation, "x")] },
-            closure: .misplacedFragment),
-        Fault(testDescription: "a message within a message", frames: { test in
-            [test.frame(.text, "x", fin: false), test.frame(.text, "y")]
-        }, closure: .interruptedMessage),
-        Fault(testDescription: "invalid UTF-8", frames: { [$0.frame(.text, ByteBuffer(bytes: [0x22, 0xFF, 0x22]))] },
-            closure: .invalidText),
-        Fault(testDescription: "half a character at the end", frames: { test in
-            [test.frame(.text, "x", fin: false), test.frame(.continuation, ByteBuffer(bytes: [0xC3]))]
-        }, closure: .invalidText),
-        Fault(testDescription: "a surrogate", frames: { [$0.frame(.text, ByteBuffer(bytes: [0xED, 0xA0, 0x80]))] },
-            closure: .invalidText),
-        Fault(testDescription: "one byte too many", frames: { test in
-            [test.frame(.text, String(repeating: "x", count: 1001))]
-        }, closure: .tooLarge),
-        Fault(testDescription: "one byte too many in fragments", frames: { test in
-            [
-                test.frame(.text, String(repeating: "x", count: 600), fin: false),
-                test.frame(.continuation, String(repeating: "x", count: 401), fin: false),
-            ]
-        }, closure: .tooLarge),
-        Fault(testDescription: "fragments without end", frames: { test in
-            [test.frame(.text, "", fin: false)] + (0..<71).map { _ in test.frame(.continuation, "", fin: false) }
-        }, closure: .fragmentFlood),
-        Fault(testDescription: "pings without end", frames: { test in (0..<6).map { _ in test.frame(.ping) } },
-            closure: .controlFlood),
-        Fault(testDescription: "half a control frame", frames: { [$0.frame(.ping, "x", fin: false)] },
-            closure: .malformedControl),
+        Fault(
+            testDescription: "a continuation of nothing",
+            frames: { [$0.frame(.continuation, "x")] },
+            closure: .misplacedFragment
+        ),
+        Fault(
+            testDescription: "a message within a message",
+            frames: { test in
+                [test.frame(.text, "x", fin: false), test.frame(.text, "y")]
+            },
+            closure: .interruptedMessage
+        ),
+        Fault(
+            testDescription: "invalid UTF-8",
+            frames: { [$0.frame(.text, ByteBuffer(bytes: [0x22, 0xFF, 0x22]))] },
+            closure: .invalidText
+        ),
+        Fault(
+            testDescription: "half a character at the end",
+            frames: { test in
+                [test.frame(.text, "x", fin: false), test.frame(.continuation, ByteBuffer(bytes: [0xC3]))]
+            },
+            closure: .invalidText
+        ),
+        Fault(
+            testDescription: "a surrogate",
+            frames: { [$0.frame(.text, ByteBuffer(bytes: [0xED, 0xA0, 0x80]))] },
+            closure: .invalidText
+        ),
+        Fault(
+            testDescription: "one byte too many",
+            frames: { test in
+                [test.frame(.text, String(repeating: "x", count: 1001))]
+            },
+            closure: .tooLarge
+        ),
+        Fault(
+            testDescription: "one byte too many in fragments",
+            frames: { test in
+                [
+                    test.frame(.text, String(repeating: "x", count: 600), fin: false),
+                    test.frame(.continuation, String(repeating: "x", count: 401), fin: false),
+                ]
+            },
+            closure: .tooLarge
+        ),
+        Fault(
+            testDescription: "fragments without end",
+            frames: { test in
+                [test.frame(.text, "", fin: false)] + (0..<71).map { _ in test.frame(.continuation, "", fin: false) }
+            },
+            closure: .fragmentFlood
+        ),
+        Fault(
+            testDescription: "pings without end",
+            frames: { test in (0..<6).map { _ in test.frame(.ping) } },
+            closure: .controlFlood
+        ),
+        Fault(
+            testDescription: "half a control frame",
+            frames: { [$0.frame(.ping, "x", fin: false)] },
+            closure: .malformedControl
+        ),
         Fault(testDescription: "half a code", frames: { [$0.frame(.connectionClose, "x")] }, closure: .malformedClose),
-        Fault(testDescription: "a code that is never sent", frames: { test in
-            [test.frame(.connectionClose, ByteBuffer(integer: UInt16(1006)))]
-        }, closure: .malformedClose),
-        Fault(testDescription: "a reason that is no text", frames: { test in
-            [test.frame(.connectionClose, ByteBuffer(bytes: [0x03, 0xE8, 0xFF]))]
-        }, closure: .invalidText),
+        Fault(
+            testDescription: "a code that is never sent",
+            frames: { test in
+                [test.frame(.connectionClose, ByteBuffer(integer: UInt16(1006)))]
+            },
+            closure: .malformedClose
+        ),
+        Fault(
+            testDescription: "a reason that is no text",
+            frames: { test in
+                [test.frame(.connectionClose, ByteBuffer(bytes: [0x03, 0xE8, 0xFF]))]
+            },
+            closure: .invalidText
+        ),
     ]
 
     @Test(arguments: faults)
@@ -191,7 +247,11 @@ private func fuzzFrames(_ count: Int, using random: inout SeededGenerator) throw
 
 private func randomFrame(using random: inout SeededGenerator) -> ByteBuffer {
     if Int.random(in: 0..<50, using: &random) == 0 {
-        return ByteBuffer(bytes: (0..<Int.random(in: 1...64, using: &random)).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+        return ByteBuffer(
+            bytes: (0..<Int.random(in: 1...64, using: &random)).map { _ in
+                UInt8.random(in: .min ... .max, using: &random)
+            }
+        )
     }
     let opcodes: [UInt8] = [1, 1, 1, 0, 0, 9, 10, 8, 2, 3, 11]
     let opcode = Int.random(in: 0..<6, using: &random) == 0 ? opcodes.randomElement(using: &random) ?? 1 : 1

@@ -21,7 +21,12 @@ import Testing
             let now = start + .seconds(second)
             actions[second] = lifecycle.check(now: now, partial: nil, isReadHeldBack: false, limits)
         }
-        #expect(actions == [25: .ping, 50: .ping, 60: .sendClose(.silent), 62: .end, 63: .end, 64: .end, 65: .end, 66: .end, 67: .end, 68: .end, 69: .end, 70: .end])
+        #expect(
+            actions == [
+                25: .ping, 50: .ping, 60: .sendClose(.silent), 62: .end, 63: .end, 64: .end, 65: .end, 66: .end,
+                67: .end, 68: .end, 69: .end, 70: .end,
+            ]
+        )
     }
 
     @Test func aClientThatAnswersStays() {

@@ -21,8 +21,16 @@ import Testing
 
     private static let handshakes: [Handshake] = [
         Handshake(testDescription: "as RFC 6455 has it", head: socketHead(), status: 101),
-        Handshake(testDescription: "with a list of connection options", head: socketHead(connection: "keep-alive, Upgrade"), status: 101),
-        Handshake(testDescription: "in other cases", head: socketHead(connection: "upgrade", upgrade: "WebSocket"), status: 101),
+        Handshake(
+            testDescription: "with a list of connection options",
+            head: socketHead(connection: "keep-alive, Upgrade"),
+            status: 101
+        ),
+        Handshake(
+            testDescription: "in other cases",
+            head: socketHead(connection: "upgrade", upgrade: "WebSocket"),
+            status: 101
+        ),
         Handshake(
             testDescription: "with a subprotocol that there is",
             head: socketHead(headers: [("sec-websocket-protocol", "chat, jsonrpc")]),
@@ -71,14 +79,27 @@ import Testing
         ),
         Handshake(testDescription: "without a key", head: socketHead(key: nil), status: 400),
         Handshake(testDescription: "with a short key", head: socketHead(key: "c2hvcnQ="), status: 400),
-        Handshake(testDescription: "with a key that is no base64", head: socketHead(key: "dGhlIHNhbXBsZSBub25jZ!=="), status: 400),
+        Handshake(
+            testDescription: "with a key that is no base64",
+            head: socketHead(key: "dGhlIHNhbXBsZSBub25jZ!=="),
+            status: 400
+        ),
         Handshake(
             testDescription: "with two keys",
             head: socketHead(headers: [("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")]),
             status: 400
         ),
-        Handshake(testDescription: "without Connection: Upgrade", head: socketHead(connection: "keep-alive"), status: 400),
-        Handshake(testDescription: "for another protocol", head: socketHead(upgrade: "h2c"), status: 426, field: ("upgrade", "websocket")),
+        Handshake(
+            testDescription: "without Connection: Upgrade",
+            head: socketHead(connection: "keep-alive"),
+            status: 400
+        ),
+        Handshake(
+            testDescription: "for another protocol",
+            head: socketHead(upgrade: "h2c"),
+            status: 426,
+            field: ("upgrade", "websocket")
+        ),
         Handshake(
             testDescription: "without asking for one",
             head: "GET /rpc HTTP/1.1\r\nhost: localhost\r\n\r\n",
@@ -134,7 +155,9 @@ import Testing
                 try await socket.send(text: "{")
                 #expect(try await socket.nextText()["error"]["code"].integer == -32700)
                 // A batch is answered by an array, and notifications by nothing.
-                try await socket.send(text: #"[{"jsonrpc":"2.0","id":"a","method":"me"},{"jsonrpc":"2.0","method":"me"}]"#)
+                try await socket.send(
+                    text: #"[{"jsonrpc":"2.0","id":"a","method":"me"},{"jsonrpc":"2.0","method":"me"}]"#
+                )
                 let batch = try await socket.nextText()
                 #expect(batch.elements.count == 1)
                 #expect(batch.elements.first?["id"].string == "a")
@@ -166,7 +189,10 @@ import Testing
             try await withSocket(port: service.port, key: TestService.apiKey) { socket in
                 try await socket.send(Opcode.text, #"{"jsonrpc":"2.0","id":1,"#, isFinal: false)
                 try await socket.send(Opcode.ping, "still there?")
-                #expect(try await socket.next() == SocketClient.Frame(opcode: Opcode.pong, payload: ByteBuffer(string: "still there?")))
+                #expect(
+                    try await socket.next()
+                        == SocketClient.Frame(opcode: Opcode.pong, payload: ByteBuffer(string: "still there?"))
+                )
                 try await socket.send(Opcode.continuation, #""method":"rpc."#, isFinal: false)
                 try await socket.send(Opcode.pong, "nobody asked")
                 try await socket.send(Opcode.continuation, #"discover"}"#)
@@ -218,7 +244,10 @@ import Testing
                 #expect(try await socket.call("connection:authenticate")["error"]["code"].integer == 101)
                 // Sent at once, the calls behind it are already its own.
                 for token in [ann.token, bob.token] {
-                    try await socket.request("connection:authenticate", #"{"api_key":"\#(TestService.apiKey)","access_token":"\#(token)"}"#)
+                    try await socket.request(
+                        "connection:authenticate",
+                        #"{"api_key":"\#(TestService.apiKey)","access_token":"\#(token)"}"#
+                    )
                     #expect(try await socket.nextText()["result"]["status"].string == "OK")
                     let user = try await socket.call("me")["result"]["user_id"].string
                     #expect(user == (token == ann.token ? ann.id : bob.id))
@@ -272,11 +301,31 @@ import Testing
     }
 
     private static let attacks: [Attack] = [
-        Attack(testDescription: "unmasked", frames: [SocketClient.frame(Opcode.text, ByteBuffer(string: "{}"), isMasked: false)], code: 1002),
-        Attack(testDescription: "a reserved bit", frames: [SocketClient.frame(Opcode.text, ByteBuffer(string: "{}"), reserved: 4)], code: 1002),
-        Attack(testDescription: "binary", frames: [SocketClient.frame(Opcode.binary, ByteBuffer(string: "{}"))], code: 1003),
-        Attack(testDescription: "invalid UTF-8", frames: [SocketClient.frame(Opcode.text, ByteBuffer(bytes: [0x22, 0xFF, 0x22]))], code: 1007),
-        Attack(testDescription: "a frame too large, by its head alone", frames: [ByteBuffer(bytes: [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4])], code: 1009),
+        Attack(
+            testDescription: "unmasked",
+            frames: [SocketClient.frame(Opcode.text, ByteBuffer(string: "{}"), isMasked: false)],
+            code: 1002
+        ),
+        Attack(
+            testDescription: "a reserved bit",
+            frames: [SocketClient.frame(Opcode.text, ByteBuffer(string: "{}"), reserved: 4)],
+            code: 1002
+        ),
+        Attack(
+            testDescription: "binary",
+            frames: [SocketClient.frame(Opcode.binary, ByteBuffer(string: "{}"))],
+            code: 1003
+        ),
+        Attack(
+            testDescription: "invalid UTF-8",
+            frames: [SocketClient.frame(Opcode.text, ByteBuffer(bytes: [0x22, 0xFF, 0x22]))],
+            code: 1007
+        ),
+        Attack(
+            testDescription: "a frame too large, by its head alone",
+            frames: [ByteBuffer(bytes: [0x81, 0xFF, 0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4])],
+            code: 1009
+        ),
         Attack(
             testDescription: "a length beyond all measure",
             frames: [ByteBuffer(bytes: [0x81, 0xFF, 255, 255, 255, 255, 255, 255, 255, 255, 1, 2, 3, 4])],
@@ -285,7 +334,9 @@ import Testing
         Attack(
             testDescription: "a message too large in pieces",
             frames: [SocketClient.frame(Opcode.text, ByteBuffer(repeating: 0x20, count: 60_000), isFinal: false)]
-                + (0..<5).map { _ in SocketClient.frame(Opcode.continuation, ByteBuffer(repeating: 0x20, count: 60_000), isFinal: false) },
+                + (0..<5).map { _ in
+                    SocketClient.frame(Opcode.continuation, ByteBuffer(repeating: 0x20, count: 60_000), isFinal: false)
+                },
             code: 1009
         ),
         Attack(
@@ -294,9 +345,21 @@ import Testing
                 + (0..<3000).map { _ in SocketClient.frame(Opcode.continuation, isFinal: false) },
             code: 1008
         ),
-        Attack(testDescription: "a flood of pings", frames: (0..<200).map { _ in SocketClient.frame(Opcode.ping) }, code: 1008),
-        Attack(testDescription: "a long control frame", frames: [SocketClient.frame(Opcode.ping, ByteBuffer(repeating: 1, count: 126))], code: 1002),
-        Attack(testDescription: "half a close code", frames: [SocketClient.frame(Opcode.close, ByteBuffer(string: "x"))], code: 1002),
+        Attack(
+            testDescription: "a flood of pings",
+            frames: (0..<200).map { _ in SocketClient.frame(Opcode.ping) },
+            code: 1008
+        ),
+        Attack(
+            testDescription: "a long control frame",
+            frames: [SocketClient.frame(Opcode.ping, ByteBuffer(repeating: 1, count: 126))],
+            code: 1002
+        ),
+        Attack(
+            testDescription: "half a close code",
+            frames: [SocketClient.frame(Opcode.close, ByteBuffer(string: "x"))],
+            code: 1002
+        ),
     ]
 
     @Test func badInputHasItsCodeAndOthersAreUnharmed() async throws {
@@ -419,9 +482,12 @@ import Testing
         try await withService(limits: limits) { service in
             let ann = try await service.signUp("ann")
             let bob = try await service.signUp("bob")
-            func open(_ count: Int, from source: String, token: String?, then body: () async throws -> Void) async throws {
+            func open(_ count: Int, from source: String, token: String?, then body: () async throws -> Void)
+                async throws
+            {
                 guard count > 0 else { return try await body() }
-                try await withSocket(port: service.port, key: TestService.apiKey, token: token, from: source) { socket in
+                try await withSocket(port: service.port, key: TestService.apiKey, token: token, from: source) {
+                    socket in
                     _ = try await socket.call("rpc.discover")
                     try await open(count - 1, from: source, token: token, then: body)
                 }
