@@ -136,27 +136,28 @@ final class FeedWaiting: Sendable {
         defer { end() }
         var last: TransactionSet?
         var lastMove = ContinuousClock.now
+        // One at a time: each signal of a write would otherwise leave one more that looks again.
+        var nextLook: Task<Void, Never>?
+        defer { nextLook?.cancel() }
         for await _ in signals.stream {
             let began = ContinuousClock.now
-            while count > 0, !Task.isCancelled {
-                // A database that is away says so elsewhere.
-                guard let moment = try? await store.changeMoment() else { break }
+            guard count > 0, !Task.isCancelled else { continue }
+            // A database that is away says so elsewhere.
+            if let moment = try? await store.changeMoment() {
                 if moment.transactions != last {
                     last = moment.transactions
                     lastMove = .now
-                    await ask(store, at: moment.transactions)
-                } else if state.withLock({ $0.waits.questions.contains { $0.seen != moment.transactions } }) {
-                    await ask(store, at: moment.transactions)
                 }
-                break
+                await ask(store, at: moment.transactions)
             }
             guard count > 0 else { continue }
             let now = ContinuousClock.now
             let pause = now - lastMove > Self.quiet ? Self.longPause : Self.shortPause
             // Not more than a twentieth of the time.
             let next = max(pause, (now - began) * 20)
-            Task {
-                try? await Task.sleep(for: next)
+            nextLook?.cancel()
+            nextLook = Task {
+                guard (try? await Task.sleep(for: next)) != nil else { return }
                 signals.continuation.yield()
             }
             // What is written together is asked for together.
