@@ -95,6 +95,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
             self = position
         }
 
+        /// Writes the position as one string.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(description)
