@@ -88,6 +88,7 @@ package final class LiveSession: Sendable {
             if source == .polling {
                 // Whether there are too many of them is said at once.
                 do {
+                    try service.store.requireFollowing(resolved.whole)
                     try await live.loadMembers(of: subscriber)
                 } catch let error as SkyrowError {
                     live.state.withLock { $0.remove(subscriber) }
