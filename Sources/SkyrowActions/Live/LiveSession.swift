@@ -160,6 +160,7 @@ extension ActionService {
         by caller: Caller
     ) async throws(SkyrowError) -> ResolvedSubscription {
         let access = try recordAccess(to: request.database, for: .reading, by: caller)
+        guard access.database != .union else { throw .liveOfUnion }
         try access.requireReading(request.type)
         guard let whole = try await store.table(of: request.type) else {
             throw SkyrowError(.resourceNotFound, "There is no such record type.")
@@ -227,6 +228,11 @@ extension SkyrowError {
     static let liveQueriesAreOff = SkyrowError(
         .notSupported,
         "This service has no live queries (its setting change-source is off)."
+    )
+
+    fileprivate static let liveOfUnion = SkyrowError.invalidArgument(
+        "A live query is of the public database or a private one.",
+        "database_id"
     )
 
     static let noSuchSubscription = SkyrowError(.resourceNotFound, "There is no subscription of that name.")
