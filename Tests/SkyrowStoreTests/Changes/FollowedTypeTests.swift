@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowTestSupport
+import Synchronization
 import Testing
 
 @testable import SkyrowStore
