@@ -6,7 +6,7 @@ import SkyrowRemote
 /// It has one client and one user, who agrees to everything. The database is a file of SQLite.
 package struct TemporaryGlewlwyd: Sendable {
     package static let clientID = "skyrow"
-    package static let clientSecret = "a client's secret"
+    package static let clientSecret = "the-secret-of-the-client"
     /// The address of its user, which it says in every id token.
     package static let userAddress = "ann@example.org"
 

@@ -12,7 +12,7 @@ final class LiveMetrics: Sendable {
     private let events: [LiveEventKind: Counter]
     private let candidates: Recorder
     private let resets: Counter
-    private let gaps = Mutex<[String: Counter]>([:])
+    private let gaps: Mutex<[String: Counter]>
 
     /// Further reasons count as another.
     private static let maximumReasons = 20
@@ -38,6 +38,7 @@ final class LiveMetrics: Sendable {
         )
         candidates = Recorder(label: "skyrow_live_candidates", dimensions: label, aggregate: true, factory: factory)
         resets = counter("skyrow_live_resets_total")
+        gaps = Mutex(["other": counter("skyrow_changes_gaps_total", [("reason", "other")])])
     }
 
     func followed(_ source: LiveSourceName) {

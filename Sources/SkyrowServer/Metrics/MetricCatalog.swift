@@ -24,7 +24,7 @@ enum MetricCatalog {
     static let help = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.help) })
 
     /// In the order of the manual.
-    static let entries: [Entry] = requests + connections + postgres + schema + accounts + observability + process
+    static let entries: [Entry] = requests + connections + live + postgres + schema + accounts + observability + process
 
     private static let requests: [Entry] = [
         Entry(
@@ -62,12 +62,47 @@ enum MetricCatalog {
             "Connections of clients that were refused for the limit."
         ),
         Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their responses."),
-        Entry("skyrow_live_connections", .gauge, "WebSockets and event streams that are open."),
+    ]
+
+    private static let live: [Entry] = [
+        Entry("skyrow_live_connections", .gauge, ["transport"], "WebSockets and event streams that are open."),
         Entry("skyrow_live_buffer_bytes", .gauge, "Bytes of live messages that wait for their clients."),
         Entry(
             "skyrow_live_lagging_total",
             .counter,
             "How often a client read live messages too slowly, and lost some."
+        ),
+        Entry(
+            "skyrow_changes_source",
+            .gauge,
+            ["application", "source"],
+            "Where changes come from: 1 for the source that is used."
+        ),
+        Entry(
+            "skyrow_changes_transactions_total",
+            .counter,
+            ["application"],
+            "Transactions that live queries were compared with."
+        ),
+        Entry("skyrow_changes_rows_total", .counter, ["application"], "Changed records in these transactions."),
+        Entry(
+            "skyrow_changes_gaps_total",
+            .counter,
+            ["application", "reason"],
+            "How often the source of changes was interrupted."
+        ),
+        Entry("skyrow_live_events_total", .counter, ["application", "event"], "Events of live queries that were sent."),
+        Entry(
+            "skyrow_live_candidates",
+            .histogram,
+            ["application"],
+            "Groups of live queries that a change was compared with."
+        ),
+        Entry(
+            "skyrow_live_resets_total",
+            .counter,
+            ["application"],
+            "Live queries that were ended because changes could not be sent one by one."
         ),
     ]
 

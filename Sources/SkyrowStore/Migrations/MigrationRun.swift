@@ -27,7 +27,9 @@ package struct MigrationRun {
         var done: [Migrator.Step] = []
         while try await !pendingSteps().isEmpty {
             guard let step = try await applyNext() else { continue }
-            logger.notice("The database was changed", metadata: ["step": "\(step.summary)"])
+            // Every start of PostgreSQL takes this one.
+            let level: Logger.Level = step == .moveRevisions ? .debug : .notice
+            logger.log(level: level, "The database was changed", metadata: ["step": "\(step.summary)"])
             done.append(step)
         }
         return done

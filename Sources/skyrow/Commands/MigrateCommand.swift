@@ -31,7 +31,9 @@ struct MigrateCommand: AsyncParsableCommand {
                 let migration = MigrationRun(client: client, schema: schema, logger: logger)
                 let steps: [Migrator.Step]
                 do {
-                    steps = try await isDryRun ? migration.pendingSteps() : migration()
+                    // Each start of PostgreSQL takes this step, which changes nothing that an operator decides on.
+                    steps = try await (isDryRun ? migration.pendingSteps() : migration())
+                        .filter { $0 != .moveRevisions }
                 } catch {
                     throw ToolError(databaseFailure: error)
                 }

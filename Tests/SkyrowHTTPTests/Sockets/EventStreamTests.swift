@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func aSlowReaderFallsBehind() async throws {
-        let limits = LiveLimits(buffer: 100_000, lagging: .seconds(60))
+        let limits = LiveLimits(buffer: 100_000, ping: .hours(1), silence: .hours(2), lagging: .hours(1))
         try await withStream(limits) { responder, events, _ in
             let stream = try await responder.stream()
             try await waiting(until: "it has fallen behind") {

@@ -53,7 +53,7 @@ import Testing
 
     /// A client that reads nothing falls behind, loses what waited, and has room again when it reads; the responses to its calls come.
     @Test func aSlowReaderFallsBehindAndCatchesUp() async throws {
-        let limits = LiveLimits(buffer: 100_000, lagging: .seconds(60))
+        let limits = LiveLimits(buffer: 100_000, ping: .hours(1), silence: .hours(2), lagging: .hours(1))
         try await withSocket(limits) { responder, socket, port in
             let outlet = try await responder.socket()
             var sent = 0
@@ -116,7 +116,13 @@ import Testing
 
     /// The memory for all of them is full: the one that has most of it falls behind, and the others go on.
     @Test func ofAllTheLargestFallsBehind() async throws {
-        let limits = LiveLimits(buffer: 10_000_000, memory: 3_000_000, lagging: .seconds(60))
+        let limits = LiveLimits(
+            buffer: 10_000_000,
+            memory: 3_000_000,
+            ping: .hours(1),
+            silence: .hours(2),
+            lagging: .hours(1)
+        )
         try await withSocket(limits) { responder, socket, port in
             let slow = try await responder.socket()
             try await withConnection(port: port) { connection in
