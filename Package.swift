@@ -229,7 +229,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SkyrowClientTests",
-            dependencies: ["SkyrowClient", "SkyrowJSON", "SkyrowModel", "SkyrowWire"]
+            dependencies: ["SkyrowClient", "SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
         ),
         .testTarget(
             name: "SkyrowMaintenanceTests",

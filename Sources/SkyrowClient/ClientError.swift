@@ -28,6 +28,8 @@ public struct ClientError: Error, Sendable {
         public static let invalidResponse = Code(rawValue: "invalidResponse")
         /// The calling task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
+        /// The transport cannot do what is asked of it.
+        public static let unsupported = Code(rawValue: "unsupported")
     }
 
     public var code: Code

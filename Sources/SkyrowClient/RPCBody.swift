@@ -27,6 +27,26 @@ enum RPCBody {
         return writer.bytes
     }
 
+    /// A batch of `live:subscribe`, each with the id of its response.
+    static func subscriptions(_ calls: [(id: Int, request: LiveSubscribeRequest)]) -> [UInt8] {
+        let writer = JSONWriter()
+        writer.beginArray()
+        for (id, request) in calls {
+            writer.beginObject()
+            writer.key("jsonrpc")
+            writer.string("2.0")
+            writer.key("id")
+            writer.integer(id)
+            writer.key("method")
+            writer.string(ActionName.liveSubscribe.rawValue)
+            writer.key("params")
+            writer.liveSubscribeParameters(request)
+            writer.endObject()
+        }
+        writer.endArray()
+        return writer.bytes
+    }
+
     /// Reads a response; throws what the server said, or that it was no response.
     static func result<Result>(
         of response: TransportResponse,

@@ -17,10 +17,12 @@ public final class SkyrowClient: Sendable {
     /// Where the service is; calls go to `rpc` below it.
     public let endpoint: URL
     let retryPolicy: RetryPolicy
+    /// The event stream of all live queries.
+    let live: LiveStream
     private let apiKey: String
     private let transport: any Transport
     private let sessions: any SessionStorage
-    private let pause: @Sendable (Duration) async throws -> Void
+    let pause: @Sendable (Duration) async throws -> Void
 
     /// Makes a client, which sends nothing yet.
     ///
@@ -53,6 +55,7 @@ public final class SkyrowClient: Sendable {
         transport: any Transport,
         sessions: any SessionStorage,
         retryPolicy: RetryPolicy,
+        live: LiveStream = LiveStream(),
         pause: @escaping @Sendable (Duration) async throws -> Void
     ) {
         self.endpoint = endpoint
@@ -60,6 +63,7 @@ public final class SkyrowClient: Sendable {
         self.transport = transport
         self.sessions = sessions
         self.retryPolicy = retryPolicy
+        self.live = live
         self.pause = pause
     }
 
@@ -81,7 +85,14 @@ public final class SkyrowClient: Sendable {
     }
 
     func store(_ session: Session?) {
+        let before = sessions.load()
         sessions.store(session)
+        if before?.userID != session?.userID { live.callerChanged() }
+    }
+
+    /// Takes a session away that has ended, so that later calls do not use it.
+    func forget(_ session: Session?) {
+        if session != nil, sessions.load() == session { sessions.store(nil) }
     }
 }
 
@@ -107,17 +118,14 @@ extension SkyrowClient {
             let failure: ClientError
             do throws(ClientError) {
                 let response = try await send(body, session: session)
-                if let session { keepRenewedToken(of: response, for: session) }
+                if let session { keepRenewedToken(of: response.headers, for: session) }
                 return try RPCBody.result(of: response, read: read)
             } catch {
                 failure = error
             }
             // Where a key is needed, the session's token is not looked at.
-            if failure.serverCode == .accessTokenNotAccepted, ActionCatalog[action].requirement != .key,
-                sessions.load() == session
-            {
-                // The session has ended; later calls must not use it.
-                sessions.store(nil)
+            if failure.serverCode == .accessTokenNotAccepted, ActionCatalog[action].requirement != .key {
+                forget(session)
             }
             guard
                 let delay = retryPolicy.delay(
@@ -137,31 +145,51 @@ extension SkyrowClient {
     }
 
     /// Goes on with the token that a response brings in place of the session's.
-    private func keepRenewedToken(of response: TransportResponse, for session: Session) {
+    private func keepRenewedToken(of headers: [(name: String, value: String)], for session: Session) {
         let name = "x-skyrow-access-token"
-        guard let token = response.headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
+        guard let token = headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
             sessions.load() == session
         else { return }
         sessions.store(Session(userID: session.userID, accessToken: token))
     }
 
     private func send(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportResponse {
+        do {
+            return try await transport.send(request(body, accepting: "application/json", session))
+        } catch {
+            throw noResponse(error)
+        }
+    }
+
+    /// Opens an event stream with the calls of a batch.
+    func openStream(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportStream {
+        do {
+            let stream = try await transport.stream(request(body, accepting: "text/event-stream", session))
+            if let session { keepRenewedToken(of: stream.headers, for: session) }
+            return stream
+        } catch let error as ClientError {
+            throw error
+        } catch {
+            throw noResponse(error)
+        }
+    }
+
+    private func request(_ body: [UInt8], accepting type: String, _ session: Session?) -> TransportRequest {
         var headers = [
             (name: "Content-Type", value: "application/json"),
-            (name: "Accept", value: "application/json"),
+            (name: "Accept", value: type),
             (name: "X-Skygear-API-Key", value: apiKey),
         ]
         if let session { headers.append((name: "Authorization", value: "Bearer \(session.accessToken)")) }
-        let request = TransportRequest(url: endpoint.appendingPathComponent("rpc"), headers: headers, body: body)
-        do {
-            return try await transport.send(request)
-        } catch {
-            if Task.isCancelled { throw ClientError(.cancelled, "The call was cancelled.", underlying: error) }
-            throw ClientError(
-                .noResponse,
-                "The service at \(endpoint.absoluteString) did not respond.",
-                underlying: error
-            )
-        }
+        return TransportRequest(url: endpoint.appendingPathComponent("rpc"), headers: headers, body: body)
+    }
+
+    private func noResponse(_ error: any Error) -> ClientError {
+        if Task.isCancelled { return ClientError(.cancelled, "The call was cancelled.", underlying: error) }
+        return ClientError(
+            .noResponse,
+            "The service at \(endpoint.absoluteString) did not respond.",
+            underlying: error
+        )
     }
 }

@@ -5,8 +5,35 @@ public import Foundation
 /// The client comes with `URLSessionTransport`; another one can be given to it, for tests or for another HTTP library.
 /// `send` throws when no complete response arrived, and returns every response, whatever its status. It may be called by
 /// several tasks at once, and ends early when the calling task is cancelled.
+///
+/// ```swift
+/// struct Logging: Transport {
+///     let inner = URLSessionTransport()
+///
+///     func send(_ request: TransportRequest) async throws -> TransportResponse {
+///         print(request.url)
+///         return try await inner.send(request)
+///     }
+///
+///     func stream(_ request: TransportRequest) async throws -> TransportStream {
+///         try await inner.stream(request)
+///     }
+/// }
+/// ```
 public protocol Transport: Sendable {
+    /// Sends a request and returns the whole response.
     func send(_ request: TransportRequest) async throws -> TransportResponse
+    /// Sends a request and returns the head of the response; the body follows as it arrives, for hours if need be.
+    ///
+    /// Live queries need it; a transport without it throws `ClientError` with the code `unsupported`.
+    func stream(_ request: TransportRequest) async throws -> TransportStream
+}
+
+extension Transport {
+    /// Throws `ClientError` with the code `unsupported`.
+    public func stream(_ request: TransportRequest) async throws -> TransportStream {
+        throw ClientError(.unsupported, "This transport has no event streams, which live queries need.")
+    }
 }
 
 /// An HTTP `POST`.
@@ -34,5 +61,33 @@ public struct TransportResponse: Sendable {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+}
+
+/// The head of an HTTP response, whose body arrives bit by bit.
+///
+/// ```swift
+/// let stream = try await transport.stream(request)
+/// for try await bytes in stream.body { print(bytes.count) }
+/// ```
+public struct TransportStream: Sendable {
+    /// The HTTP status.
+    public var status: Int
+    /// Names and values, in any case; a transport may leave out all but `Content-Type` and `X-Skyrow-Access-Token`.
+    public var headers: [(name: String, value: String)]
+    /// The bytes of the body as they arrive; throws when the connection breaks, and ends the request when it is dropped.
+    public var body: AsyncThrowingStream<[UInt8], any Error>
+
+    /// A response whose body comes from a stream.
+    public init(status: Int, headers: [(name: String, value: String)], body: AsyncThrowingStream<[UInt8], any Error>) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Whether it is an event stream.
+    var isEventStream: Bool {
+        let type = headers.first { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
+        return status == 200 && type.hasPrefix("text/event-stream")
     }
 }

@@ -5,8 +5,15 @@ import Foundation
 #endif
 
 /// The transport of the platform's own HTTP client.
+///
+/// ```swift
+/// let client = SkyrowClient(endpoint: endpoint, apiKey: key, transport: URLSessionTransport(timeout: .seconds(10)))
+/// ```
 public final class URLSessionTransport: Transport {
     private let session: URLSession
+    /// What streams are read with, whose delegate gets their bytes as they arrive.
+    private let streams: URLSession
+    private let receiver = StreamReceiver()
 
     /// - Parameter timeout: how long a response may take.
     public init(timeout: Duration = .seconds(60)) {
@@ -15,26 +22,57 @@ public final class URLSessionTransport: Transport {
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
         session = URLSession(configuration: configuration, delegate: RedirectionRefusal(), delegateQueue: nil)
+        // A stream may be silent; who reads it decides for how long.
+        configuration.timeoutIntervalForRequest = 24 * 3600
+        streams = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
 
     deinit {
         session.finishTasksAndInvalidate()
+        streams.invalidateAndCancel()
     }
 
     /// Posts a request; throws `URLError` when no complete response arrived.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        var urlRequest = URLRequest(url: request.url)
-        urlRequest.httpMethod = "POST"
-        urlRequest.httpBody = Data(request.body)
-        for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
-        let (data, response) = try await session.data(for: urlRequest)
+        let (data, response) = try await session.data(for: request.urlRequest)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        let token = response.value(forHTTPHeaderField: "X-Skyrow-Access-Token")
         return TransportResponse(
             status: response.statusCode,
-            headers: token.map { [(name: "X-Skyrow-Access-Token", value: $0)] } ?? [],
+            headers: response.fields("X-Skyrow-Access-Token"),
             body: Array(data)
         )
+    }
+
+    /// Posts a request; throws `URLError` when no response arrived, and while its body is read when the connection breaks.
+    public func stream(_ request: TransportRequest) async throws -> TransportStream {
+        let task = streams.dataTask(with: request.urlRequest)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                receiver.expect(task, continuation)
+                task.resume()
+                // It may have been cancelled before it began.
+                if Task.isCancelled { task.cancel() }
+            }
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}
+
+extension TransportRequest {
+    fileprivate var urlRequest: URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data(body)
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        return request
+    }
+}
+
+extension HTTPURLResponse {
+    /// Those of these fields that it has.
+    func fields(_ names: String...) -> [(name: String, value: String)] {
+        names.compactMap { name in value(forHTTPHeaderField: name).map { (name: name, value: $0) } }
     }
 }
 

@@ -19,8 +19,19 @@ final class LocalServer: Sendable {
     var receivedHeads: [String] { heads.withLock { $0 } }
     var receivedBodies: [[UInt8]] { bodies.withLock { $0 } }
 
-    /// - Parameter answers: what is written back on each connection before it is closed.
-    init(_ responses: [String]) throws {
+    /// Raised when connections that are kept open are closed.
+    private let closing = DispatchSemaphore(value: 0)
+    private let keepsOpen: Bool
+    private let departures = Mutex(0)
+
+    /// How many connections the client closed while they were kept open.
+    var departed: Int { departures.withLock { $0 } }
+
+    /// - Parameters:
+    ///   - responses: what is written back on each connection before it is closed.
+    ///   - keepsOpen: whether a connection stays open until the client closes it or ``closeConnection()`` is called.
+    init(_ responses: [String], keepsOpen: Bool = false) throws {
+        self.keepsOpen = keepsOpen
         heads = Mutex([])
         bodies = Mutex([])
         #if canImport(Glibc)
@@ -78,6 +89,19 @@ final class LocalServer: Sendable {
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
+        guard keepsOpen else { return }
+        while closing.wait(timeout: .now()) == .timedOut {
+            var look = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+            if poll(&look, 1, 10) > 0, read(connection, &buffer, buffer.count) <= 0 {
+                departures.withLock { $0 += 1 }
+                return
+            }
+        }
+    }
+
+    /// Closes the connection that is kept open.
+    func closeConnection() {
+        closing.signal()
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowClient
@@ -82,5 +83,82 @@ import Testing
         )
         #expect(try await client.schema().types.isEmpty)
         #expect(server.receivedHeads.first?.hasPrefix("POST /rpc ") == true)
+    }
+
+    // MARK: Streams
+
+    private static let streamHead =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Skyrow-Access-Token: new\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    @Test func aStreamArrivesWhileItIsOpen() async throws {
+        let server = try LocalServer([Self.streamHead + "3\r\none\r\n"], keepsOpen: true)
+        let stream = try await transport.stream(request(server.url, #"{"a":1}"#))
+        #expect(stream.isEventStream)
+        #expect(stream.headers.contains { $0.name == "X-Skyrow-Access-Token" && $0.value == "new" })
+        var pieces = stream.body.makeAsyncIterator()
+        #expect(try await pieces.next() == Array("one".utf8))
+        #expect(server.receivedBodies == [Array(#"{"a":1}"#.utf8)])
+        // The end of the connection is no end of the body.
+        server.closeConnection()
+        await #expect(throws: (any Error).self) {
+            while try await pieces.next() != nil {}
+        }
+    }
+
+    @Test func aStreamEndsWithItsBody() async throws {
+        let server = try LocalServer([Self.streamHead + "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"])
+        var text = ""
+        for try await bytes in try await transport.stream(request(server.url)).body {
+            text += String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(text == "onetwo")
+    }
+
+    @Test(arguments: [401, 404, 503])
+    func aStreamHasEveryStatus(status: Int) async throws {
+        let server = try LocalServer([
+            "HTTP/1.1 \(status) X\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+        ])
+        let stream = try await transport.stream(request(server.url))
+        #expect(stream.status == status && !stream.isEventStream)
+        var body: [UInt8] = []
+        for try await bytes in stream.body { body += bytes }
+        #expect(body == Array("{}".utf8))
+    }
+
+    @Test func aStreamFollowsNoRedirection() async throws {
+        let other = try LocalServer(["HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"])
+        let head =
+            "HTTP/1.1 307 X\r\nLocation: \(other.url.absoluteString)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try LocalServer([head])
+        #expect(try await transport.stream(request(server.url)).status == 307)
+        #expect(other.receivedHeads.isEmpty)
+    }
+
+    @Test func aStreamThatIsNotThereThrows() async throws {
+        let server = try LocalServer([""])
+        await #expect(throws: (any Error).self) { try await transport.stream(request(server.url)) }
+    }
+
+    @Test func aStreamThatIsNotReadAnyMoreIsClosed() async throws {
+        let server = try LocalServer([Self.streamHead + "3\r\none\r\n"], keepsOpen: true)
+        do {
+            var pieces = try await transport.stream(request(server.url)).body.makeAsyncIterator()
+            #expect(try await pieces.next() != nil)
+        }
+        try await waiting(until: "the client closes the connection") { server.departed == 1 }
+    }
+
+    @Test func aStreamEndsWithItsTask() async throws {
+        let server = try LocalServer([Self.streamHead + "3\r\none\r\n"], keepsOpen: true)
+        let address = request(server.url)
+        let transport = transport
+        let task = Task {
+            for try await _ in try await transport.stream(address).body {}
+        }
+        try await waiting(until: "the request arrives") { !server.receivedHeads.isEmpty }
+        task.cancel()
+        try await waiting(until: "the client closes the connection") { server.departed == 1 }
+        _ = await task.result
     }
 }

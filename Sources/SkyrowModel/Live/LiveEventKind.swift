@@ -1,5 +1,5 @@
 /// What a live query tells of a change.
-package enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
+public enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
     /// A new record matches.
     case created
     /// A record matches that did not before, or that the caller could not read before.

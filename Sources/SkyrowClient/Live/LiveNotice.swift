@@ -1,0 +1,136 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+/// A message of the service in an event stream.
+enum LiveNotice: Sendable {
+    struct Change: Hashable, Sendable {
+        var subscription: String
+        var event: LiveEvent
+        /// The length of its JSON.
+        var byteCount: Int
+    }
+
+    /// The response of the call with that id; nil where the id is not one of a call.
+    case response(id: Int?, SkyrowError?)
+    case changes([Change])
+    case checkpoint(tokens: [String: String], isReady: Bool)
+    case reset(subscription: String, LiveReset, token: String?, pause: Duration?)
+    /// What this version does not define.
+    case unknown
+}
+
+extension LiveNotice {
+    /// Records may be nested deeper than requests.
+    private static let depthLimit = 128
+
+    /// Reads an event; throws `108 InvalidArgument` when it is not what the service sends.
+    init(_ event: EventStreamParser.Event) throws(SkyrowError) {
+        guard ["response", "live:changes", "live:checkpoint", "live:reset"].contains(event.name) else {
+            self = .unknown
+            return
+        }
+        let document: JSONDocument
+        do throws(JSONParseError) {
+            document = try JSONDocument(event.data, depthLimit: Self.depthLimit)
+        } catch {
+            throw .invalidArgument("\(error.description).")
+        }
+        self = try document.withRoot { root throws(SkyrowError) in
+            switch event.name {
+            case "response": LiveNotice.response(root)
+            case "live:changes": try LiveNotice.changes(root)
+            case "live:checkpoint": LiveNotice.checkpoint(root)
+            default: try LiveNotice.reset(root)
+            }
+        }
+    }
+
+    /// A JSON-RPC response.
+    static func response(_ json: JSONView) -> LiveNotice {
+        let error = json["error"].flatMap { $0.isObject ? SkyrowError(rpc: $0) : nil }
+        return .response(id: json["id"]?.wholeNumber.flatMap { Int(exactly: $0) }, error)
+    }
+
+    private static func changes(_ json: JSONView) throws(SkyrowError) -> LiveNotice {
+        let isInitial = json["phase"]?.equals("initial") ?? false
+        guard let list = json["changes"], list.isArray else {
+            throw .invalidArgument("There are no changes.", "changes")
+        }
+        var changes: [Change] = []
+        changes.reserveCapacity(list.count)
+        for element in list.elements {
+            guard let subscription = element["subscription"]?.string, let kind = element["event"]?.string else {
+                throw .invalidArgument("A change names its subscription and its event.", "changes")
+            }
+            guard let event = try event(kind, element, isInitial: isInitial) else { continue }
+            changes.append(Change(subscription: subscription, event: event, byteCount: element.source.count))
+        }
+        return .changes(changes)
+    }
+
+    /// nil for an event that this version does not define.
+    private static func event(
+        _ kind: String,
+        _ json: JSONView,
+        isInitial: Bool
+    ) throws(SkyrowError) -> LiveEvent? {
+        guard let record = try json["record"].map({ json throws(SkyrowError) in try Record(json) }) else {
+            guard let text = json["id"]?.string else {
+                throw .invalidArgument("A change has a record or an id.", "changes")
+            }
+            let id = try RecordID(text)
+            switch kind {
+            case "deleted": return .deleted(id)
+            case "removed": return .removed(id)
+            default: return nil
+            }
+        }
+        if isInitial { return .initial(record) }
+        switch kind {
+        case "created": return .created(record)
+        case "entered": return .entered(record, previous: previous(json))
+        case "updated": return .updated(record, previous: previous(json))
+        case "left": return .left(record, previous: previous(json))
+        case "changed": return .changed(record)
+        default: return nil
+        }
+    }
+
+    private static func previous(_ json: JSONView) -> [FieldName: RecordValue] {
+        var previous: [FieldName: RecordValue] = [:]
+        for (name, value) in json["previous"]?.uniqueMembers ?? [] {
+            guard let name = try? FieldName(name) else { continue }
+            if value.isNull {
+                previous[name] = .null
+            } else {
+                previous[name] = try? RecordValue(value, field: name.rawValue)
+            }
+        }
+        return previous
+    }
+
+    private static func checkpoint(_ json: JSONView) -> LiveNotice {
+        var tokens: [String: String] = [:]
+        for (name, token) in json["subscriptions"]?.uniqueMembers ?? [] { tokens[name] = token.string }
+        return .checkpoint(tokens: tokens, isReady: json["ready"]?.boolean ?? false)
+    }
+
+    private static func reset(_ json: JSONView) throws(SkyrowError) -> LiveNotice {
+        guard let subscription = json["subscription"]?.string, let reason = json["reason"]?.string else {
+            throw .invalidArgument("A reset names its subscription and the reason.", "subscription")
+        }
+        let seconds: Double? =
+            switch json["retry_after"]?.number {
+            case .integer(let seconds): Double(seconds)
+            case .double(let seconds): seconds
+            case .outOfRange, nil: nil
+            }
+        return .reset(
+            subscription: subscription,
+            LiveReset(rawValue: reason),
+            token: json["token"]?.string,
+            pause: seconds.map { .seconds(min(max($0, 0), 60)) }
+        )
+    }
+}

@@ -1,0 +1,276 @@
+import SkyrowModel
+
+/// What an event stream brings to one live query.
+enum LiveItem: Hashable, Sendable {
+    /// The events of one commit.
+    case changes([LiveEvent])
+    case checkpoint(token: String, isReady: Bool)
+    case reset(LiveReset, token: String?, pause: Duration?)
+    /// The subscription was made anew, without a token: what follows is not a continuation.
+    case restarted
+    /// More came than the query takes in, and was dropped.
+    case dropped
+    case refused(ClientErrorValue)
+}
+
+/// A refusal of the service, or a response that is none of its.
+enum ClientErrorValue: Hashable, Sendable {
+    case refused(SkyrowError)
+    case invalid(String)
+
+    var error: ClientError {
+        switch self {
+        case .refused(let error): .refused(error)
+        case .invalid(let message): ClientError(.invalidResponse, message)
+        }
+    }
+}
+
+/// Where a subscription begins.
+enum LiveStart: Hashable, Sendable {
+    case anew
+    case since(String)
+}
+
+/// How far a live query has come, and what is to be done next: a value without a connection.
+///
+/// ```swift
+/// var progress = LiveProgress(type: task, loadsRecords: true)
+/// progress.step                                             // .attach(.anew)
+/// progress.attached()
+/// progress.take(.checkpoint(token: "a", isReady: true))     // [.ready]
+/// progress.take(.reset(.gap, token: nil, pause: nil))       // [], and the step is .attach(.since("a"))
+/// ```
+struct LiveProgress {
+    enum Step: Hashable {
+        /// Subscribe, after a pause.
+        case attach(LiveStart, after: Duration?)
+        /// Wait for what the stream brings.
+        case listen
+        /// Read ids and revisions, and see what differs from what is held.
+        case compare(cursor: String?, after: Duration?)
+        /// Fetch these records, which differ.
+        case fetch([String])
+        /// Read the records page by page.
+        case load(cursor: String?)
+    }
+
+    private let type: RecordTypeName
+    /// Whether the records that match are held: they are sent at the beginning.
+    let loadsRecords: Bool
+    private(set) var step = Step.attach(.anew, after: nil)
+    /// Whether it has been ready once.
+    private(set) var isEstablished = false
+    /// The token of the last checkpoint; nil before the first one and while what is held is in doubt.
+    private(set) var token: String?
+    /// The revisions of what matches, by the part of the id behind the type.
+    private(set) var held: [TextKey: Int64] = [:]
+    /// What has come since all began anew; nil while it goes on.
+    private var fresh: Set<TextKey>?
+    /// What a comparison has listed.
+    private var listed: Set<TextKey> = []
+    /// What a comparison has found to differ.
+    private var differing: [String] = []
+
+    /// The most records that are fetched in one call.
+    static let fetchLimit = 100
+
+    init(type: RecordTypeName, loadsRecords: Bool) {
+        self.type = type
+        self.loadsRecords = loadsRecords
+    }
+
+    mutating func attached() {
+        step = .listen
+    }
+
+    /// Has the subscription made again after a pause.
+    mutating func attachAgain(after pause: Duration) {
+        step = .attach(token.map { .since($0) } ?? .anew, after: pause)
+    }
+
+    /// Takes what the stream brought; returns what is told of it.
+    mutating func take(_ item: LiveItem) -> [LiveEvent] {
+        switch item {
+        case .changes(let events):
+            return events.filter { note($0) }
+        case .checkpoint(let token, let isReady):
+            self.token = token
+            guard isReady else { return [] }
+            isEstablished = true
+            return settle() + [.ready]
+        case .reset(let reason, let token, let pause):
+            return reset(reason, token, pause)
+        case .restarted:
+            return beginAnew(.gap, says: !loadsRecords)
+        case .dropped:
+            if let token {
+                step = .attach(.since(token), after: nil)
+                return []
+            }
+            step = loadsRecords ? .load(cursor: nil) : .attach(.anew, after: nil)
+            return beginAnew(.gap, says: !loadsRecords)
+        case .refused:
+            return []
+        }
+    }
+
+    private mutating func reset(_ reason: LiveReset, _ given: String?, _ pause: Duration?) -> [LiveEvent] {
+        switch reason {
+        case .gap, .bulk:
+            if let token = given ?? token {
+                self.token = token
+                step = .attach(.since(token), after: pause)
+                return []
+            }
+        case .access, .branch, .expired:
+            if loadsRecords, fresh == nil, isEstablished {
+                token = nil
+                listed = []
+                differing = []
+                step = .compare(cursor: nil, after: pause)
+                return [.reset(reason)]
+            }
+        default: break
+        }
+        step = .attach(.anew, after: pause)
+        return beginAnew(reason, says: true)
+    }
+
+    private mutating func beginAnew(_ reason: LiveReset, says: Bool) -> [LiveEvent] {
+        token = nil
+        fresh = loadsRecords ? [] : nil
+        return says ? [.reset(reason)] : []
+    }
+
+    /// Keeps what is held current; false for what need not be told.
+    private mutating func note(_ event: LiveEvent) -> Bool {
+        guard loadsRecords else { return true }
+        switch event {
+        case .initial(let record), .created(let record), .entered(let record, _), .updated(let record, _),
+            .changed(let record):
+            let key = TextKey(record.id.id)
+            held[key] = record.revision ?? 0
+            fresh?.insert(key)
+        case .left(let record, _):
+            drop(record.id)
+        case .deleted(let id):
+            drop(id)
+        case .removed(let id):
+            return drop(id)
+        case .ready, .reset: break
+        }
+        return true
+    }
+
+    @discardableResult
+    private mutating func drop(_ id: RecordID) -> Bool {
+        fresh?.remove(TextKey(id.id))
+        return held.removeValue(forKey: TextKey(id.id)) != nil
+    }
+
+    /// What was held before all began anew and has not come again.
+    private mutating func settle() -> [LiveEvent] {
+        guard let fresh else { return [] }
+        self.fresh = nil
+        return removeAll { !fresh.contains($0) }
+    }
+
+    private mutating func removeAll(where isGone: (TextKey) -> Bool) -> [LiveEvent] {
+        let gone = held.keys.filter(isGone)
+        for key in gone { held[key] = nil }
+        return gone.compactMap { try? RecordID(type: type, id: $0.text) }.map { .removed($0) }
+    }
+}
+
+// MARK: Catching up by calls
+
+extension LiveProgress {
+    /// Takes a page of `changes:compare`.
+    mutating func compared(_ page: ComparedPage) -> [LiveEvent] {
+        if let reason = page.reset {
+            if reason == .schema {
+                step = .attach(.anew, after: nil)
+                return beginAnew(reason, says: true)
+            }
+            // The pass lost its ground: once more from the beginning.
+            listed = []
+            differing = []
+            step = .compare(cursor: nil, after: .seconds(1))
+            return []
+        }
+        for (id, revision) in page.pairs {
+            let key = TextKey(id)
+            listed.insert(key)
+            if held[key] != revision { differing.append(id) }
+        }
+        guard let token = page.token else {
+            step = .compare(cursor: page.cursor, after: nil)
+            return []
+        }
+        self.token = token
+        let listed = listed
+        self.listed = []
+        let events = removeAll { !listed.contains($0) }
+        fetchNext()
+        return events
+    }
+
+    /// Takes records that differed; nil for what is gone meanwhile.
+    mutating func fetched(_ records: [(id: String, record: Record?)]) -> [LiveEvent] {
+        var events: [LiveEvent] = []
+        for (id, record) in records {
+            if let record {
+                held[TextKey(id)] = record.revision ?? 0
+                events.append(.changed(record))
+            } else if held.removeValue(forKey: TextKey(id)) != nil, let id = try? RecordID(type: type, id: id) {
+                events.append(.removed(id))
+            }
+        }
+        fetchNext()
+        return events
+    }
+
+    private mutating func fetchNext() {
+        if differing.isEmpty {
+            step = .attach(token.map { .since($0) } ?? .anew, after: nil)
+        } else {
+            step = .fetch(Array(differing.prefix(Self.fetchLimit)))
+            differing.removeFirst(min(Self.fetchLimit, differing.count))
+        }
+    }
+
+    /// Takes a page of `changes:fetch` from the beginning.
+    mutating func loaded(_ page: LoadedPage) -> [LiveEvent] {
+        if page.reset != nil {
+            fresh = []
+            step = .load(cursor: nil)
+            return []
+        }
+        let events = page.records.map { LiveEvent.initial($0) }
+        for event in events { _ = note(event) }
+        guard let token = page.token else {
+            step = .load(cursor: page.cursor)
+            return events
+        }
+        self.token = token
+        step = .attach(.since(token), after: nil)
+        return events + settle()
+    }
+}
+
+/// A page of `changes:compare`.
+struct ComparedPage: Sendable {
+    var pairs: [(id: String, revision: Int64)] = []
+    var token: String?
+    var cursor: String?
+    var reset: LiveReset?
+}
+
+/// A page of `changes:fetch` without a token.
+struct LoadedPage: Sendable {
+    var records: [Record] = []
+    var token: String?
+    var cursor: String?
+    var reset: LiveReset?
+}

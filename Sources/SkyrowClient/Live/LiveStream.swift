@@ -1,0 +1,282 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+import Synchronization
+
+/// The event stream of a client, which has all of its live queries and comes back when it breaks.
+final class LiveStream: Sendable {
+    private struct State {
+        var plan = LiveStreamPlan()
+        var subscriptions: [String: LiveSubscription] = [:]
+        var lastName = 0
+        /// Opens one stream after the other while there are subscriptions.
+        var runner: (task: Task<Void, Never>, number: Int)?
+        var lastRunner = 0
+        /// Reads the present stream.
+        var reader: Task<End, Never>?
+        /// Counts what arrived.
+        var heard = 0
+    }
+
+    /// How a stream ended.
+    private enum End: Sendable {
+        /// Another one takes its place.
+        case interrupted
+        case ended(wasOpen: Bool, asked: Duration?)
+        case refused(ClientErrorValue)
+    }
+
+    private let state = Mutex(State())
+    private let silence: Duration
+
+    /// - Parameter silence: how long nothing may arrive before a stream is taken for broken.
+    init(silence: Duration = LivePauses.silence) {
+        self.silence = silence
+    }
+
+    /// A subscription that is in no stream yet.
+    func subscription(_ request: LiveSubscribeRequest, byteLimit: Int) -> LiveSubscription {
+        let number = state.withLock { state in
+            state.lastName += 1
+            return state.lastName
+        }
+        return LiveSubscription(name: "q\(number)", request: request, byteLimit: byteLimit)
+    }
+
+    /// Takes a subscription into the stream, which is opened anew for it; false when there are too many.
+    func attach(_ subscription: LiveSubscription, _ start: LiveStart, of client: SkyrowClient) -> Bool {
+        state.withLock { state in
+            guard state.plan.attach(subscription.name, start) else { return false }
+            state.subscriptions[subscription.name] = subscription
+            state.reader?.cancel()
+            if state.runner == nil {
+                state.lastRunner += 1
+                let number = state.lastRunner
+                state.runner = (Task { await self.run(client, number) }, number)
+            }
+            return true
+        }
+    }
+
+    /// Ends a subscription; with the last one the stream ends.
+    func remove(_ subscription: LiveSubscription, of client: SkyrowClient) {
+        subscription.end()
+        let leftIn: Int? = state.withLock { state in
+            state.subscriptions[subscription.name] = nil
+            state.plan.remove(subscription.name)
+            if state.plan.isEmpty {
+                state.runner?.task.cancel()
+                state.runner = nil
+                return nil
+            }
+            return state.plan.hasLeftovers ? state.plan.generation : nil
+        }
+        guard let leftIn else { return }
+        Task {
+            try await client.pause(LivePauses.leftovers)
+            state.withLock { state in
+                if state.plan.generation == leftIn, state.plan.hasLeftovers { state.reader?.cancel() }
+            }
+        }
+    }
+
+    /// Opens the stream anew, for another user.
+    func callerChanged() {
+        state.withLock { $0.reader?.cancel() }
+    }
+}
+
+// MARK: One stream after the other
+
+extension LiveStream {
+    private func run(_ client: SkyrowClient, _ number: Int) async {
+        var attempt = 0
+        while !Task.isCancelled {
+            // Queries that begin together share an opening.
+            guard (try? await client.pause(LivePauses.gathering)) != nil else { return }
+            guard let reader = open(client, number) else { return }
+            let end = await withTaskCancellationHandler {
+                await reader.value
+            } onCancel: {
+                reader.cancel()
+            }
+            state.withLock { state in
+                if state.runner?.number == number { state.reader = nil }
+            }
+            switch end {
+            case .interrupted:
+                attempt = 0
+            case .refused(let error):
+                refuse(error)
+            case .ended(let wasOpen, let asked):
+                attempt = wasOpen ? 1 : attempt + 1
+                let pause = LivePauses.before(attempt: attempt, asked: asked, share: .random(in: 0...1))
+                guard (try? await client.pause(pause)) != nil else { return }
+            }
+        }
+    }
+
+    /// Begins to read the next stream; nil when the runner has nothing more to do.
+    private func open(_ client: SkyrowClient, _ number: Int) -> Task<End, Never>? {
+        state.withLock { state in
+            guard state.runner?.number == number else { return nil }
+            guard let opening = state.plan.open() else {
+                state.runner = nil
+                return nil
+            }
+            for name in opening.restarted { deliver(.restarted, 0, to: name, &state) }
+            let calls = opening.entries.compactMap { entry in
+                state.subscriptions[entry.name].map { (entry.id, $0.request(from: entry.start)) }
+            }
+            let generation = opening.generation
+            let reader = Task { await self.read(calls, generation, of: client) }
+            state.reader = reader
+            return reader
+        }
+    }
+
+    private func refuse(_ error: ClientErrorValue) {
+        state.withLock { state in
+            for name in state.plan.refuseAll(of: state.plan.generation) {
+                deliver(.refused(error), 0, to: name, &state)
+            }
+        }
+    }
+
+    private func deliver(_ item: LiveItem, _ byteCount: Int, to name: String, _ state: inout State) {
+        guard let subscription = state.subscriptions[name] else { return }
+        // What does not follow is taken out until it has caught up.
+        if !subscription.push(item, byteCount: byteCount) { state.plan.drop(name) }
+    }
+}
+
+// MARK: Reading a stream
+
+extension LiveStream {
+    /// The longest response that is no event stream.
+    private static let responseLimit = 1 << 20
+
+    private func read(
+        _ calls: [(id: Int, request: LiveSubscribeRequest)],
+        _ generation: Int,
+        of client: SkyrowClient
+    ) async -> End {
+        let heardBefore = state.withLock { $0.heard }
+        let watch = watchSilence(heardBefore)
+        defer { watch.task.cancel() }
+        let session = client.session
+        let body = RPCBody.subscriptions(calls)
+        var wasOpen = false
+        var parser = EventStreamParser()
+        func ending() -> End {
+            if Task.isCancelled, !watch.hasStruck.isRaised { return .interrupted }
+            return .ended(wasOpen: wasOpen, asked: parser.retry)
+        }
+        do {
+            let stream = try await client.openStream(body, session: session)
+            guard stream.isEventStream else {
+                return try await refusal(of: stream, generation, client, session)
+            }
+            for try await bytes in stream.body {
+                wasOpen = true
+                state.withLock { $0.heard += 1 }
+                for event in try parser.take(bytes) { try take(event, generation, client, session) }
+            }
+            return ending()
+        } catch let error as SkyrowError {
+            return .refused(.invalid("The event stream cannot be read: \(error.message)"))
+        } catch let error as EventStreamParser.Failure {
+            return .refused(.invalid("The event stream cannot be read: \(error)."))
+        } catch let error as ClientError where error.code == .unsupported {
+            return .refused(.invalid(error.message))
+        } catch {
+            return ending()
+        }
+    }
+
+    private func take(
+        _ event: EventStreamParser.Event,
+        _ generation: Int,
+        _ client: SkyrowClient,
+        _ session: Session?
+    ) throws(SkyrowError) {
+        let notice = try LiveNotice(event)
+        switch notice {
+        case .reset(_, .session, _, _): client.forget(session)
+        case .response(_, let error?) where error.code == .accessTokenNotAccepted: client.forget(session)
+        default: break
+        }
+        hand(out: notice, generation)
+    }
+
+    private func hand(out notice: LiveNotice, _ generation: Int) {
+        state.withLock { state in
+            for (name, item, byteCount) in state.plan.take(notice, of: generation) {
+                deliver(item, byteCount, to: name, &state)
+            }
+        }
+    }
+
+    /// What a response means that is no event stream.
+    private func refusal(
+        of stream: TransportStream,
+        _ generation: Int,
+        _ client: SkyrowClient,
+        _ session: Session?
+    ) async throws -> End {
+        var body: [UInt8] = []
+        for try await bytes in stream.body {
+            body += bytes
+            guard body.count <= Self.responseLimit else { break }
+        }
+        switch stream.status {
+        case 429, 502, 503, 504:
+            return .ended(wasOpen: false, asked: nil)
+        default: break
+        }
+        guard let document = try? JSONDocument(body) else {
+            return .refused(.invalid("The response is not from a Skyrow service (HTTP \(stream.status))."))
+        }
+        return document.withRoot { root in
+            if root.isObject, let error = root["error"], error.isObject {
+                let refusal = SkyrowError(rpc: error)
+                if refusal.code == .accessTokenNotAccepted { client.forget(session) }
+                return .refused(.refused(refusal))
+            }
+            guard root.isArray else {
+                return .refused(.invalid("The service has no event streams (HTTP \(stream.status))."))
+            }
+            for element in root.elements { hand(out: .response(element), generation) }
+            return .refused(.invalid("The service has no event streams (HTTP \(stream.status))."))
+        }
+    }
+
+    /// Ends the present stream when nothing arrives for too long.
+    private func watchSilence(_ heardBefore: Int) -> (task: Task<Void, Never>, hasStruck: LiveFlag) {
+        let hasStruck = LiveFlag()
+        let task = Task {
+            var before = heardBefore
+            while (try? await Task.sleep(for: silence)) != nil {
+                let now = state.withLock { $0.heard }
+                if now == before {
+                    hasStruck.raise()
+                    state.withLock { $0.reader?.cancel() }
+                    return
+                }
+                before = now
+            }
+        }
+        return (task, hasStruck)
+    }
+}
+
+/// Something that has happened.
+private final class LiveFlag: Sendable {
+    private let state = Atomic(false)
+
+    var isRaised: Bool { state.load(ordering: .sequentiallyConsistent) }
+
+    func raise() {
+        state.store(true, ordering: .sequentiallyConsistent)
+    }
+}

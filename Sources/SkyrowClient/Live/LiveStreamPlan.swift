@@ -1,0 +1,144 @@
+import SkyrowModel
+
+/// Which subscriptions the event stream of a client has, and where each goes on: a value without a connection.
+///
+/// One stream has them all. It cannot take another in, so it is opened anew with all of them, each from its last checkpoint.
+struct LiveStreamPlan {
+    /// How many subscriptions the service accepts on a connection, and calls in a batch.
+    static let maximumCount = 100
+
+    struct Opening: Hashable {
+        struct Entry: Hashable {
+            /// Of the call.
+            var id: Int
+            var name: String
+            var start: LiveStart
+        }
+
+        var generation: Int
+        var entries: [Entry]
+        /// Those that had begun and go on without a token.
+        var restarted: [String]
+    }
+
+    private struct Member {
+        var start: LiveStart
+        /// The stream that it is in; nil while it waits for one.
+        var generation: Int?
+        /// Whether it had begun as it begins now.
+        var hasBegun = false
+    }
+
+    private var members: [String: Member] = [:]
+    private var calls: [Int: String] = [:]
+    private(set) var generation = 0
+    /// Whether the stream has subscriptions that have ended here.
+    private(set) var hasLeftovers = false
+
+    /// Whether subscriptions wait for a stream.
+    var waits: Bool { members.values.contains { $0.generation == nil } }
+    var isEmpty: Bool { members.isEmpty }
+    var names: [String] { members.keys.sorted() }
+
+    /// Has a subscription taken into the next stream; false when there are too many.
+    mutating func attach(_ name: String, _ start: LiveStart) -> Bool {
+        guard members[name] != nil || members.count < Self.maximumCount else { return false }
+        members[name] = Member(start: start)
+        return true
+    }
+
+    /// Ends a subscription.
+    mutating func remove(_ name: String) {
+        guard let member = members.removeValue(forKey: name) else { return }
+        if member.generation == generation { hasLeftovers = true }
+    }
+
+    /// The subscriptions of a new stream, which takes the place of the one before; nil when there are none.
+    mutating func open() -> Opening? {
+        guard !members.isEmpty else { return nil }
+        generation += 1
+        hasLeftovers = false
+        calls = [:]
+        var opening = Opening(generation: generation, entries: [], restarted: [])
+        for (place, name) in names.enumerated() {
+            guard var member = members[name] else { continue }
+            if member.hasBegun, member.start == .anew { opening.restarted.append(name) }
+            member.generation = generation
+            member.hasBegun = true
+            members[name] = member
+            calls[place + 1] = name
+            opening.entries.append(Opening.Entry(id: place + 1, name: name, start: member.start))
+        }
+        return opening
+    }
+
+    /// What a message of a stream brings to whom, with the length of its JSON.
+    mutating func take(_ notice: LiveNotice, of generation: Int) -> [(name: String, item: LiveItem, byteCount: Int)] {
+        guard generation == self.generation else { return [] }
+        switch notice {
+        case .response(let id, let error):
+            guard let error, let name = id.flatMap({ calls[$0] }), isIn(name) else { return [] }
+            members[name] = nil
+            return [(name, .refused(.refused(error)), 0)]
+        case .changes(let changes):
+            var order: [String] = []
+            var batches: [String: (events: [LiveEvent], byteCount: Int)] = [:]
+            for change in changes where isIn(change.subscription) {
+                if batches[change.subscription] == nil { order.append(change.subscription) }
+                batches[change.subscription, default: ([], 0)].events.append(change.event)
+                batches[change.subscription, default: ([], 0)].byteCount += change.byteCount
+            }
+            return order.compactMap { name in batches[name].map { (name, .changes($0.events), $0.byteCount) } }
+        case .checkpoint(let tokens, let isReady):
+            var items: [(String, LiveItem, Int)] = []
+            for (name, token) in tokens.sorted(by: { $0.key < $1.key }) where isIn(name) {
+                members[name]?.start = .since(token)
+                items.append((name, .checkpoint(token: token, isReady: isReady), token.utf8.count))
+            }
+            return items
+        case .reset(let name, let reason, let token, let pause):
+            guard isIn(name) else { return [] }
+            members[name] = nil
+            return [(name, .reset(reason, token: token, pause: pause), 0)]
+        case .unknown:
+            return []
+        }
+    }
+
+    /// Takes a subscription out that does not follow.
+    mutating func drop(_ name: String) {
+        remove(name)
+    }
+
+    /// Takes all subscriptions out of a stream that was refused as a whole; returns their names.
+    mutating func refuseAll(of generation: Int) -> [String] {
+        let refused = names.filter { members[$0]?.generation == generation }
+        for name in refused { members[name] = nil }
+        return refused
+    }
+
+    private func isIn(_ name: String) -> Bool { members[name]?.generation == generation }
+}
+
+/// The pauses between the streams of a client.
+enum LivePauses {
+    /// For how long an opening waits for others that begin with it.
+    static let gathering = Duration.milliseconds(20)
+    /// For how long a stream goes on with subscriptions that have ended.
+    static let leftovers = Duration.seconds(1)
+    /// For how long a stream may be silent; the service says something every 25 seconds.
+    static let silence = Duration.seconds(60)
+    private static let first = Duration.milliseconds(500)
+    private static let longest = Duration.seconds(30)
+
+    /// How long to wait before an attempt.
+    ///
+    /// - Parameters:
+    ///   - attempt: 1 for the first one after a stream that was there.
+    ///   - asked: the least pause, which the service asked for; it asks all of them for the same.
+    ///   - share: where in the range to wait, 0 to 1; at random, so that clients do not come back together.
+    static func before(attempt: Int, asked: Duration?, share: Double) -> Duration {
+        let own = min(first * (1 << min(attempt - 1, 10)), longest) * (0.5 + share / 2)
+        return max(own, min((asked ?? .zero) * (1 + share / 2), longest))
+    }
+}
