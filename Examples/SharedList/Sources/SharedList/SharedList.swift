@@ -15,7 +15,7 @@ struct SharedList {
         }
         let list = SharedList(client: SkyrowClient(endpoint: endpoint, apiKey: arguments[2]), name: arguments[3])
         try await list.client.signUp(
-            ["username": .string("\(list.name)-\(UUID().uuidString)")],
+            ["username": "\(list.name)-\(UUID().uuidString)"],
             password: "correct horse"
         )
         print(
