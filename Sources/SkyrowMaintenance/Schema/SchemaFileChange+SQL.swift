@@ -49,10 +49,10 @@ extension SchemaFileChange {
             ]
         case .setAccess(let access, let type):
             try Self.setAccess(access, of: type, in: schema)
-        case .setLive(let live, let type):
-            [
-                "ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY \(live == .full ? "FULL" : "DEFAULT")"
-            ]
+        case .setLive(.full, let type):
+            ["ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY FULL"]
+        case .setLive(.key, let type):
+            ["ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY DEFAULT"]
         case .repair(let drift):
             try drift.repair(in: schema) ?? []
         case .common, .deleteType:

@@ -141,7 +141,7 @@ import Testing
             let findings = try await found()
             #expect(
                 findings.map(\.what) == [
-                    "The changes of app.note are not published.",
+                    "The changes of note are not published.",
                     "The replication slot \(slot) is not temporary, and the service makes no such slots.",
                 ]
             )
