@@ -20,7 +20,7 @@ final class ChangeReader {
     /// The next event; nil at the end.
     func next(_ what: String = "an event") async throws -> ChangeEvent? {
         let changes = changes
-        return try await waiting(for: what, giveUp: { changes.stop() }) { await iterator.next() }
+        return try await waiting(for: what, giveUp: changes.stop) { await iterator.next() }
     }
 
     /// The next event that is no position.

@@ -166,7 +166,9 @@ import Testing
     }
 
     @Test func aTransactionBeyondTheLimitIsCountedAndTheNextOneComes() async throws {
-        try await withChanges(configure: { $0.changeLimits.rows = 1000 }) { reader in
+        try await withChanges {
+            $0.changeLimits.rows = 1000
+        } _: { reader in
             try await reader.connected()
             try await reader.database.psql(
                 """
@@ -235,7 +237,9 @@ import Testing
     }
 
     @Test func aReaderThatIsBehindHoldsTheStreamUpInBoundedMemory() async throws {
-        try await withChanges(configure: { $0.maximumChangeBytes = 4096 }) { reader in
+        try await withChanges {
+            $0.maximumChangeBytes = 4096
+        } _: { reader in
             try await reader.connected()
             for number in 0..<40 {
                 try await reader.database.psql("INSERT INTO note VALUES ('\(number)', repeat('x', 1000))")
@@ -248,10 +252,10 @@ import Testing
     }
 
     @Test func aReaderThatIsStuckLosesTheStreamAndGetsAnother() async throws {
-        try await withChanges(configure: {
+        try await withChanges {
             $0.maximumChangeBytes = 4096
             $0.changeReaderTimeout = .milliseconds(100)
-        }) { reader in
+        } _: { reader in
             try await reader.connected()
             try await reader.database.psql(
                 (0..<10).map { "INSERT INTO note VALUES ('\($0)', repeat('x', 1000));" }.joined()

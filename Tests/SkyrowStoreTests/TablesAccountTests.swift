@@ -359,7 +359,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         ("UPDATE _role SET is_admin = true", ["all"]),
         ("UPDATE _role SET by_default = true", []),
         ("DELETE FROM _role WHERE name = 'writer'", ["all", "user:id-ann"]),
-        ("TRUNCATE _session", ["all"]),
+        ("TRUNCATE _session CASCADE", ["all"]),
         ("DELETE FROM \"user\"", ["token:7431", "token:7432", "user:id-ann"]),
         (
             "INSERT INTO _session SELECT i::text::bytea, 'id-ann' FROM generate_series(1, 200) i; DELETE FROM _session",

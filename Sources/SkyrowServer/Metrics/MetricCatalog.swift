@@ -91,7 +91,12 @@ enum MetricCatalog {
             ["application", "reason"],
             "How often the source of changes was interrupted."
         ),
-        Entry("skyrow_live_events_total", .counter, ["application", "event"], "Events of live queries that were sent."),
+        Entry(
+            "skyrow_live_events_total",
+            .counter,
+            ["application", "event"],
+            "Events of live queries that were sent."
+        ),
         Entry(
             "skyrow_live_candidates",
             .histogram,

@@ -96,7 +96,9 @@ extension StoredValue {
     /// Of several dimensions an array is a value of a type that is not ours.
     private init(arrayOf element: RowPlan.Element, _ bytes: UnsafeRawBufferPointer) {
         var value = StoredValue.opaque
-        element.withValue(bytes, name: bytes, id: { $0 }) { borrowed in
+        element.withValue(bytes, name: bytes) {
+            $0
+        } _: { borrowed in
             guard case .array(let elements) = borrowed else { return }
             value = .array(elements.map { ResolvedLiteral(element: $0) })
         }

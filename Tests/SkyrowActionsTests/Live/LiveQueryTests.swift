@@ -272,7 +272,9 @@ import Testing
 
     @Test(arguments: sources)
     func muchAtOnceIsReadAnew(_ source: Source) async throws {
-        try await withLiveService(source, configure: { $0.limits.transactionRows = 50 }) { fixture in
+        try await withLiveService(source) {
+            $0.limits.transactionRows = 50
+        } _: { fixture in
             let outlet = MemoryOutlet()
             let session = LiveSession(of: fixture.service, outlet: outlet)
             try await session.subscribe(Self.request(), as: .anonymous)
@@ -319,13 +321,10 @@ import Testing
     }
 
     @Test func whatCannotBeAskedIsRefused() async throws {
-        try await withLiveService(
-            .logical,
-            configure: {
-                $0.limits.perConnection = 2
-                $0.limits.scans = 1
-            }
-        ) { fixture in
+        try await withLiveService(.logical) {
+            $0.limits.perConnection = 2
+            $0.limits.scans = 1
+        } _: { fixture in
             let ann = try await fixture.user("ann")
             let outlet = MemoryOutlet()
             let session = LiveSession(of: fixture.service, outlet: outlet)

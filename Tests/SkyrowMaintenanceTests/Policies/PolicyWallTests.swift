@@ -129,7 +129,7 @@ import Testing
             """,
             "permission denied for function app._note_relation_entry"
         ),
-        ("SELECT app._set_revision_offset(9)", "permission denied for schema app"),
+        ("SELECT app._set_revision_offset(9)", "permission denied for table _meta"),
         ("INSERT INTO note (_id, _owner) VALUES ('n', 'bob')", "row-level security"),
         ("INSERT INTO note (_id, _database, _owner) VALUES ('~bob/n', 'bob', 'ann')", "row-level security"),
         ("INSERT INTO note (_id, _created_by) VALUES ('n', 'bob')", "permission denied"),

@@ -55,7 +55,8 @@ import Testing
             ),
         ]
         table.triggers = [
-            "_stamp", "_tombstone_deleted", "_tombstone_truncated", "_tombstone_renamed", "_note_relation_entry",
+            "_stamp", "_tombstone_deleted", "_tombstone_truncated", "_tombstone_renamed", "_conceal",
+            "_note_relation_entry",
         ].map { InventoryTrigger(name: $0, function: $0) }
         table.checks = [InventoryCheck(name: "_reserved_columns_fit")]
         return table

@@ -247,7 +247,7 @@ import Testing
             // Of a field in which no users stand, and of a list that no record may have.
             film.access = access
             film.fields = [:]
-            film.access?.defaultAccess = AccessList([AccessEntry(.verified, .read)])
+            film.access?.defaultAccess = AccessList([AccessEntry(.field(field("title")), .read)])
             document.types[type("movie")] = film
             let refused = try await fixture.store.compareSchema(with: document)
             #expect(refused.difference.refusals.count == 2)
