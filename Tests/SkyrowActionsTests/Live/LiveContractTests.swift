@@ -49,6 +49,8 @@ import Testing
                 "INSERT INTO _role (name) VALUES ('editor'); "
                     + "INSERT INTO _user_role (user_id, role) VALUES ('\(ann.caller.userID?.rawValue ?? "")', 'editor')"
             )
+            // The session is remembered as it was before.
+            fixture.service.forget(.all)
             let editor = LiveUser(
                 caller: try await fixture.service.authenticate(ann.credentials, for: .user),
                 credentials: ann.credentials
