@@ -116,6 +116,7 @@ extension SkyrowClient {
     /// Ends a sign-in by way of the browser with the code that came back, which counts once and for a minute.
     ///
     /// - Parameters:
+    ///   - code: what the redirect of the provider's page has brought.
     ///   - codeVerifier: that of which ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:)`` had the hash.
     ///   - device: by which the user recognises the session.
     @discardableResult
