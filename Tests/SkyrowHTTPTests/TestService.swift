@@ -17,12 +17,13 @@ struct TestService: Sendable {
     let server: TestServer
     let database: TemporaryDatabase
     let responder: ServiceResponder
-    /// Those that stay.
-    let connections: LiveConnections
+    let counts: HTTPServerCounts
     /// What its clients trust, where it has a certificate.
     var tls: NIOSSLContext?
 
     var port: Int { server.port }
+    /// Those that stay.
+    var connections: LiveConnections { counts.live }
 
     /// Sends one JSON-RPC body on a connection of its own.
     func rpc(_ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawResponse {
@@ -158,7 +159,7 @@ func withService<Success: Sendable>(
                     server: server,
                     database: database,
                     responder: responder,
-                    connections: counts.live,
+                    counts: counts,
                     tls: tls
                 )
             )

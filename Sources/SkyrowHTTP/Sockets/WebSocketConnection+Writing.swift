@@ -128,6 +128,7 @@ extension WebSocketConnection {
             queue.finish()
             sendClose(closure.payload)
             dropMessages()
+            input = WebSocketInput()
         case .confirmClose(let code):
             queue.drop()
             dropMessages()

@@ -162,6 +162,8 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         counter.taken(frame)
         let now = NIODeadline.now()
         lifecycle.heard(now: now)
+        // Of a connection that ends the close frame alone counts, so no message is kept.
+        if case .closing = lifecycle.phase, frame.opcode != .connectionClose { return }
         switch input.receive(frame, now: now, loop.limits) {
         case .incomplete, .pong: break
         case .message(let message): receive(message)
@@ -201,7 +203,11 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         let held = hold?.bytes ?? 0
         if bytes > held {
             if hold == nil { hold = makeHold() }
-            if let fault = hold?.take(bytes - held) { fail(SocketClosure(fault)) }
+            if let fault = hold?.take(bytes - held) {
+                fail(SocketClosure(fault))
+                // What the client still sends until it has read why is not kept by the frame decoder, either.
+                counter.drops = true
+            }
         } else if bytes < held {
             hold?.release(held - bytes)
             if bytes == 0 { hold = nil }
@@ -371,27 +377,6 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
             calls[call]?.deadline = now + loop.limits.cancellation
             known.task.cancel()
         }
-    }
-}
-
-/// Counts the bytes that have come and that the frame decoder behind it keeps.
-final class ReceivedBytes: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-
-    /// Bytes of frames that are not complete.
-    private(set) var held = 0
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        held += unwrapInboundIn(data).readableBytes
-        context.fireChannelRead(data)
-    }
-
-    /// A frame is complete.
-    func taken(_ frame: WebSocketFrame) {
-        let length = frame.length
-        let head = 2 + (length > 65_535 ? 8 : length > 125 ? 2 : 0) + (frame.maskKey == nil ? 0 : 4)
-        held -= head + length
     }
 }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOEmbedded
 import NIOHTTP2
 import SkyrowTestSupport
 import Testing
@@ -390,6 +391,41 @@ import Testing
                 #expect(try await socket.closure().code == 4401)
             }
         }
+    }
+
+    @Test func messagesBeyondTheShareOfAClientAreDroppedAsTheyCome() async throws {
+        let part = SocketClient.frame(Opcode.text, ByteBuffer(repeating: 0x20, count: 400_000), isFinal: false)
+        let more = SocketClient.frame(Opcode.continuation, ByteBuffer(repeating: 0x20, count: 400_000), isFinal: false)
+        let limits = HTTPLimits(body: 500_000, bodiesInMemory: 1_500_000, live: LiveLimits(closing: .milliseconds(500)))
+        try await withService(limits: limits) { service in
+            try await withSocket(port: service.port, key: TestService.apiKey) { first in
+                try await first.connection.send(part)
+                try await waiting(until: "half of a message is here") { service.counts.statistics.bodyBytes >= 400_000 }
+                try await withSocket(port: service.port, key: TestService.apiKey) { second in
+                    try await second.connection.send(part)
+                    #expect(try await second.closure().code == 4429)
+                    for _ in 0..<5 { try await second.connection.send(more) }
+                    #expect(service.counts.statistics.bodyBytes <= 500_000)
+                    #expect(try await second.connection.isClosedByServer())
+                }
+                // The other message goes on.
+                let end = SocketClient.frame(Opcode.continuation, ByteBuffer(string: "{}"))
+                try await first.connection.send(end)
+                #expect(try await first.nextText()["error"]["code"].integer != nil)
+            }
+        }
+    }
+
+    @Test func whatIsDroppedIsNotCounted() throws {
+        let counter = ReceivedBytes()
+        let channel = EmbeddedChannel(handler: counter)
+        try channel.writeInbound(ByteBuffer(repeating: 0x20, count: 100))
+        #expect(counter.held == 100)
+        #expect(try channel.readInbound(as: ByteBuffer.self)?.readableBytes == 100)
+        counter.drops = true
+        try channel.writeInbound(ByteBuffer(repeating: 0x20, count: 100))
+        #expect(counter.held == 100)
+        #expect(try channel.readInbound(as: ByteBuffer.self) == nil)
     }
 
     @Test func halfAMessageIsNotWaitedForForEver() async throws {
