@@ -33,7 +33,11 @@ extension LiveDispatcher {
     private func readBeginning(_ load: Load, _ service: ActionService) async {
         for attempt in 0..<Self.attempts {
             do {
-                guard await waitForSource(atMost: .seconds(30)) else { continue }
+                guard await waitForSource(atMost: .seconds(30)) else {
+                    // Each attempt of a task that is cancelled ends at once, and leaves a timer behind.
+                    try Task.checkCancellation()
+                    continue
+                }
                 try await loadMembers(of: load.subscriber)
                 try await read(load, service)
                 return
@@ -117,7 +121,7 @@ extension LiveDispatcher {
 
     private func read(_ load: Load, _ service: ActionService) async throws {
         let details = state.withLock { state in
-            state.isCurrent(load.attempt, of: load.subscriber) ? state.details[load.subscriber] : nil
+            state.isCurrent(load.attempt, of: load.subscriber) ? state.details[load.subscriber]?.value : nil
         }
         guard let details else { throw Superseded() }
         let turn: ReadTurn? = details.caller.isOperator ? nil : ReadTurn(of: details.client, in: service.reads)

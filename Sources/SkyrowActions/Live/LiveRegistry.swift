@@ -46,8 +46,8 @@ struct LiveRegistry {
 
     let limits: SubscriptionLimits
     private(set) var index: SubscriptionIndex
-    private(set) var subscribers: [Subscriber: LiveSubscriber] = [:]
-    private var groups: [SubscriptionIndex.Group: SubscriptionGroup] = [:]
+    private(set) var subscribers: [Subscriber: Boxed<LiveSubscriber>] = [:]
+    private var groups: [SubscriptionIndex.Group: Boxed<SubscriptionGroup>] = [:]
     private var groupNumbers: [SubscriptionGroup.Key: SubscriptionIndex.Group] = [:]
     private var names: [Connection: [String: Subscriber]] = [:]
     private var shares: [LiveShare: Int] = [:]
@@ -94,17 +94,20 @@ struct LiveRegistry {
         nextNumber += 1
         let number = nextNumber
         join(group, request.audience, of: request, number)
-        subscribers[number] = LiveSubscriber(
-            name: request.name,
-            head: LiveText.head(request.name),
-            connection: request.connection,
-            group: group,
-            audience: request.audience,
-            share: request.share,
-            events: request.events,
-            watched: request.watched,
-            previous: request.previous,
-            state: .loading(LiveBuffer())
+        subscribers[number] = Boxed(
+            LiveSubscriber(
+                name: request.name,
+                head: LiveText.head(request.name),
+                connection: request.connection,
+                group: group,
+                // The one of the group, which all its subscriptions share.
+                audience: groups[group]?.audiences[request.audience]?.key ?? request.audience,
+                share: request.share,
+                events: request.events,
+                watched: request.watched,
+                previous: request.previous,
+                state: .loading(LiveBuffer())
+            )
         )
         names[request.connection, default: [:]][request.name] = number
         if let share = request.share { shares[share, default: 0] += 1 }
@@ -125,7 +128,7 @@ struct LiveRegistry {
         }
         nextNumber += 1
         groupNumbers[key] = nextNumber
-        groups[nextNumber] = SubscriptionGroup(key, request.query)
+        groups[nextNumber] = Boxed(SubscriptionGroup(key, request.query))
         index.insert(nextNumber, in: key.database, of: key.type, predicate)
         if tables[key.type] == nil { tables[key.type] = request.table }
         groupCounts[key.type, default: 0] += 1
@@ -244,7 +247,7 @@ struct LiveRegistry {
 
     /// The group of a subscription.
     func group(of number: Subscriber) -> (number: SubscriptionIndex.Group, group: SubscriptionGroup)? {
-        guard let subscriber = subscribers[number], let group = groups[subscriber.group] else { return nil }
+        guard let subscriber = subscribers[number], let group = groups[subscriber.group]?.value else { return nil }
         return (subscriber.group, group)
     }
 
@@ -392,7 +395,7 @@ struct LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let group = groups[number] else { return }
+        guard let group = groups[number]?.value else { return }
         let before: StoredRecord?
         let didMatch: Bool
         let isInsert: Bool
@@ -452,7 +455,7 @@ struct LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let subscriber = subscribers[number], subscriber.events.contains(kind) else { return }
+        guard let subscriber = subscribers[number]?.value, subscriber.events.contains(kind) else { return }
         switch subscriber.state {
         case .paused: return
         case .live(let start?): if start.covers(outgoing.mark) { return }

@@ -75,13 +75,15 @@ package final class LiveSession: Sendable {
                         previous: resolved.previous
                     )
                 )
-                state.details[subscriber] = LiveState.Details(
-                    request: resolved.changes,
-                    caller: caller,
-                    credentials: credentials,
-                    client: client,
-                    table: resolved.table,
-                    position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now)
+                state.details[subscriber] = Boxed(
+                    LiveState.Details(
+                        request: resolved.changes,
+                        caller: caller,
+                        credentials: credentials,
+                        client: client,
+                        table: resolved.table,
+                        position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now)
+                    )
                 )
                 return (subscriber, state.mode == .polling ? LiveSourceName.polling : .logical)
             }

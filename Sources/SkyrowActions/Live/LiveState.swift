@@ -62,7 +62,7 @@ struct LiveState {
 
     var registry: LiveRegistry
     var connections: [LiveRegistry.Connection: Connection] = [:]
-    var details: [LiveRegistry.Subscriber: Details] = [:]
+    var details: [LiveRegistry.Subscriber: Boxed<Details>] = [:]
     var mode = Mode.none
     /// All transactions that were visible at this moment have been dispatched.
     var complete: ChangeMoment?

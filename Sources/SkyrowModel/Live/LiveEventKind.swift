@@ -10,6 +10,9 @@ public enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
     case left
     /// A record that matched is gone or out of sight; which of the two is not told.
     case deleted
+
+    /// Each of them: one set for all subscriptions that leave none out.
+    package static let all = Set(allCases)
 }
 
 /// What a row is for a caller and a predicate.

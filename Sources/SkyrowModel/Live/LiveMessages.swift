@@ -34,7 +34,7 @@ package struct LiveSubscribeRequest: Hashable, Sendable {
         type: RecordTypeName,
         predicate: RecordPredicate? = nil,
         desiredFields: [String]? = nil,
-        events: Set<LiveEventKind> = Set(LiveEventKind.allCases),
+        events: Set<LiveEventKind> = LiveEventKind.all,
         watched: [String]? = nil,
         previous: PreviousValues = .none,
         sendsInitial: Bool = false,

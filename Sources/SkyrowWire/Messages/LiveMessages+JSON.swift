@@ -33,7 +33,7 @@ extension LiveSubscribeRequest {
     }
 
     private static func events(_ parameters: Parameters) throws(SkyrowError) -> Set<LiveEventKind> {
-        guard let names = try parameters.names("events") else { return Set(LiveEventKind.allCases) }
+        guard let names = try parameters.names("events") else { return LiveEventKind.all }
         var events: Set<LiveEventKind> = []
         for name in names {
             guard let event = LiveEventKind(rawValue: name) else { throw wrongEvents }
