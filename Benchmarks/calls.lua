@@ -21,7 +21,7 @@ end
 local records_expected = {
     fetch = 1, query = 20, save = 1, linked = 1, spoilt = 1, batch = 100,
     filter = 50, prefix = 50, path = 50, include = 100, keyset = 50, aggregate = 0, increment = 1,
-    near = 50, match = 50, members = 50, relate = 1, conditions = 20,
+    near = 50, match = 50, members = 50, relate = 1, conditions = 20, changes = 1000, unchanged = 0,
 }
 
 function init(arguments)

@@ -110,6 +110,13 @@ local function requests(record_type, rows, api_key, token)
             return post('record:save","params":{"return":"changed","records":[{"_id":"film/f' .. math.random(2, math.min(100000, rows))
                 .. '","cast":{"$op":"relate","$val":[{"$type":"ref","$id":"person/p' .. math.random(1, 50000) .. '"}]}}]}')
         end,
+        -- Those of works/feed.sh: what changed since a token.
+        changes = function()
+            return post('changes:fetch","params":{"record_type":"' .. record_type .. '","limit":1000,"since":"' .. os.getenv("CHANGES") .. '"}')
+        end,
+        unchanged = function()
+            return post('changes:fetch","params":{"record_type":"' .. record_type .. '","limit":1000,"since":"' .. os.getenv("CHANGES") .. '"}')
+        end,
         increment = function()
             return post('record:save","params":{"return":"changed","records":[{"_id":"film/f1","votes":{"$op":"inc","$val":1}}]}')
         end,
