@@ -37,6 +37,7 @@
 
 struct client {
     int socket;
+    // Those of its subscriptions that have begun.
     int results;
     // What the last read ended with: a mark may be cut in two.
     char rest[64];
@@ -144,7 +145,7 @@ static void subscribe_pocketbase(const char *event) {
 // Counts what a client has read; the number of changes in it, or of results before it is subscribed.
 static void read_client(int number, char *bytes, size_t length, int subscribed) {
     struct client *client = &clients[number];
-    const char *mark = subscribed ? MARK : "\"source\":";
+    const char *mark = subscribed ? MARK : "\"ready\":true";
     size_t mark_length = strlen(mark), needed = subscribed ? MARK_LENGTH : mark_length;
     char *place = bytes, *end = bytes + length;
     double time = now();

@@ -17,7 +17,7 @@ struct SignUpData {
             guard let password = request.password else {
                 throw .invalidArgument("Choose a password.", "password")
             }
-            self.password = try Password.checked(password, argument: "password")
+            self.password = try Password.checkedNew(password, argument: "password")
             fields = try LoginData(request.authData, loginKeys: loginKeys).fields
         }
         for field in request.profile {
@@ -81,18 +81,28 @@ struct LoginData {
 
 /// The rules of passwords.
 ///
-/// A password is hashed as the bytes that were sent. It is not normalised: two devices that compose an accent in different
-/// ways disagree, as they did with Skygear's bcrypt, but no password ever means another one.
+/// A password is hashed in its composed form, so that devices which compose an accent in different ways agree (RFC 8265). Hashes
+/// from before are of the bytes that were sent.
 enum Password {
-    /// So much is hashed without being a way to make the service work.
-    static let maximumByteCount = 4096
+    /// What a new password may have.
+    static let maximumByteCount = 1024
+    /// So much is compared: passwords of earlier versions had as many.
+    private static let maximumComparedByteCount = 4096
 
-    /// Throws `108 InvalidArgument` for an empty password and one of more than 4096 bytes.
+    /// A password to compare. Throws `108 InvalidArgument` for an empty one and one of more than 4096 bytes.
     static func checked(_ password: String, argument: String) throws(SkyrowError) -> String {
-        guard (1...maximumByteCount).contains(password.utf8.count) else {
-            throw .invalidArgument("A password is 1 to \(maximumByteCount) bytes long.", argument)
-        }
+        guard (1...maximumComparedByteCount).contains(password.utf8.count) else { throw wrongLength(argument) }
         return password
+    }
+
+    /// A password to be. Throws `108 InvalidArgument` for an empty one and one of more than 1024 bytes.
+    static func checkedNew(_ password: String, argument: String) throws(SkyrowError) -> String {
+        guard (1...maximumByteCount).contains(password.utf8.count) else { throw wrongLength(argument) }
+        return password
+    }
+
+    private static func wrongLength(_ argument: String) -> SkyrowError {
+        .invalidArgument("A password is 1 to \(maximumByteCount) bytes long.", argument)
     }
 }
 
@@ -115,7 +125,7 @@ package struct AccountPolicy: Hashable, Sendable {
 
     /// A new password whose text alone is checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
-        let password = try Password.checked(password, argument: argument)
+        let password = try Password.checkedNew(password, argument: argument)
         if let violation = passwords.violation(in: password) { throw violation.error }
         return password
     }

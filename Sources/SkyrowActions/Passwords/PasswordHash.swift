@@ -7,10 +7,11 @@ import SkyrowModel
     import Foundation
 #endif
 
-/// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3$<salt>$<output>`.
+/// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3,n=1$<salt>$<output>`.
 ///
 /// The form is PHC's, with base64 without padding. It carries its own cost, so the configured cost may grow and old
-/// hashes still verify.
+/// hashes still verify. `n=1` says that the password was hashed in its composed form (``Swift/String/composedUTF8``); older hashes are
+/// of the bytes that were sent.
 struct PasswordHash: Equatable {
     static let saltByteCount = 16
     static let outputByteCount = 32
@@ -18,38 +19,48 @@ struct PasswordHash: Equatable {
     let cost: ScryptCost
     let salt: [UInt8]
     let output: [UInt8]
+    let isComposed: Bool
 
     /// Hashes a password with a fresh salt; takes as long as the cost says, so not on a thread that others need.
+    ///
+    /// - Parameter password: in its composed form.
     init(password: [UInt8], cost: ScryptCost, using generator: inout some RandomNumberGenerator) throws {
         let salt = (0..<PasswordHash.saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        self.init(cost: cost, salt: salt, output: try PasswordHash.derive(password, salt: salt, cost: cost))
+        let output = try PasswordHash.derive(password, salt: salt, cost: cost)
+        self.init(cost: cost, salt: salt, output: output, isComposed: true)
     }
 
-    init(cost: ScryptCost, salt: [UInt8], output: [UInt8]) {
+    init(cost: ScryptCost, salt: [UInt8], output: [UInt8], isComposed: Bool) {
         self.cost = cost
         self.salt = salt
         self.output = output
+        self.isComposed = isComposed
     }
 
     /// Reads the stored text; nil when it is not of this form or asks for a cost that no hash of ours has.
     init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
-            let cost = ScryptCost(parameters: parts[2]),
+            let cost = ScryptCost(parameters: parts[2].withoutSuffix(PasswordHash.composedMark)),
             let salt = Data(unpaddedBase64: parts[3]), salt.count >= 8,
             let output = Data(unpaddedBase64: parts[4]), output.count == PasswordHash.outputByteCount
         else { return nil }
-        self.init(cost: cost, salt: Array(salt), output: Array(output))
+        let isComposed = parts[2].hasSuffix(PasswordHash.composedMark)
+        self.init(cost: cost, salt: Array(salt), output: Array(output), isComposed: isComposed)
     }
+
+    private static let composedMark = ",n=1"
 
     /// The text to store.
     var text: String {
-        "$scrypt$\(cost.parameters)$\(Data(salt).unpaddedBase64)$\(Data(output).unpaddedBase64)"
+        "$scrypt$\(cost.parameters)\(isComposed ? PasswordHash.composedMark : "")$\(Data(salt).unpaddedBase64)$\(Data(output).unpaddedBase64)"
     }
 
     /// Whether this is the password's hash; hashes once and compares in constant time.
-    func matches(password: [UInt8]) throws -> Bool {
-        var candidate = try PasswordHash.derive(password, salt: salt, cost: cost)
+    func matches(_ password: String) throws -> Bool {
+        var bytes = isComposed ? password.composedUTF8 : Array(password.utf8)
+        defer { bytes.cleanse() }
+        var candidate = try PasswordHash.derive(bytes, salt: salt, cost: cost)
         defer { candidate.cleanse() }
         return candidate.isEqualInConstantTime(to: output)
     }
@@ -78,6 +89,12 @@ extension ScryptCost {
     /// Whether hashing at `self` is cheaper than at `other` in time or memory.
     func isWeaker(than other: ScryptCost) -> Bool {
         (r << logN) < (other.r << other.logN) || (r * p << logN) < (other.r * other.p << other.logN)
+    }
+}
+
+extension Substring {
+    fileprivate func withoutSuffix(_ suffix: String) -> Substring {
+        hasSuffix(suffix) ? dropLast(suffix.count) : self
     }
 }
 

@@ -70,7 +70,8 @@ final class PasswordHasher: Sendable {
         decoy = PasswordHash(
             cost: configuration.cost,
             salt: Array(repeating: 0, count: PasswordHash.saltByteCount),
-            output: Array(repeating: 0, count: PasswordHash.outputByteCount)
+            output: Array(repeating: 0, count: PasswordHash.outputByteCount),
+            isComposed: true
         )
     }
 
@@ -111,11 +112,15 @@ final class PasswordHasher: Sendable {
             // Reading the list blocks, which is no matter here.
             if try breached?.contains(password) == true { throw Breached() }
             observe(.passwordHashed)
-            var bytes = Array(password.utf8)
-            defer { bytes.cleanse() }
-            var generator = SystemRandomNumberGenerator()
-            return try PasswordHash(password: bytes, cost: cost, using: &generator).text
+            return try Self.text(of: password, cost)
         }
+    }
+
+    private static func text(of password: String, _ cost: ScryptCost) throws -> String {
+        var bytes = password.composedUTF8
+        defer { bytes.cleanse() }
+        var generator = SystemRandomNumberGenerator()
+        return try PasswordHash(password: bytes, cost: cost, using: &generator).text
     }
 
     /// Compares a password with a stored text; with none, or one that cannot be read, it does the same work and returns
@@ -134,17 +139,14 @@ final class PasswordHasher: Sendable {
         replacingWeak: Bool = true
     ) async throws(SkyrowError) -> Verdict {
         let cost = configuration.cost
-        let known = stored.flatMap { PasswordHash($0) }
-        let hash = known ?? decoy
+        let known = stored.flatMap { StoredPassword($0) }
+        let hash = known ?? .scrypt(decoy)
         return try await run(.logIn, client, account) { [observe] in
             observe(.passwordHashed)
-            var bytes = Array(password.utf8)
-            defer { bytes.cleanse() }
-            guard try hash.matches(password: bytes), known != nil else { return .wrong }
-            guard replacingWeak, hash.cost.isWeaker(than: cost) else { return .right }
+            guard try hash.matches(password), known != nil else { return .wrong }
+            guard replacingWeak, hash.isWeaker(than: cost) else { return .right }
             observe(.passwordHashed)
-            var generator = SystemRandomNumberGenerator()
-            return .rightAndRehashed(try PasswordHash(password: bytes, cost: cost, using: &generator).text)
+            return .rightAndRehashed(try Self.text(of: password, cost))
         }
     }
 

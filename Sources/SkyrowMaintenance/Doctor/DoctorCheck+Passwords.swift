@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 
 extension DoctorCheck {
     /// Rows: how many accounts have a hash of a `cost`, `ln=15,r=8,p=3`, which is empty for one that cannot be read; or a `role` that
-    /// makes administrators and has no user.
+    /// makes administrators and has no user. Hashes of bcrypt came with accounts of other systems, and are replaced at a login.
     package static let passwords = DoctorCheck(
         "passwords",
         "Hashes of passwords, and administrators",
@@ -13,9 +13,10 @@ extension DoctorCheck {
             [
                 """
                 SELECT coalesce(
-                        substring(account.password_hash FROM '^[$]scrypt[$](ln=[0-9]+,r=[0-9]+,p=[0-9]+)[$]'), ''
+                        substring(account.password_hash FROM '^[$]scrypt[$](ln=[0-9]+,r=[0-9]+,p=[0-9]+)(?:,n=1)?[$]'), ''
                     ) AS cost, count(*)::text AS count, min(account.id) AS example
-                FROM \(scope.schema)._user AS account WHERE account.password_hash IS NOT NULL GROUP BY 1 ORDER BY 1
+                FROM \(scope.schema)._user AS account
+                WHERE account.password_hash !~ '^[$]2[aby][$](0[4-9]|1[0-4])[$][./A-Za-z0-9]{53}$' GROUP BY 1 ORDER BY 1
                 """,
                 """
                 WITH RECURSIVE part (top, role) AS (
@@ -62,7 +63,7 @@ extension DoctorCheck {
                     remedy:
                         "Nothing needs doing; where the database may have leaked, have these users choose another password.",
                     commands: [
-                        "SELECT id, last_login_at FROM _user WHERE password_hash LIKE '$scrypt$\(cost)$%' ORDER BY 2 NULLS FIRST LIMIT 20;"
+                        "SELECT id, last_login_at FROM _user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
                     ]
                 )
             }

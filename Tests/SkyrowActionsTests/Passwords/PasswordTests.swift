@@ -14,9 +14,9 @@ import Testing
         let hash = try PasswordHash(password: Array("secret".utf8), cost: Self.cheap, using: &generator)
         let read = try #require(PasswordHash(hash.text))
         #expect(read == hash)
-        #expect(try read.matches(password: Array("secret".utf8)))
-        #expect(try !read.matches(password: Array("Secret".utf8)))
-        #expect(try !read.matches(password: []))
+        #expect(try read.matches("secret"))
+        #expect(try !read.matches("Secret"))
+        #expect(try !read.matches(""))
     }
 
     @Test func aKnownHashOfAnotherImplementationVerifies() throws {
@@ -24,13 +24,64 @@ import Testing
         let hash = try #require(
             PasswordHash("$scrypt$ln=4,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$FBYrbyejpsRMOOxNjJ4WhxLlIIkIxp/izmMfHJ7w9YU")
         )
-        #expect(try hash.matches(password: Array("secret".utf8)))
+        #expect(try hash.matches("secret"))
+        #expect(!hash.isComposed)
+    }
+
+    @Test func oldHashesAreOfTheBytesAndNewOnesOfTheComposedForm() async throws {
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap)) { _ in }
+        let (composed, decomposed) = ("p\u{e4}ssword", "pa\u{308}ssword")
+        let new = try await hasher.hash(decomposed)
+        #expect(new.contains(",n=1$"))
+        #expect(try await hasher.verify(composed, against: new) == .right)
+        #expect(try await hasher.verify(decomposed, against: new) == .right)
+        var generator = SystemRandomNumberGenerator()
+        let made = try PasswordHash(password: Array(decomposed.utf8), cost: Self.cheap, using: &generator)
+        let old = PasswordHash(cost: made.cost, salt: made.salt, output: made.output, isComposed: false).text
+        #expect(!old.contains("n=1"))
+        #expect(try await hasher.verify(decomposed, against: old) == .right)
+        #expect(try await hasher.verify(composed, against: old) == .wrong)
+    }
+
+    /// Made with libxcrypt at cost 4, by Python's `crypt`.
+    @Test(arguments: [
+        ("secret", "$2a$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"),
+        ("secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"),
+        ("secret", "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"),
+        ("p\u{e4}ssword", "$2b$04$abcdefghijklmnopqrstuum174eFeoTj0DHmtuueFaS3Wde4P7wHG"),
+        (String(repeating: "a", count: 1000), "$2b$04$abcdefghijklmnopqrstuuBzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"),
+    ])
+    func hashesOfBcryptVerifyAndAreReplaced(password: String, stored: String) async throws {
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap)) { _ in }
+        #expect(try await hasher.verify("another", against: stored) == .wrong)
+        #expect(try await hasher.verify(password + "\0", against: stored) == .wrong)
+        #expect(try await hasher.verify(password, against: stored, replacingWeak: false) == .right)
+        guard case .rightAndRehashed(let text) = try await hasher.verify(password, against: stored) else {
+            Issue.record("The hash was not replaced.")
+            return
+        }
+        #expect(text.hasPrefix("$scrypt$"))
+        #expect(try await hasher.verify(password, against: text) == .right)
+    }
+
+    @Test(arguments: [
+        "$2b$15$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
+        "$2b$03$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
+        "$2x$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
+        "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIr",
+        "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WI:W",
+        "$6$abcdefgh$1234",
+    ])
+    func otherHashesOfOtherSystemsAreNoPasswords(_ stored: String) async throws {
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap)) { _ in }
+        #expect(StoredPassword(stored).map { _ in true } == nil)
+        #expect(try await hasher.verify("secret", against: stored) == .wrong)
     }
 
     @Test func theStandardCostIsWithinWhatTheLibraryAllows() throws {
         var generator = SystemRandomNumberGenerator()
         let hash = try PasswordHash(password: Array("secret".utf8), cost: .default, using: &generator)
-        #expect(hash.text.hasPrefix("$scrypt$ln=15,r=8,p=3$"))
+        #expect(hash.text.hasPrefix("$scrypt$ln=15,r=8,p=3,n=1$"))
         #expect(PasswordHash(hash.text) == hash)
     }
 

@@ -175,8 +175,8 @@ import Testing
         (["create", "eve", "--password-stdin"], "", 64, "There is no password on standard input."),
         (["create", "eve", "--password-stdin"], "\nsecret\n", 64, "There is no password on standard input."),
         (
-            ["create", "eve", "--password-stdin"], String(repeating: "a", count: 4097), 1,
-            "A password is 1 to 4096 bytes long."
+            ["create", "eve", "--password-stdin"], String(repeating: "a", count: 1025), 1,
+            "A password is 1 to 1024 bytes long."
         ),
         (["show", "eve"], nil, 1, "There is no account 'eve'."),
         (["disable", "eve"], nil, 1, "There is no account 'eve'."),

@@ -109,8 +109,12 @@ import Testing
             try await fixture.psql("UPDATE _user SET password_hash = '$scrypt$ln=15,r=8,p=3$c2FsdA$aGFzaA'")
             #expect(try await examine(fixture.database.url, [.passwords])["passwords"] == [])
             try await fixture.psql(
+                "UPDATE _user SET password_hash = '$2b$10$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW' WHERE id = 'ann'"
+            )
+            #expect(try await examine(fixture.database.url, [.passwords])["passwords"] == [])
+            try await fixture.psql(
                 """
-                UPDATE _user SET password_hash = '$scrypt$ln=14,r=8,p=3$c2FsdA$aGFzaA' WHERE id = 'ann';
+                UPDATE _user SET password_hash = '$scrypt$ln=14,r=8,p=3,n=1$c2FsdA$aGFzaA' WHERE id = 'ann';
                 UPDATE _user SET password_hash = '$2b$10$abcdefghijklmnopqrstuv' WHERE id = 'bob';
                 INSERT INTO _role (name, is_admin) VALUES ('boss', true), ('chief', true);
                 INSERT INTO _role (name) VALUES ('deputy');

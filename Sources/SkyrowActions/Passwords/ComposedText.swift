@@ -1,0 +1,12 @@
+@_spi(_Unicode) import Swift
+
+extension String {
+    /// The UTF-8 of its composed form (NFC): one sequence of bytes whatever way a device composes an accent.
+    ///
+    /// The standard library has it for comparing texts and does not export it. Foundation's needs ICU, which takes 30 MB.
+    var composedUTF8: [UInt8] {
+        // Letters of ASCII are composed.
+        guard utf8.contains(where: { $0 >= 0x80 }) else { return Array(utf8) }
+        return Array(String(String.UnicodeScalarView(_nfc)).utf8)
+    }
+}
