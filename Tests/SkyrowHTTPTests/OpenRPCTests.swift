@@ -42,6 +42,15 @@ import Testing
         }
     }
 
+    @Test func whatNeedsAConnectionSaysSo() {
+        let marked = document["methods"].elements.filter { $0["x-needs-connection"] == .boolean(true) }
+        #expect(
+            marked.compactMap { $0["name"].string }.sorted()
+                == ["connection:authenticate", "live:subscribe", "live:unsubscribe", "live:watch"]
+        )
+        #expect(document["methods"].elements.allSatisfy { marked.contains($0) || $0.members["x-needs-connection"] == nil })
+    }
+
     @Test func everySharedSchemaIsValidAndUsed() throws {
         let schemas = document["components"]["schemas"].members
         #expect(Set(schemas.keys) == Set(JSONShapeName.allCases.map(\.rawValue)))
