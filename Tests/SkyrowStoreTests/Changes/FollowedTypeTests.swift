@@ -8,7 +8,8 @@ import Testing
 
 /// Large types have an index by which their changes are found.
 @Suite(.timeLimit(.minutes(5))) struct FollowedTypeTests {
-    private let index = "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE pg_get_indexdef(indexrelid) LIKE '%_revision%'"
+    private let index =
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE pg_get_indexdef(indexrelid) LIKE '%(\\_database, \\_revision)'"
 
     private func build(_ store: RecordStore) async throws {
         let builder = IndexBuilder(client: store.client, logger: .quiet) { ["app"] }
