@@ -159,7 +159,8 @@ package final class ObservationRecorder: Sendable {
             logger.info("Changes are followed", metadata: ["source": "\(source.rawValue)"])
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
-        case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail, .accountDeleted, .passwordHashed, .guessRefused,
+        case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
+            .accountDeleted, .passwordHashed, .guessRefused,
             .sessionLoaded,
             .sessionsForgotten:
             break

@@ -129,7 +129,8 @@ import Testing
             #expect(ids(rest) == ["note/2"] && rest["token"].string != nil)
             let compared = try JSONValue(try await service.v1("/changes/compare", #"{"record_type":"note"}"#).body)
             #expect(compared["result"]["records"].elements.map { $0[0].string } == ["1", "2"])
-            let failed = try JSONValue(try await service.v1("/changes/fetch", #"{"record_type":"note","since":"x"}"#).body)
+            let refused = try await service.v1("/changes/fetch", #"{"record_type":"note","since":"x"}"#)
+            let failed = try JSONValue(refused.body)
             #expect(failed["error"]["code"].integer == 134)
         }
     }

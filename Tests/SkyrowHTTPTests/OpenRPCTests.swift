@@ -48,7 +48,8 @@ import Testing
             marked.compactMap { $0["name"].string }.sorted()
                 == ["connection:authenticate", "live:subscribe", "live:unsubscribe", "live:watch"]
         )
-        #expect(document["methods"].elements.allSatisfy { marked.contains($0) || $0.members["x-needs-connection"] == nil })
+        let others = document["methods"].elements.filter { !marked.contains($0) }
+        #expect(others.allSatisfy { $0.members["x-needs-connection"] == nil })
     }
 
     @Test func everySharedSchemaIsValidAndUsed() throws {

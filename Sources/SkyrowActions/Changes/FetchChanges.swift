@@ -19,7 +19,8 @@ extension ActionService {
             while true {
                 let end = feedWaiting.hasEnded ? nil : limit
                 let page = try await changesPage(request, by: caller, turn: turn)
-                observe(page.reset.map { .feedReset($0) } ?? .feedFetched(rows: page.changed.count + page.removed.count))
+                let rows = page.changed.count + page.removed.count
+                observe(page.reset.map { .feedReset($0) } ?? .feedFetched(rows: rows))
                 guard let end, case .since = request.position, page.isEmpty, let moment = page.moment,
                     let token = page.token, clock.instant() < end, !Task.isCancelled
                 else { return page }

@@ -105,7 +105,9 @@ struct WatchRegistry {
     /// Throws `135 Overloaded` beyond a limit.
     mutating func add(_ request: Request) throws(SkyrowError) -> Watcher {
         guard names[request.connection]?.count ?? 0 < limits.watchesPerConnection else {
-            throw .tooManyWatches("A connection has at most \(limits.watchesPerConnection) queries that are asked again.")
+            throw .tooManyWatches(
+                "A connection has at most \(limits.watchesPerConnection) queries that are asked again."
+            )
         }
         if let share = request.share, shares[share] ?? 0 >= limits.watchesPerUser {
             throw .tooManyWatches(
@@ -117,7 +119,9 @@ struct WatchRegistry {
             group = known
         } else {
             guard groups.count < limits.watches else {
-                throw .tooManyWatches("The service has \(limits.watches) queries that it asks again, and takes no more.")
+                throw .tooManyWatches(
+                    "The service has \(limits.watches) queries that it asks again, and takes no more."
+                )
             }
             nextNumber += 1
             group = nextNumber

@@ -48,7 +48,8 @@ extension TableComparison {
 extension InventoryIndex {
     /// Whether it is a file's to say whether the index is there.
     var isWritable: Bool {
-        isValid && described != nil && described != .ofFollowedType && !RecordTablePart.isStandard(self) && LoginKeys.key(ofIndex: name) == nil
+        isValid && described != nil && described != .ofFollowedType && !RecordTablePart.isStandard(self)
+            && LoginKeys.key(ofIndex: name) == nil
     }
 }
 

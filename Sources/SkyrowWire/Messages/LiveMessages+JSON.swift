@@ -59,8 +59,8 @@ extension LiveSubscribeRequest {
 }
 
 extension LiveWatchRequest {
-    /// Reads `live:watch`: the parameters of `record:aggregate` where it names aggregates or groups, those of `record:query`
-    /// otherwise.
+    /// Reads `live:watch`: the parameters of `record:aggregate` where it names aggregates, groups or a condition on them, those
+    /// of `record:query` otherwise.
     package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
         let name = try LiveSubscribeRequest.name(parameters: json)
@@ -68,7 +68,8 @@ extension LiveWatchRequest {
         for parameter in refused where parameters[parameter] != nil {
             throw .invalidArgument("A query that is kept current has no \"\(parameter)\".", "\(parameter)")
         }
-        if parameters["aggregates"] != nil || parameters["group_by"] != nil {
+        let grouping: [StaticString] = ["aggregates", "group_by", "having"]
+        if grouping.contains(where: { parameters[$0] != nil }) {
             self.init(
                 name: name,
                 database: try parameters.database(),

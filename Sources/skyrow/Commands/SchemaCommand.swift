@@ -244,9 +244,10 @@ private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async
         let indexes = try await failingAsTool { () async throws(SkyrowError) in
             try await store.indexes(IndexListRequest(type: type))
         }
-        guard indexes.contains(where: { $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting) }) else {
-            return
+        let isUnderWay = indexes.contains {
+            $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting)
         }
+        guard isUnderWay else { return }
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
     }
 }

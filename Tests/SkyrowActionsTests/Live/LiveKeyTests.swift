@@ -95,7 +95,9 @@ import Testing
             $0.limits.members = 3
         } _: { fixture in
             let session = LiveSession(of: fixture.service, outlet: MemoryOutlet())
-            try await fixture.change("INSERT INTO note (_id, title) SELECT i::text, 'a' FROM generate_series(1, 4) AS i")
+            try await fixture.change(
+                "INSERT INTO note (_id, title) SELECT i::text, 'a' FROM generate_series(1, 4) AS i"
+            )
             try await session.subscribe(Self.request { $0.name = "whole" }, as: .anonymous)
             try await fixture.psql(Self.byKey)
             try await expectError(.overloaded) { try await session.subscribe(Self.request(), as: .anonymous) }

@@ -107,11 +107,16 @@ import Testing
             let (outlets, sessions) = try await subscribe(fixture, [ann, bob]) { $0.previous = .all }
             let rows: [(String, [[String]])] = [
                 ("UPDATE note SET secret = 'x' WHERE _id = '1'", [["updated note/1"], []]),
-                ("UPDATE note SET secret = 'y', title = 'a' WHERE _id = '1'", [["updated note/1"], ["updated note/1"]]),
+                (
+                    "UPDATE note SET secret = 'y', title = 'a' WHERE _id = '1'",
+                    [["updated note/1"], ["updated note/1"]]
+                ),
                 // The owner of the second sees the field of that one alone.
                 ("UPDATE note SET small = 1", [[], ["updated note/2"]]),
-                ("UPDATE note SET secret = 'z', _access = '{\"public\": \"read\"}' WHERE _id = '1'",
-                 [["updated note/1"], ["updated note/1"]]),
+                (
+                    "UPDATE note SET secret = 'z', _access = '{\"public\": \"read\"}' WHERE _id = '1'",
+                    [["updated note/1"], ["updated note/1"]]
+                ),
             ]
             for (statement, expected) in rows {
                 for outlet in outlets { outlet.clear() }

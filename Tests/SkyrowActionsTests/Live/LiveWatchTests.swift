@@ -145,7 +145,9 @@ extension WatchOutlet.State {
             for (statement, list, count) in rows {
                 try await fixture.change(statement)
                 do {
-                    try await waiting(until: "\(statement) is shown") { outlet.list() == list && outlet.count() == count }
+                    try await waiting(until: "\(statement) is shown") {
+                        outlet.list() == list && outlet.count() == count
+                    }
                 } catch {
                     Issue.record("\(error): shows \(outlet.list() ?? []), \(outlet.count() ?? -1)")
                 }
@@ -210,7 +212,8 @@ extension WatchOutlet.State {
             let outlets = [WatchOutlet(), WatchOutlet(), WatchOutlet()]
             let sessions = outlets.map { LiveSession(of: fixture.service, outlet: $0) }
             for (session, user) in zip(sessions, [ann, bob, .master]) { try await watch(session, window(), as: user) }
-            #expect(outlets.map { $0.list() } == [["note/2 2", "note/1 1"], ["note/1 1"], ["note/3 3", "note/2 2", "note/1 1"]])
+            let seen = [["note/2 2", "note/1 1"], ["note/1 1"], ["note/3 3", "note/2 2", "note/1 1"]]
+            #expect(outlets.map { $0.list() } == seen)
             try await fixture.change("UPDATE note SET n = 5 WHERE _id = '2'")
             try await waiting(until: "those who see it have the change") {
                 outlets[0].list() == ["note/2 5", "note/1 1"] && outlets[2].list()?.first == "note/2 5"
@@ -274,7 +277,9 @@ extension WatchOutlet.State {
             try await refused(.overloaded, window(), name: "third")
             try session.unsubscribe("second")
             // More than may be sent at once.
-            try await fixture.change("INSERT INTO note (_id, title) SELECT 't' || i, repeat('x', 900) FROM generate_series(1, 3) AS i")
+            try await fixture.change(
+                "INSERT INTO note (_id, title) SELECT 't' || i, repeat('x', 900) FROM generate_series(1, 3) AS i"
+            )
             try await refused(.overloaded, window(), name: "large")
             try await waiting(until: "the first ends, too") { outlet.reset() == "gap" }
             session.end()
