@@ -52,9 +52,17 @@ package enum Observation: Sendable, Hashable {
     case changesFollowed(LiveSourceName)
     /// Why changes are missed for a while; the sentence is safe to show.
     case changesInterrupted(String, message: String)
-    /// What a transaction led to: its changes, the events by their kinds, how many groups each change was judged for, and how many
-    /// subscriptions ended.
-    case changesDispatched(rows: Int, events: [LiveEventKind: Int], candidates: [Int], resets: Int)
+    /// What a transaction led to: its changes, the events by their kinds, how many groups each change was judged for, and how
+    /// long ago it was committed when its events were handed on; nil for the last where that is not known.
+    case changesDispatched(rows: Int, events: [LiveEventKind: Int], candidates: [Int], age: Duration?)
+    /// How many live queries there are, and how far behind the log they are.
+    case liveQueries(LiveCount)
+    /// A live query ended because of this.
+    case liveReset(String)
+    /// A page of the change feed had so many records and ids.
+    case feedFetched(rows: Int)
+    /// A change token led no further because of this.
+    case feedReset(ChangeReset)
 }
 
 /// What became of a mail.
@@ -73,4 +81,17 @@ package enum SessionRevocation: Sendable, Hashable {
     case token
     case users(Int)
     case all
+}
+
+/// How many live queries an application has, and how far behind PostgreSQL's log they are.
+package struct LiveCount: Sendable, Hashable {
+    /// Those of `live:subscribe` and of `live:watch`.
+    package var subscriptions = 0
+    /// The distinct queries that are found by a value, and those that every change of their type is compared with.
+    package var keyedGroups = 0
+    package var unkeyedGroups = 0
+    package var lagBytes = 0
+    package var lag = Duration.zero
+
+    package init() {}
 }

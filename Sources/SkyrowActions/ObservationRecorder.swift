@@ -84,8 +84,12 @@ package final class ObservationRecorder: Sendable {
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
         case .changesFollowed(let source): live.followed(source)
         case .changesInterrupted(let reason, _): live.interrupted(reason)
-        case .changesDispatched(let rows, let events, let candidates, let resets):
-            live.dispatched(rows: rows, events, candidates, resets: resets)
+        case .changesDispatched(let rows, let events, let candidates, let age):
+            live.dispatched(rows: rows, events, candidates, age)
+        case .liveQueries(let count): live.counted(count)
+        case .liveReset(let reason): live.reset(reason)
+        case .feedFetched(let rows): live.fetched(rows)
+        case .feedReset(let reason): live.feedReset(reason)
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
         case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
@@ -155,7 +159,8 @@ package final class ObservationRecorder: Sendable {
             logger.info("Changes are followed", metadata: ["source": "\(source.rawValue)"])
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
-        case .changesDispatched, .providerKeysFetched, .mail, .accountDeleted, .passwordHashed, .guessRefused,
+        case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
+            .accountDeleted, .passwordHashed, .guessRefused,
             .sessionLoaded,
             .sessionsForgotten:
             break

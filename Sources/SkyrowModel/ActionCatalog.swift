@@ -96,6 +96,7 @@ package enum ActionCatalog {
         case .keyRevoke: keyRevoke
         case .liveSubscribe: liveSubscribe
         case .liveUnsubscribe: liveUnsubscribe
+        case .liveWatch: liveWatch
         case .changesFetch: changesFetch
         case .changesCompare: changesCompare
         case .connectionAuthenticate: connectionAuthenticate

@@ -68,6 +68,22 @@ extension ActionCatalog {
         changesData: false
     )
 
+    static let liveWatch = ActionDescription(
+        .liveWatch,
+        "Begins to send what a query or an aggregate returns, over the connection of the call, and then how that changes.",
+        requirement: .keyOrToken,
+        parameters: [subscription]
+            + recordQuery.parameters.filter {
+                !["include_form", "after", "before", "explain", "timeout_ms"].contains($0.name)
+            } + recordAggregate.parameters.filter { ["group_by", "aggregates", "having"].contains($0.name) },
+        result: liveSubscribe.result,
+        errors: [
+            .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .recordQueryInvalid, .recordQueryDenied,
+        ],
+        cost: .read,
+        changesData: false
+    )
+
     private static let subscription = ActionParameter(
         "subscription",
         "The client's name for the subscription, 1 to 64 bytes.",

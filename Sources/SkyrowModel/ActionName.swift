@@ -87,6 +87,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case keyRevoke = "key:revoke"
     case liveSubscribe = "live:subscribe"
     case liveUnsubscribe = "live:unsubscribe"
+    case liveWatch = "live:watch"
     case changesFetch = "changes:fetch"
     case changesCompare = "changes:compare"
     case connectionAuthenticate = "connection:authenticate"
@@ -94,6 +95,14 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ActionName {
+    /// Whether it is about the connection of its call, so that it has to be one that stays: a WebSocket, or an event stream.
+    package var needsConnection: Bool {
+        switch self {
+        case .liveSubscribe, .liveUnsubscribe, .liveWatch, .connectionAuthenticate: true
+        default: false
+        }
+    }
+
     /// Its place among all actions, for tables that are looked at on every request.
     package var ordinal: Int { ActionName.ordinals[self] ?? 0 }
 

@@ -23,6 +23,8 @@ package struct DocumentedType: Hashable, Sendable {
     package var access: ClassAccess?
     /// What the log says of a record before its change.
     package var live: LiveIdentity
+    /// Whether it has the index by which changes are found in large types: `"sync": true`.
+    package var isFollowed: Bool
 
     package init(
         renamedFrom: RecordTypeName? = nil,
@@ -30,7 +32,8 @@ package struct DocumentedType: Hashable, Sendable {
         fields: [FieldName: DocumentedField] = [:],
         indexes: Set<DocumentedIndex> = [],
         access: ClassAccess? = nil,
-        live: LiveIdentity = .full
+        live: LiveIdentity = .full,
+        isFollowed: Bool = false
     ) {
         self.renamedFrom = renamedFrom
         self.comment = comment
@@ -38,6 +41,7 @@ package struct DocumentedType: Hashable, Sendable {
         self.indexes = indexes
         self.access = access
         self.live = live
+        self.isFollowed = isFollowed
     }
 }
 

@@ -111,6 +111,7 @@ import Testing
         .keyRevoke: #"{"id":"k00000000"}"#,
         .liveSubscribe: #"{"subscription":"none","record_type":"note"}"#,
         .liveUnsubscribe: #"{"subscription":"none"}"#,
+        .liveWatch: #"{"subscription":"none","record_type":"note"}"#,
         .connectionAuthenticate: "{}",
         .liveTicket: "{}",
         .changesFetch: #"{"record_type":"note"}"#,
@@ -140,7 +141,8 @@ import Testing
     private static func isAboutRecords(_ action: ActionName) -> Bool {
         switch action {
         case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .changesFetch,
-            .changesCompare, .authLogOut, .liveSubscribe, .liveUnsubscribe, .liveTicket, .connectionAuthenticate:
+            .changesCompare, .authLogOut, .liveSubscribe, .liveUnsubscribe, .liveWatch, .liveTicket,
+            .connectionAuthenticate:
             true
         // Whether there is a user to give a record to is a question about the type user.
         default: false

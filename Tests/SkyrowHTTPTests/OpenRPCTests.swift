@@ -42,6 +42,16 @@ import Testing
         }
     }
 
+    @Test func whatNeedsAConnectionSaysSo() {
+        let marked = document["methods"].elements.filter { $0["x-needs-connection"] == .boolean(true) }
+        #expect(
+            marked.compactMap { $0["name"].string }.sorted()
+                == ["connection:authenticate", "live:subscribe", "live:unsubscribe", "live:watch"]
+        )
+        let others = document["methods"].elements.filter { !marked.contains($0) }
+        #expect(others.allSatisfy { $0.members["x-needs-connection"] == nil })
+    }
+
     @Test func everySharedSchemaIsValidAndUsed() throws {
         let schemas = document["components"]["schemas"].members
         #expect(Set(schemas.keys) == Set(JSONShapeName.allCases.map(\.rawValue)))

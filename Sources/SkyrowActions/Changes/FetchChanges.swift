@@ -19,6 +19,8 @@ extension ActionService {
             while true {
                 let end = feedWaiting.hasEnded ? nil : limit
                 let page = try await changesPage(request, by: caller, turn: turn)
+                let rows = page.changed.count + page.removed.count
+                observe(page.reset.map { .feedReset($0) } ?? .feedFetched(rows: rows))
                 guard let end, case .since = request.position, page.isEmpty, let moment = page.moment,
                     let token = page.token, clock.instant() < end, !Task.isCancelled
                 else { return page }
@@ -51,7 +53,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> ComparedRecords {
         try await observed(.changesCompare) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await admitting(caller, turn) { admit async throws(SkyrowError) in
+            let result = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await store.compare(
                     request,
                     with: access,
@@ -59,6 +61,8 @@ extension ActionService {
                     admitting: admit
                 )
             }
+            if let reason = result.reset { observe(.feedReset(reason)) }
+            return result
         }
     }
 

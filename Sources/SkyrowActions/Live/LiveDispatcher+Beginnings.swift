@@ -72,14 +72,14 @@ extension LiveDispatcher {
     func loadMembers(of subscriber: LiveRegistry.Subscriber) async throws {
         while true {
             let asked = state.withLock { state -> (SubscriptionIndex.Group, SubscriptionGroup, RecordTable)? in
-                guard state.mode == .polling, let (number, group) = state.registry.group(of: subscriber),
+                guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group),
                     let table = state.details[subscriber]?.table, state.registry.beginMembers(of: number)
                 else { return nil }
                 return (number, group, table)
             }
             guard let (number, group, table) = asked else {
                 let isWaiting = state.withLock { state in
-                    guard state.mode == .polling, let (number, _) = state.registry.group(of: subscriber) else {
+                    guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group) else {
                         return false
                     }
                     return !state.registry.hasMembers(number)
@@ -232,14 +232,14 @@ extension LiveText.Reset {
 
 extension SkyrowError {
     /// Whether the same may succeed a moment later.
-    fileprivate var isPassing: Bool {
+    var isPassing: Bool {
         switch code {
         case .overloaded, .rateLimited, .responseTimeout, .unexpectedUnableToOpenDatabase: true
         default: false
         }
     }
 
-    fileprivate var isDenial: Bool {
+    var isDenial: Bool {
         switch code {
         case .permissionDenied, .recordQueryDenied, .notAuthenticated: true
         default: false
@@ -255,7 +255,7 @@ extension SkyrowError {
 }
 
 /// Room for some tasks at once.
-private final class AsyncSeats: Sendable {
+final class AsyncSeats: Sendable {
     private let seats = AsyncStream.makeStream(of: Void.self)
 
     init(_ count: Int) {

@@ -15,6 +15,7 @@ extension LiveDispatcher {
         let credentials: Credentials
         let caller: Caller
         var subscribers: [LiveRegistry.Subscriber] = []
+        var watchers: [WatchRegistry.Watcher] = []
         var connections: Set<LiveRegistry.Connection> = []
         /// Whether relations of users decide what it may read.
         var asksRelations = false
@@ -55,7 +56,7 @@ extension LiveDispatcher {
                 known = present
                 if isSettled { rightsKnownAt.withLock { $0 = start } }
             } catch {
-                // The next look may tell; until then nothing is judged.
+                // Until the next look succeeds nothing is judged.
                 continue
             }
         }
@@ -64,7 +65,7 @@ extension LiveDispatcher {
     /// Waits until the rights of all sessions are known as of the last second.
     func rightsKnown() async {
         while !Task.isCancelled {
-            let isNeeded = state.withLock { !$0.details.isEmpty }
+            let isNeeded = state.withLock { !$0.isUnused }
             let age = rightsKnownAt.withLock { $0.map { .now - $0 } }
             if !isNeeded { return }
             if let age, age <= Self.rightsAge { return }
@@ -83,6 +84,14 @@ extension LiveDispatcher {
                     .subscribers.append(subscriber)
                 holders[key]?.connections.insert(known.connection)
                 if known.audience.read.asksRelations { holders[key]?.asksRelations = true }
+            }
+            for (watcher, known) in state.watches.watchers {
+                let request = known.request
+                let key = HolderKey(credentials: request.credentials, caller: request.caller)
+                holders[key, default: Holder(credentials: request.credentials, caller: request.caller)]
+                    .watchers.append(watcher)
+                holders[key]?.connections.insert(request.connection)
+                if request.asksRelations { holders[key]?.asksRelations = true }
             }
             return Array(holders.values)
         }
@@ -127,6 +136,7 @@ extension LiveDispatcher {
     private func end(_ holder: Holder, _ reason: LiveText.Reset) {
         state.withLock { state in
             for subscriber in holder.subscribers { state.reset(subscriber, reason) }
+            for watcher in holder.watchers { state.resetWatch(watcher, reason) }
             guard reason == .session else { return }
             for connection in holder.connections { state.connections[connection]?.outlet.close(.sessionEnded) }
         }
@@ -156,7 +166,8 @@ extension Caller {
 }
 
 extension AccessScope {
-    fileprivate var asksRelations: Bool {
+    /// Whether relations of users decide what it admits.
+    var asksRelations: Bool {
         (clauses + others.joined()).contains { if case .related = $0 { true } else { false } }
     }
 }

@@ -29,14 +29,14 @@ extension LiveDispatcher {
                 state.registry.forgetAllMembers()
             }
             // A subscription that came at the last moment.
-            if state.withLock({ !$0.registry.isEmpty || !$0.waiters.isEmpty }) { demand.continuation.yield() }
+            if state.withLock({ !$0.isUnused || !$0.waiters.isEmpty }) { demand.continuation.yield() }
         }
     }
 
     private func waitUntilUnused() async {
         var unusedSince: ContinuousClock.Instant?
         while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let isUsed = state.withLock { !$0.registry.isEmpty || !$0.waiters.isEmpty }
+            let isUsed = state.withLock { !$0.isUnused || !$0.waiters.isEmpty }
             guard !isUsed else {
                 unusedSince = nil
                 continue
@@ -160,6 +160,7 @@ extension LiveDispatcher {
 
     private func passed(_ position: UInt64) {
         state.withLock { state in
+            state.passed = position
             state.registry.passed(position)
             var reached: ChangeMoment?
             while let first = state.pending.first, first.walPosition <= position {
@@ -178,11 +179,7 @@ extension LiveDispatcher {
             interval: configuration.pollInterval,
             rowLimit: configuration.limits.transactionRows
         ) {
-            self.state.withLock { state in
-                Dictionary(
-                    uniqueKeysWithValues: state.registry.types.map { ($0, state.registry.index.databases(of: $0)) }
-                )
-            }
+            self.state.withLock { $0.watchedTypes }
         }
         sources.withLock { $0.isAsking = true }
         polling.withLock { $0 = source }
@@ -244,7 +241,7 @@ extension LiveDispatcher {
         }
         guard let waiting else { return false }
         state.withLock { state in
-            state.registry.forgetAllMembers()
+            state.registry.forgetMembersBesideStream()
             _ = state.setMode(.logical)
         }
         for transaction in waiting { await dispatch(transaction) }
@@ -256,9 +253,11 @@ extension LiveDispatcher {
     private func begin(_ mode: LiveState.Mode) {
         let waiters = state.withLock { state in
             if mode == .logical { state.registry.forgetAllMembers() }
+            state.watches.noteAll()
             return state.setMode(mode)
         }
         for waiter in waiters { waiter.resume(returning: true) }
+        watchSignals.continuation.yield()
     }
 
     /// Changes are missed from here on: all subscriptions go on from the last moment up to which all was sent.
@@ -312,6 +311,7 @@ extension LiveDispatcher {
         }
         let statistics = state.withLock { state -> LiveRegistry.Dispatch in
             state.hasStreamed = true
+            if state.watches.note(transaction) { watchSignals.continuation.yield() }
             var transaction = transaction
             if questions == nil {
                 // Too many relations decide about it: all of its types are read anew.
@@ -320,7 +320,7 @@ extension LiveDispatcher {
                     end: transaction.end,
                     changes: [],
                     bulk: transaction.bulk.union(transaction.changes.map(\.table.name)),
-                    seenAt: transaction.seenAt
+                    committedAt: transaction.committedAt
                 )
             }
             let dispatch = state.registry.dispatch(transaction, relations: relations)
@@ -332,9 +332,12 @@ extension LiveDispatcher {
                 rows: transaction.changes.count,
                 events: statistics.events,
                 candidates: statistics.candidates,
-                resets: statistics.resets.count
+                age: transaction.committedAt.map { committed in
+                    .microseconds(max(0, ServiceClock.system.now().microseconds - committed.microseconds))
+                }
             )
         )
+        observeResets()
     }
 
     /// Has changes be asked for at once, since this process has written something.

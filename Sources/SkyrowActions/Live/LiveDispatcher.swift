@@ -20,6 +20,8 @@ final class LiveDispatcher: Sendable {
     let recoveries = AsyncStream.makeStream(of: LiveRegistry.Connection.self)
     /// Has the rights of all sessions be looked at.
     let rightsSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Has queries be asked again that are due.
+    let watchSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// The source that asks, while there is one; own writes wake it.
     let polling = Mutex<PollingChangeSource?>(nil)
     let logical = Mutex<LogicalChangeSource?>(nil)
@@ -59,6 +61,7 @@ final class LiveDispatcher: Sendable {
             group.addTask { for await connection in self.recoveries.stream { self.caughtUp(connection) } }
             group.addTask { await self.keepRights(service) }
             group.addTask { await self.keepCheckpoints() }
+            group.addTask { await self.keepWatches(service) }
         }
         let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
             defer { state.waiters = [:] }
@@ -84,12 +87,17 @@ final class LiveDispatcher: Sendable {
     func close(_ connection: LiveRegistry.Connection) {
         state.withLock { state in
             for subscriber in state.registry.subscribers(of: connection) { state.remove(subscriber) }
+            for watcher in state.watches.watchers(of: connection) { state.watches.remove(watcher) }
             state.connections[connection] = nil
         }
     }
 
     func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
         let isKnown = state.withLock { state in
+            if let watcher = state.watches.watcher(name, of: connection) {
+                state.watches.remove(watcher)
+                return true
+            }
             guard let subscriber = state.registry.subscriber(name, of: connection) else { return false }
             state.remove(subscriber)
             return true
@@ -108,12 +116,14 @@ final class LiveDispatcher: Sendable {
             state.connections[connection]?.isBehind = false
             for message in state.connections[connection]?.deferred ?? [] { state.send(message, to: connection) }
             state.connections[connection]?.deferred = []
+            state.watches.resume(connection)
             return state.registry.subscribers(of: connection).compactMap { subscriber in
                 guard let position = state.details[subscriber]?.position else { return nil }
                 return state.beginAgain(subscriber, at: position).map { Load(subscriber: subscriber, attempt: $0) }
             }
         }
         for load in loads { self.loads.continuation.yield(load) }
+        watchSignals.continuation.yield()
     }
 
     // MARK: Waiting
@@ -172,7 +182,22 @@ final class LiveDispatcher: Sendable {
                 }
                 logical.withLock { $0 }?.requestPosition()
             }
-            state.withLock { $0.sendCheckpoints(at: .now) }
+            let now = ServiceClock.system.now()
+            let count = state.withLock { state in
+                state.sendCheckpoints(at: .now)
+                return state.count(at: (now.microseconds + Timestamp.unixEpochOffset) / 1_000_000)
+            }
+            observe(.liveQueries(count))
+            observeResets()
         }
+    }
+
+    /// Has the subscriptions be counted that have ended.
+    func observeResets() {
+        let endings = state.withLock { state in
+            defer { state.endings = [] }
+            return state.endings
+        }
+        for reason in endings { observe(.liveReset(reason.rawValue)) }
     }
 }

@@ -11,7 +11,14 @@ final class LiveMetrics: Sendable {
     private let rows: Counter
     private let events: [LiveEventKind: Counter]
     private let candidates: Recorder
-    private let resets: Counter
+    private let delivery: Metrics.Timer
+    private let subscriptions: Gauge
+    private let groups: [Bool: Gauge]
+    private let lagBytes: Gauge
+    private let lagSeconds: Gauge
+    private let resets: [String: Counter]
+    private let feedRows: Recorder
+    private let feedResets: [ChangeReset: Counter]
     private let gaps: Mutex<[String: Counter]>
 
     /// Further reasons count as another.
@@ -37,7 +44,27 @@ final class LiveMetrics: Sendable {
             }
         )
         candidates = Recorder(label: "skyrow_live_candidates", dimensions: label, aggregate: true, factory: factory)
-        resets = counter("skyrow_live_resets_total")
+        func gauge(_ name: String, _ labels: [(String, String)] = []) -> Gauge {
+            Gauge(label: name, dimensions: label + labels, factory: factory)
+        }
+        delivery = Metrics.Timer(label: "skyrow_live_delivery_seconds", dimensions: label, factory: factory)
+        subscriptions = gauge("skyrow_live_subscriptions")
+        groups = Dictionary(
+            uniqueKeysWithValues: [true, false].map { ($0, gauge("skyrow_live_groups", [("keyed", "\($0)")])) }
+        )
+        lagBytes = gauge("skyrow_changes_lag_bytes")
+        lagSeconds = gauge("skyrow_changes_lag_seconds")
+        resets = Dictionary(
+            uniqueKeysWithValues: LiveText.Reset.allCases.map {
+                ($0.rawValue, counter("skyrow_live_resets_total", [("reason", $0.rawValue)]))
+            }
+        )
+        feedRows = Recorder(label: "skyrow_feed_fetch_rows", dimensions: label, aggregate: true, factory: factory)
+        feedResets = Dictionary(
+            uniqueKeysWithValues: ChangeReset.allCases.map {
+                ($0, counter("skyrow_feed_resets_total", [("reason", $0.rawValue)]))
+            }
+        )
         gaps = Mutex(["other": counter("skyrow_changes_gaps_total", [("reason", "other")])])
     }
 
@@ -60,11 +87,26 @@ final class LiveMetrics: Sendable {
         }
     }
 
-    func dispatched(rows count: Int, _ kinds: [LiveEventKind: Int], _ groups: [Int], resets ended: Int) {
+    func dispatched(rows count: Int, _ kinds: [LiveEventKind: Int], _ groups: [Int], _ age: Duration?) {
         transactions.increment()
         rows.increment(by: count)
         for (kind, number) in kinds { events[kind]?.increment(by: number) }
         for number in groups { candidates.record(number) }
-        if ended > 0 { resets.increment(by: ended) }
+        if let age, !kinds.isEmpty { delivery.record(duration: age) }
     }
+
+    func counted(_ count: LiveCount) {
+        subscriptions.record(count.subscriptions)
+        groups[true]?.record(count.keyedGroups)
+        groups[false]?.record(count.unkeyedGroups)
+        lagBytes.record(count.lagBytes)
+        let (seconds, attoseconds) = count.lag.components
+        lagSeconds.record(Double(seconds) + Double(attoseconds) / 1e18)
+    }
+
+    func reset(_ reason: String) { resets[reason]?.increment() }
+
+    func fetched(_ count: Int) { feedRows.record(count) }
+
+    func feedReset(_ reason: ChangeReset) { feedResets[reason]?.increment() }
 }

@@ -30,6 +30,8 @@ struct LiveRegistry {
         let events: Set<LiveEventKind>
         let watched: Set<FieldName>?
         let previous: PreviousFields
+        /// Whether the log of the type has of records before their changes the ids alone.
+        var hasKeysAlone = false
     }
 
     /// What a transaction leads to.
@@ -76,11 +78,8 @@ struct LiveRegistry {
 
     /// Takes a subscription, which is not live yet.
     ///
-    /// Throws `109 Duplicated` for a name that the connection uses, and `135 Overloaded` beyond a limit.
+    /// Its name is one that the connection does not use. Throws `135 Overloaded` beyond a limit.
     mutating func subscribe(_ request: Request) throws(SkyrowError) -> Subscriber {
-        guard names[request.connection]?[request.name] == nil else {
-            throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
-        }
         guard (names[request.connection]?.count ?? 0) < limits.perConnection else {
             throw .tooManySubscriptions("A connection has at most \(limits.perConnection) subscriptions.")
         }
@@ -91,6 +90,7 @@ struct LiveRegistry {
             throw .tooManySubscriptions("The service has \(limits.total) subscriptions, and takes no more.")
         }
         let group = try group(of: request)
+        if request.hasKeysAlone { groups[group]?.hasKeysAlone = true }
         nextNumber += 1
         let number = nextNumber
         join(group, request.audience, of: request, number)
@@ -271,9 +271,14 @@ struct LiveRegistry {
         membership.removeAll(of: number)
     }
 
-    /// Forgets the members of all groups: from now on changes come with the records before.
+    /// Forgets the members of all groups.
     mutating func forgetAllMembers() {
         for number in groups.keys { forgetMembers(of: number) }
+    }
+
+    /// Forgets the members of the groups whose changes come with the records before from now on, with the stream.
+    mutating func forgetMembersBesideStream() {
+        for (number, group) in groups where !group.hasKeysAlone { forgetMembers(of: number) }
     }
 
     /// Takes the members of a group as they were read, and judges what has changed since.
@@ -345,7 +350,10 @@ struct LiveRegistry {
         only: SubscriptionIndex.Group? = nil
     ) -> Dispatch {
         var outgoing = Outgoing(mark: transaction.mark)
-        if only == nil { keepForLoading(transaction) }
+        if only == nil {
+            keepForLoading(transaction)
+            if transaction.end != nil { resetUnjudged(transaction, &outgoing.dispatch) }
+        }
         for change in transaction.changes {
             judge(change, relations: relations, only: only, &outgoing)
         }
@@ -423,7 +431,7 @@ struct LiveRegistry {
             )
             guard let kind else { continue }
             for subscriber in audience.subscribers {
-                tell(subscriber, kind, change, audience.encoding, &written, &outgoing)
+                send(kind, to: subscriber, change, audience.encoding, &written, &outgoing)
             }
         }
     }
@@ -447,9 +455,9 @@ struct LiveRegistry {
         }
     }
 
-    private mutating func tell(
-        _ number: Subscriber,
+    private mutating func send(
         _ kind: LiveEventKind,
+        to number: Subscriber,
         _ change: RecordChange,
         _ encoding: RecordEncoding,
         _ written: inout WrittenChange,
@@ -461,8 +469,10 @@ struct LiveRegistry {
         case .live(let start?): if start.covers(outgoing.mark) { return }
         case .live(nil), .loading: break
         }
-        if kind == .updated, let watched = subscriber.watched, watched.isDisjoint(with: written.changedFields(change)) {
-            return
+        if kind == .updated {
+            let changed = written.changedFields(change)
+            if let watched = subscriber.watched, watched.isDisjoint(with: changed) { return }
+            guard encoding.shows(change, of: changed) else { return }
         }
         guard let event = event(kind, subscriber, change, encoding, &written) else { return }
         if case .loading(var buffer) = subscriber.state {
@@ -491,17 +501,31 @@ struct LiveRegistry {
     private mutating func resetAll(of type: RecordTypeName, _ dispatch: inout Dispatch) {
         for (number, group) in groups where group.key.type == type {
             if case .known = group.members { forgetMembers(of: number) }
-            for subscriber in group.audiences.values.flatMap(\.subscribers) {
-                guard let state = subscribers[subscriber]?.state else { continue }
-                switch state {
-                case .live: dispatch.resets.append((subscriber, .bulk))
-                case .loading(var buffer):
-                    // The records at its beginning are read once more.
-                    buffer.overflow()
-                    subscribers[subscriber]?.state = .loading(buffer)
-                case .paused: break
-                }
+            resetAll(of: group, &dispatch)
+        }
+    }
+
+    private mutating func resetAll(of group: SubscriptionGroup, _ dispatch: inout Dispatch) {
+        for subscriber in group.audiences.values.flatMap(\.subscribers) {
+            guard let state = subscribers[subscriber]?.state else { continue }
+            switch state {
+            case .live: dispatch.resets.append((subscriber, .bulk))
+            case .loading(var buffer):
+                // The records at its beginning are read once more.
+                buffer.overflow()
+                subscribers[subscriber]?.state = .loading(buffer)
+            case .paused: break
             }
+        }
+    }
+
+    /// Resets the groups that nothing says of what a changed record was before: the log of the type has had whole records until
+    /// now.
+    private mutating func resetUnjudged(_ transaction: CommittedTransaction, _ dispatch: inout Dispatch) {
+        let types = Set(transaction.changes.filter(\.lacksBefore).map(\.table.name))
+        guard !types.isEmpty else { return }
+        for group in groups.values where types.contains(group.key.type) && group.lacksMembers {
+            resetAll(of: group, &dispatch)
         }
     }
 
@@ -531,7 +555,7 @@ extension CommittedTransaction {
 
 extension RecordTable {
     /// Why subscriptions that began with another form of the table end; nil where they go on: only fields or indexes were added.
-    fileprivate func reset(after former: RecordTable) -> LiveText.Reset? {
+    func reset(after former: RecordTable) -> LiveText.Reset? {
         if rules != former.rules { return .access }
         let isKept = former.columns.allSatisfy { column in
             self[column.field].map { $0.type == column.type && $0.oid == column.oid } ?? false

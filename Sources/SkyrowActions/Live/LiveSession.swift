@@ -18,12 +18,12 @@ package final class LiveSession: Sendable {
         case ended
     }
 
-    private let service: ActionService
+    let service: ActionService
     private let outlet: any LiveOutlet
     private let state = Mutex(State.new)
 
     /// How long the first subscription of a process waits until changes are followed.
-    private static let patience: Duration = .seconds(10)
+    static let sourcePatience: Duration = .seconds(10)
 
     package init(of service: ActionService, outlet: any LiveOutlet) {
         self.service = service
@@ -51,12 +51,16 @@ package final class LiveSession: Sendable {
             let resolved = try await service.resolve(request, by: caller)
             if let since = request.since {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
+                try await service.store.requireFollowing(resolved.whole)
             }
-            guard await live.waitForSource(atMost: Self.patience) else { throw .changesNotFollowed }
+            let hasKeysAlone = try await service.store.logsKeysAlone(of: resolved.whole)
+            guard !hasKeysAlone || request.previous == .none else { throw .previousNotLogged(request.type) }
+            guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
             let share: LiveShare? =
                 caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
             let (subscriber, source) = try live.state.withLock { state throws(SkyrowError) in
+                try state.requireFree(request.name, on: connection)
                 let subscriber = try state.registry.subscribe(
                     LiveRegistry.Request(
                         name: request.name,
@@ -72,7 +76,8 @@ package final class LiveSession: Sendable {
                         ),
                         events: request.events,
                         watched: resolved.watched,
-                        previous: resolved.previous
+                        previous: resolved.previous,
+                        hasKeysAlone: hasKeysAlone
                     )
                 )
                 state.details[subscriber] = Boxed(
@@ -87,10 +92,10 @@ package final class LiveSession: Sendable {
                 )
                 return (subscriber, state.mode == .polling ? LiveSourceName.polling : .logical)
             }
-            if source == .polling {
+            if source == .polling || hasKeysAlone {
                 // Whether there are too many of them is said at once.
                 do {
-                    try service.store.requireFollowing(resolved.whole)
+                    if source == .polling { try await service.store.requireFollowing(resolved.whole) }
                     try await live.loadMembers(of: subscriber)
                 } catch let error as SkyrowError {
                     live.state.withLock { $0.remove(subscriber) }
@@ -105,7 +110,7 @@ package final class LiveSession: Sendable {
         }
     }
 
-    /// `live:unsubscribe`; throws `110 ResourceNotFound` for a name that is not in use.
+    /// `live:unsubscribe`, of either kind; throws `110 ResourceNotFound` for a name that is not in use.
     package func unsubscribe(_ name: String) throws(SkyrowError) {
         guard case .open(let connection) = state.withLock({ $0 }) else { throw .noSuchSubscription }
         try service.live.unsubscribe(name, of: connection)
@@ -128,7 +133,7 @@ package final class LiveSession: Sendable {
     }
 
     /// nil where the connection has ended.
-    private func connection(_ live: LiveDispatcher) -> LiveRegistry.Connection? {
+    func connection(_ live: LiveDispatcher) -> LiveRegistry.Connection? {
         state.withLock { state in
             switch state {
             case .open(let connection): return connection
@@ -232,14 +237,23 @@ extension SkyrowError {
         "This service has no live queries (its setting change-source is off)."
     )
 
-    fileprivate static let liveOfUnion = SkyrowError.invalidArgument(
+    static let liveOfUnion = SkyrowError.invalidArgument(
         "A live query is of the public database or a private one.",
         "database_id"
     )
 
+    /// `111` for old values that PostgreSQL's log does not have.
+    fileprivate static func previousNotLogged(_ type: RecordTypeName) -> SkyrowError {
+        SkyrowError(
+            .notSupported,
+            "The log has no old values of \(type), whose \"live\" is \"key\" in the schema file.",
+            info: ["arguments": .list([.string("previous")])]
+        )
+    }
+
     static let noSuchSubscription = SkyrowError(.resourceNotFound, "There is no subscription of that name.")
 
-    fileprivate static let changesNotFollowed = SkyrowError(
+    static let changesNotFollowed = SkyrowError(
         .overloaded,
         "Changes of the database cannot be followed at the moment; try again."
     )
@@ -250,7 +264,7 @@ extension SkyrowError {
         info: ["arguments": .list([.string("since")])]
     )
 
-    fileprivate static let connectionHasEnded = SkyrowError(.overloaded, "The connection has ended.")
+    static let connectionHasEnded = SkyrowError(.overloaded, "The connection has ended.")
 
     /// `120` for a predicate that no record answers by itself.
     fileprivate static let liveNeedsOwnFields = SkyrowError(

@@ -61,6 +61,7 @@ struct LiveState {
     }
 
     var registry: LiveRegistry
+    var watches: WatchRegistry
     var connections: [LiveRegistry.Connection: Connection] = [:]
     var details: [LiveRegistry.Subscriber: Boxed<Details>] = [:]
     var mode = Mode.none
@@ -68,6 +69,10 @@ struct LiveState {
     var complete: ChangeMoment?
     /// Moments that the stream has to pass first.
     var pending: [ChangeMoment] = []
+    /// Where in the log the stream is.
+    var passed: UInt64 = 0
+    /// Why subscriptions have ended, until that is counted.
+    var endings: [LiveText.Reset] = []
     /// Whether a transaction has come since the last moment was taken.
     var hasStreamed = false
     var nextConnection = 0
@@ -79,6 +84,7 @@ struct LiveState {
 
     init(limits: SubscriptionLimits, outletBuffer: Int) {
         registry = LiveRegistry(limits: limits)
+        watches = WatchRegistry(limits: limits)
         self.outletBuffer = outletBuffer
     }
 
@@ -104,6 +110,7 @@ struct LiveState {
             details[subscriber]?.attempt += 1
         }
         registry.pause(number)
+        watches.pause(number)
     }
 
     /// Ends a subscription and says why.
@@ -113,14 +120,20 @@ struct LiveState {
         after pause: Duration? = nil
     ) {
         guard let known = registry.subscribers[subscriber] else { return }
+        endings.append(reason)
         let hasToken = reason == .gap || reason == .bulk
         let token = hasToken ? resumptionToken(of: subscriber) : nil
         let message = LiveText.reset(known.name, reason, token: token, after: pause)
         remove(subscriber)
-        if connections[known.connection]?.isBehind == true {
-            connections[known.connection]?.deferred.append(message)
+        deliver(message, to: known.connection)
+    }
+
+    /// Sends a message, to a connection that takes nothing at the moment as soon as it does.
+    mutating func deliver(_ message: LiveMessage, to number: LiveRegistry.Connection) {
+        if connections[number]?.isBehind == true {
+            connections[number]?.deferred.append(message)
         } else {
-            send(message, to: known.connection)
+            send(message, to: number)
         }
     }
 
@@ -197,6 +210,15 @@ struct LiveState {
     }
 
     // MARK: Beginning
+
+    /// Whether the changes of a group come without the records before, so that its members are kept.
+    func needsMembers(_ group: SubscriptionGroup) -> Bool {
+        switch mode {
+        case .none: false
+        case .polling: true
+        case .logical: group.hasKeysAlone
+        }
+    }
 
     /// Has a subscription begin again; returns the number of the attempt.
     mutating func beginAgain(_ subscriber: LiveRegistry.Subscriber, at position: Position) -> Int? {

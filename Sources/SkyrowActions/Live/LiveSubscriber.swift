@@ -49,7 +49,7 @@ enum PreviousFields: Hashable, Sendable {
     }
 }
 
-/// The moment from which a subscription is live: what was read up to it need not be told again.
+/// The moment from which a subscription is live: what was read up to it need not be sent again.
 struct LiveStart: Sendable {
     /// When those who read began to.
     let moment: ChangeMoment
@@ -64,7 +64,7 @@ struct LiveStart: Sendable {
     }
 }
 
-/// What tells one transaction from others.
+/// What distinguishes one transaction from others.
 struct CommittedMark: Hashable, Sendable {
     let id: CommittedTransaction.ID
     let end: UInt64?

@@ -43,6 +43,14 @@ enum LiveText {
         return [beginning, record, previousKey, previous, closingBrace]
     }
 
+    /// An event with a record and its place in a list.
+    static func event(_ head: [UInt8], _ name: String, record: [UInt8], at place: Int) -> [[UInt8]] {
+        [head + Array("\(name)\",\"index\":\(place),\"record\":".utf8), record, closingBrace]
+    }
+
+    /// An event with what follows its name, the end included.
+    static func event(_ head: [UInt8], rest: [UInt8]) -> [[UInt8]] { [head + rest] }
+
     /// An event with an id alone.
     static func event(_ head: [UInt8], _ name: String, id: String) -> [[UInt8]] {
         let writer = JSONWriter(capacity: 2 + id.utf8.count)

@@ -3,7 +3,7 @@ import SkyrowQuery
 
 /// Which records match the predicates of groups, for changes that come without the record before.
 ///
-/// Of each record that matches any predicate it holds what access is judged by. Records are told apart by 64 bits of a hash.
+/// Of each record that matches any predicate it holds what access is judged by. Records are distinguished by 64 bits of a hash.
 struct Membership {
     /// What is kept of a record: nothing of its fields but those that rules of access name.
     final class Member: Sendable {
@@ -40,7 +40,7 @@ struct Membership {
     /// Puts a record into a group.
     ///
     /// - Parameter isChange: whether the record was changed into this form. Otherwise it was read, perhaps before the
-    ///   change is heard of, and what is known of it stays.
+    ///   change arrives, and what is known of it stays.
     mutating func insert(
         _ record: StoredRecord,
         naming fields: [FieldName],
@@ -74,7 +74,7 @@ struct Membership {
     private static func key(_ type: RecordTypeName, _ storedID: String) -> Int {
         var hasher = Hasher()
         hasher.combine(type)
-        // By its bytes, as PostgreSQL tells ids apart.
+        // By its bytes, as PostgreSQL compares ids.
         for byte in storedID.utf8 { hasher.combine(byte) }
         return hasher.finalize()
     }

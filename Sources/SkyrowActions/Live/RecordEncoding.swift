@@ -68,6 +68,15 @@ final class RecordEncoding: Sendable {
         return writer.bytes
     }
 
+    /// Whether a change of a record that is seen before and after is one of something that is seen: a field, its owner or its list.
+    /// True where the record before is not known.
+    func shows(_ change: RecordChange, of fields: Set<FieldName>) -> Bool {
+        guard !key.view.hidden.isEmpty || !key.view.partial.isEmpty, !fields.isEmpty, let old = change.old,
+            let new = change.after, old.owner == new.owner, old.access == new.access
+        else { return true }
+        return fields.contains { sees($0, in: old) || sees($0, in: new) }
+    }
+
     private func sees(_ field: FieldName, in record: StoredRecord) -> Bool {
         if key.view.hidden.contains(field) { return false }
         guard let reach = key.view.partial[field] else { return true }

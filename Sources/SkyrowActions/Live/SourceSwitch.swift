@@ -4,7 +4,7 @@ import SkyrowStore
 ///
 /// The stream is preferred. While it cannot begin, or for the reason that it cannot at all, changes are asked for. When it
 /// begins beside questions, its transactions wait until a question has been answered that was asked later; what that has
-/// shown is dropped, so that nothing is missed and nothing is told twice.
+/// shown is dropped, so that nothing is missed and nothing is sent twice.
 struct SourceSwitch {
     /// What the stream says.
     enum Stream: Equatable {

@@ -38,6 +38,8 @@ struct SubscriptionGroup {
 
     let key: Key
     let query: ResolvedQuery
+    /// Whether the log of the type has of records before their changes the ids alone, so that members are kept beside it too.
+    var hasKeysAlone = false
     var audiences: [AudienceKey: Audience] = [:]
     var members = Members.unknown
 
@@ -45,6 +47,9 @@ struct SubscriptionGroup {
         self.key = key
         self.query = query
     }
+
+    /// Whether nothing has asked for its members.
+    var lacksMembers: Bool { if case .unknown = members { true } else { false } }
 
     /// Whether the predicate is true of a record.
     func matches(_ record: StoredRecord) -> Bool {

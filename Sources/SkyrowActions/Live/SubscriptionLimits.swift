@@ -14,6 +14,16 @@ package struct SubscriptionLimits: Hashable, Sendable {
     package var transactionRows = 10_000
     /// Bytes that wait for one subscription until the records at its beginning are sent.
     package var bufferBytes = 1 << 20
+    /// Queries that one connection has asked again and again.
+    package var watchesPerConnection = 10
+    /// The same of one user, or of one address without a user.
+    package var watchesPerUser = 100
+    /// The same of an application, where those that are the same for the same callers count once.
+    package var watches = 1_000
+    /// Bytes of the records that such a query sends at once.
+    package var watchBytes = 1 << 20
+    /// The least time from one asking to the next.
+    package var watchInterval = Duration.milliseconds(250)
     /// Relations of users that are asked for because of one transaction.
     package var relationPairs = 10_000
 

@@ -33,7 +33,7 @@ public enum LiveEvent: Hashable, Sendable {
     case changed(Record)
     /// A record that no longer matches, is gone or out of sight since the query had no connection.
     case removed(RecordID)
-    /// What was told up to here is the present state; it comes after the beginning and after each interruption.
+    /// What came up to here is the present state; it comes after the beginning and after each interruption.
     case ready
     /// The query begins anew; what the service says from here to ``ready`` brings the records up to date.
     ///

@@ -89,7 +89,7 @@ struct LiveProgress {
         step = .attach(token.map { .since($0) } ?? .anew, after: pause)
     }
 
-    /// Takes what the stream brought; returns what is told of it.
+    /// Takes what the stream brought; returns what is reported of it.
     mutating func take(_ item: LiveItem) -> [LiveEvent] {
         switch item {
         case .changes(let events):
@@ -143,7 +143,7 @@ struct LiveProgress {
         return says ? [.reset(reason)] : []
     }
 
-    /// Keeps what is held current; false for what need not be told.
+    /// Keeps what is held current; false for what need not be reported.
     private mutating func note(_ event: LiveEvent) -> Bool {
         guard loadsRecords else { return true }
         switch event {

@@ -59,7 +59,7 @@ public struct LiveQuery: AsyncSequence, Sendable {
     /// for try await event in database.live(try RecordQuery("order")).withoutInitial() { ring(event) }
     /// ```
     ///
-    /// Where nothing is known of what was before, an interruption that cannot be bridged is told by ``LiveEvent/reset(_:)``.
+    /// Where nothing is known of what was before, an interruption that cannot be bridged is reported by ``LiveEvent/reset(_:)``.
     public func withoutInitial() -> LiveQuery {
         var query = self
         query.request.sendsInitial = false

@@ -48,7 +48,7 @@ final class LiveSubscription: Sendable {
                 state.waiter = nil
                 return (waiter, item, true)
             }
-            // One item always has room: a commit is told as a whole.
+            // One item always has room: a commit arrives as a whole.
             if state.byteCount > 0, state.byteCount + byteCount > byteLimit {
                 state.items = [(.dropped, 0)]
                 state.head = 0

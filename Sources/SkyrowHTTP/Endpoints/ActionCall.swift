@@ -663,6 +663,20 @@ struct ActionCall: Sendable {
                 try context.openSession.unsubscribe(name)
                 return .status
             }
+        case .liveWatch:
+            let request = try LiveWatchRequest(parameters: parameters, rules: rules)
+            self.init { _, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .liveSubscribed(
+                    try await context.openSession.watch(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        turn: context.turn
+                    )
+                )
+            }
         case .changesFetch:
             let request = try ChangesRequest(fetchParameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in

@@ -119,10 +119,11 @@ struct JSONRPCSession: Sendable {
 
     // MARK: - Reading
 
-    /// Whether a message has calls of `live:subscribe` and nothing else.
+    /// Whether a message has calls of `live:subscribe` and `live:watch`, and nothing else.
     static func isSubscription(_ message: ByteBuffer) -> Bool {
         func isSubscription(_ entry: RPCEntry) -> Bool {
-            if case .call(let call) = entry { call.method == ActionName.liveSubscribe.rawValue } else { false }
+            guard case .call(let call) = entry else { return false }
+            return [ActionName.liveSubscribe.rawValue, ActionName.liveWatch.rawValue].contains(call.method)
         }
         let judged = message.withUnsafeReadableBytes { bytes in
             try? JSONDocument.read(bytes) { root in

@@ -51,6 +51,11 @@ extension JSONWriter {
         endObject()
         endArray()
         member("paramStructure", "by-name")
+        if action.name.needsConnection {
+            // Over a connection that stays alone: a WebSocket, or an event stream.
+            key("x-needs-connection")
+            boolean(true)
+        }
         key("params")
         beginArray()
         for parameter in action.parameters { self.parameter(parameter) }

@@ -44,7 +44,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         state.withLock { $0.outlet = outlet }
     }
 
-    /// The sender of live messages is told by the first one that is dropped.
+    /// The sender of live messages learns it from the first one that is dropped.
     func fellBehind() {}
 
     func caughtUp() {

@@ -8,7 +8,7 @@ import SkyrowWire
 extension SocketService {
     /// `POST /rpc` of a client that takes an event stream; nil where the request is an ordinary one.
     ///
-    /// A client that takes JSON as well gets a stream for `live:subscribe` and JSON for everything else.
+    /// A client that takes JSON as well gets a stream for `live:subscribe` and `live:watch`, and JSON for everything else.
     func stream(
         _ body: ByteBuffer,
         headers: RequestHeaders,
@@ -132,7 +132,7 @@ extension SocketService {
 
 extension SkyrowError {
     fileprivate static let onlySubscriptions = SkyrowError.invalidArgument(
-        "An event stream takes calls of live:subscribe alone; send others without \"Accept: text/event-stream\"."
+        "An event stream takes calls of live:subscribe and live:watch alone; send others without \"Accept: text/event-stream\"."
     )
 }
 

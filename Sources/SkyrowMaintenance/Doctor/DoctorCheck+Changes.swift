@@ -1,4 +1,5 @@
 internal import SkyrowPostgres
+import SkyrowStore
 
 // Checks of what live queries are fed from. Without it they work by asking again and again.
 
@@ -13,7 +14,11 @@ extension DoctorCheck {
     /// - `unpublished`: a `table` whose changes are not published, `statement` what publishes it;
     /// - `slot`: a replication slot of the service's making that should not be there, `name`;
     /// - `standby`: `names`, where the stream may count as a synchronous standby;
-    /// - `wide`: a `table` with `bytes` a row on average, of whose old rows the log has all.
+    /// - `wide`: a `table` with `bytes` a row on average, of whose old rows the log has all;
+    /// - `writer`: the connection `id` to `database` whose transaction has written and is open for `seconds`;
+    /// - `follow`: a `type` whose changes an index is to lead to, the `state` of its row and how `old` that is in seconds, and
+    ///   whether it is `built`;
+    /// - `tombstones`: how many there are, `count`, that should have been deleted.
     package static let changes = DoctorCheck(
         "changes",
         "What live queries are fed from",
@@ -54,6 +59,27 @@ extension DoctorCheck {
                 WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
                     AND relkind = 'r' AND relreplident = 'f' AND NOT starts_with(relname, '_')
                     AND reltuples >= 1000 AND pg_table_size(pg_class.oid) / reltuples > 8192
+                """,
+                """
+                SELECT 'writer' AS what, pid::text AS id, coalesce(datname::text, '') AS database,
+                    extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds
+                FROM pg_catalog.pg_stat_activity
+                WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+                    AND clock_timestamp() - xact_start > make_interval(secs => \(Double(scope.limits.openWriter)))
+                ORDER BY xact_start
+                """,
+                """
+                SELECT 'follow' AS what, item.type, item.state, extract(epoch FROM now() - item.changed_at)::bigint AS old,
+                    coalesce(indisvalid, false) AS built
+                FROM \(schema)._index AS item
+                LEFT JOIN pg_catalog.pg_class ON relname = item.name::name AND relnamespace = \(scope.namespace)
+                LEFT JOIN pg_catalog.pg_index ON indexrelid = pg_class.oid
+                WHERE \(FollowedTypes.isWish()) AND state <> 'deleting' ORDER BY item.type
+                """,
+                """
+                SELECT 'tombstones' AS what, count(*) AS count FROM \(schema)._tombstone
+                WHERE deleted_at < now() - make_interval(secs => \(Double(scope.limits.feedRetention + 2 * 86_400)))
+                    AND (type <> '_role' OR deleted_at < now() - interval '33 days')
                 """,
             ]
         },
@@ -106,10 +132,45 @@ extension DoctorCheck {
                 meaning: "An update of one small field writes the whole record to the log.",
                 remedy: "Where its records change often, give the type \"live\": \"key\" in the schema file."
             )
+        case "writer":
+            DoctorFinding(
+                .warning,
+                "A transaction of the connection \(row["id"]) to \(row["database"]) has written, and is open for "
+                    + "\(row["seconds"]) seconds.",
+                meaning: "No stream of changes begins before it ends: until then live queries ask for changes.",
+                remedy: "Find out what it waits for; end it if nothing does any more.",
+                commands: ["SELECT pg_terminate_backend(\(row["id"]));"]
+            )
+        case "follow" where row["state"] == "failed":
+            DoctorFinding(
+                .error,
+                "The index by which the changes of \(row["type"]) are found could not be built.",
+                meaning: following,
+                remedy: "Remove the cause, which the check failed-indexes names, and build it again.",
+                commands: ["$ skyrow schema follow \(row["type"])"]
+            )
+        case "follow" where !row.flag("built") && row.integer("old") > 600:
+            DoctorFinding(
+                .warning,
+                "The index by which the changes of \(row["type"]) are found is not there.",
+                meaning: following,
+                remedy: "Have a process of the service run, which builds it, or build it now.",
+                commands: ["$ skyrow schema follow \(row["type"])"]
+            )
+        case "tombstones" where row.integer("count") > 0:
+            DoctorFinding(
+                .warning,
+                "\(row["count"]) tombstones are older than change tokens are good for.",
+                meaning: "The table _tombstone grows, and what was deleted is known for longer than it should be.",
+                remedy: "Have a process of the service run, which deletes them within an hour."
+            )
         default:
             nil
         }
     }
+
+    private static let following =
+        "While the type has more than 10,000 records, changes:fetch does not go on from change tokens."
 
     private static func judgeServer(_ row: DoctorRow) -> DoctorFinding? {
         if row["wal_level"] != "logical" {

@@ -93,6 +93,7 @@ extension DoctorCheck {
                 WHERE usage.schemaname = \(PostgresName(scope.schema.name)) AND usage.idx_scan = 0 AND indisvalid
                     AND NOT indisunique AND NOT indisprimary AND NOT starts_with(usage.relname, '_')
                     AND pg_get_indexdef(usage.indexrelid) NOT LIKE '% (\\_database, \\_created\\_at)'
+                    AND pg_get_indexdef(usage.indexrelid) NOT LIKE '% (\\_database, \\_revision)'
                     AND coalesce(pg_get_expr(indpred, indrelid), '') NOT LIKE '(% IS NOT NULL)'
                 ORDER BY 3 DESC
                 """

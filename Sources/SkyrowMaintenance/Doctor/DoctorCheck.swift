@@ -176,6 +176,10 @@ package struct DoctorLimits: Sendable {
     /// Seconds that a transaction may wait for its client, or last.
     package var idleTransaction = 300
     package var longTransaction = 3600
+    /// Seconds for which a transaction that has written may be open before a stream of changes has waited for too long.
+    package var openWriter = 60
+    /// Seconds for which change tokens are good.
+    package var feedRetention = 30 * 86_400
     /// Seconds that a statement may wait for a lock.
     package var lockWait = 10
     /// Dead rows that a table may have, and dead for each living one.

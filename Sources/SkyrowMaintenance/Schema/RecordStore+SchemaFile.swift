@@ -90,6 +90,7 @@ extension RecordStore {
     private func inventory(in transaction: PostgresTransaction) async throws -> SchemaInventory {
         var inventory = try await SchemaInventory.load(of: schema, in: transaction)
         try await inventory.readAccess(of: schema, in: transaction)
+        try await inventory.readFollowed(of: schema, in: transaction)
         return inventory
     }
 
@@ -113,7 +114,7 @@ extension SkyrowError {
         case .some(.lockNotAvailable):
             return SkyrowError(.incompatibleSchema, "Somebody keeps a table locked; try again when it is free.")
         case .some(.undefinedTable)
-        where ["_tombstone", "_class_rule", "_class_option", "_field_rule"].contains(where: {
+        where ["_tombstone", "_class_rule", "_class_option", "_field_rule", "_index"].contains(where: {
             error.message?.contains($0) == true
         }),
             .some(.undefinedFunction):

@@ -100,6 +100,7 @@ struct SchemaComparison {
         comparison.compareFields()
         comparison.compareIndexes()
         comparison.compareLive()
+        comparison.compareSync()
         changes += comparison.changes
         refusals += comparison.refusals
     }
@@ -130,6 +131,7 @@ struct SchemaComparison {
         comparison.compareFields()
         comparison.compareIndexes()
         comparison.compareLive()
+        comparison.compareSync()
         if let access = type.access, access != table.access { set(access, of: type, named: name) }
         changes += comparison.changes
         refusals += comparison.refusals

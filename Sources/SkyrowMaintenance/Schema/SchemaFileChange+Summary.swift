@@ -22,6 +22,7 @@ extension SchemaFileChange {
         case .deleteIndex: "delete_index"
         case .setAccess: "set_access"
         case .setLive: "set_live"
+        case .setSync: "set_sync"
         case .repair: "repair"
         }
     }
@@ -35,7 +36,8 @@ extension SchemaFileChange {
             .deleteType(let type),
             .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type), .setTextLanguage(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
-            .deleteIndex(_, let type), .setAccess(_, let type), .setLive(_, let type):
+            .deleteIndex(_, let type), .setAccess(_, let type), .setLive(_, let type),
+            .setSync(_, let type):
             type.rawValue
         case .repair(let drift): drift.relation
         }
@@ -52,7 +54,9 @@ extension SchemaFileChange {
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
-        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess, .setLive: nil
+        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess, .setLive,
+            .setSync:
+            nil
         }
     }
 
@@ -79,6 +83,8 @@ extension SchemaFileChange {
         case .setAccess(let access, _): "rules of access: \(access.summary)"
         case .setLive(.full, _): "live full: the log has whole records before their changes"
         case .setLive(.key, _): "live key: the log has only ids of records before their changes"
+        case .setSync(true, _): "sync: an index leads to its changes"
+        case .setSync(false, _): "no sync: the index that leads to its changes goes"
         case .repair(let drift): drift.sentence
         }
     }

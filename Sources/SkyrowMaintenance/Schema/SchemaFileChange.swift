@@ -29,6 +29,8 @@ package enum SchemaFileChange: Hashable, Sendable {
     case setAccess(ClassAccess, of: RecordTypeName)
     /// `ALTER TABLE note REPLICA IDENTITY FULL`
     case setLive(LiveIdentity, of: RecordTypeName)
+    /// `INSERT INTO _index …`: the index by which changes are found is built while records are written, or dropped.
+    case setSync(Bool, of: RecordTypeName)
     /// What Skyrow would have made otherwise.
     case repair(SchemaDrift)
 }
@@ -40,7 +42,7 @@ extension SchemaFileChange {
         case .common(let change): change.locks
         case .deleteType: SchemaChange.locksPerType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
-        case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive: 1
+        case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive, .setSync: 1
         // The tables of rules are locked once for all of them.
         case .setAccess: 0
         }
@@ -75,7 +77,7 @@ extension SchemaFileChange {
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
-                .deleteIndex, .setAccess, .setLive, .repair:
+                .deleteIndex, .setAccess, .setLive, .setSync, .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -87,7 +89,7 @@ extension SchemaFileChange {
         switch self {
         case .renameType, .common(.renameField), .common(.renameRelation): true
         case .common, .deleteType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
-            .createIndex, .deleteIndex, .setAccess, .setLive, .repair:
+            .createIndex, .deleteIndex, .setAccess, .setLive, .setSync, .repair:
             false
         }
     }

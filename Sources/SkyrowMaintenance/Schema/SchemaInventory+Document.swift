@@ -25,6 +25,7 @@ extension SchemaInventory {
             type.indexes = Set(table.indexes.filter(\.isWritable).compactMap(\.described))
             if table.access != ClassAccess() { type.access = table.access }
             if let live = table.live { type.live = live }
+            type.isFollowed = table.isFollowed
             document.types[name] = type
         }
         return document

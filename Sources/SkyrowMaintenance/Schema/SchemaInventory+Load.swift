@@ -60,6 +60,12 @@ extension SchemaInventory {
         }
     }
 
+    /// Reads which types are followed too.
+    mutating func readFollowed(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
+        let rows = try await transaction.query(FollowedTypes.list(in: schema))
+        for row in 0..<rows.rowCount { try update(rows, row) { $0.isFollowed = true } }
+    }
+
     private mutating func update(
         _ result: PostgresResult,
         _ row: Int,

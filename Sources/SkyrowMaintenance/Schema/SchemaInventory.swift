@@ -38,6 +38,8 @@ package struct InventoryTable: Hashable, Sendable {
     package var access = ClassAccess()
     /// What the log says of a row before its change; nil when it says nothing, as with `REPLICA IDENTITY NOTHING`.
     package var live: LiveIdentity? = .full
+    /// Whether an index leads to its changes or is to be built, as far as that was asked for.
+    package var isFollowed = false
 
     package init(
         comment: String? = nil,

@@ -28,6 +28,9 @@ extension TableComparison {
     }
 
     private mutating func create(_ index: DocumentedIndex) {
+        guard index != .ofFollowedType else {
+            return refuse("\(name) has the index that \"sync\": true stands for; take it out of the file.")
+        }
         for column in index.columns where ReservedColumn(rawValue: column.name) == nil {
             guard let field = try? FieldName(column.name), isKnown(field) else {
                 return refuse("The index \(index.text) of \(name) names \(column.name), which is no field of the type.")
@@ -45,6 +48,12 @@ extension TableComparison {
 extension InventoryIndex {
     /// Whether it is a file's to say whether the index is there.
     var isWritable: Bool {
-        isValid && described != nil && !RecordTablePart.isStandard(self) && LoginKeys.key(ofIndex: name) == nil
+        isValid && described != nil && described != .ofFollowedType && !RecordTablePart.isStandard(self)
+            && LoginKeys.key(ofIndex: name) == nil
     }
+}
+
+extension DocumentedIndex {
+    /// The one by which the changes of a type are found, which a file has as `"sync": true`.
+    static let ofFollowedType = DocumentedIndex([Column("_database"), Column("_revision")])
 }

@@ -258,6 +258,12 @@ struct TableComparison {
         add(.setLive(type.live, of: name))
     }
 
+    /// Has the index by which changes are found asked for, or dropped.
+    mutating func compareSync() {
+        guard table.isFollowed != type.isFollowed else { return }
+        add(.setSync(type.isFollowed, of: name))
+    }
+
     // MARK: Comments
 
     mutating func compareComment() {

@@ -1,4 +1,4 @@
-/// Which records a client holds, so that it is not told of the removal of others.
+/// Which records a client holds, so that it does not get the removal of others.
 package enum HeldRecords: Hashable, Sendable {
     /// At most ``maximumIDs``, `"note/7"`.
     case ids(Set<TextKey>)

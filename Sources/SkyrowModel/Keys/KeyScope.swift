@@ -172,7 +172,7 @@ extension ActionName {
         switch self {
         case .authLogOut, .connectionAuthenticate: .none
         case .recordFetch, .recordQuery, .recordAggregate, .changesFetch, .changesCompare, .liveSubscribe,
-            .liveUnsubscribe, .liveTicket:
+            .liveUnsubscribe, .liveWatch, .liveTicket:
             .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,

@@ -1,4 +1,4 @@
-/// What a live query tells of a change.
+/// What a live query reports of a change.
 public enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
     /// A new record matches.
     case created
@@ -8,7 +8,7 @@ public enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
     case updated
     /// A record that the caller may read matches no longer.
     case left
-    /// A record that matched is gone or out of sight; which of the two is not told.
+    /// A record that matched is gone or out of sight; which of the two is not said.
     case deleted
 
     /// Each of them: one set for all subscriptions that leave none out.

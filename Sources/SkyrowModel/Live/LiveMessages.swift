@@ -53,6 +53,36 @@ package struct LiveSubscribeRequest: Hashable, Sendable {
     }
 }
 
+/// `live:watch`, decoded.
+package struct LiveWatchRequest: Sendable {
+    /// What is asked again when something has changed.
+    package enum Subject: Hashable, Sendable {
+        /// `record:query`
+        case records(RecordQuery)
+        /// `record:aggregate`
+        case groups(AggregateQuery)
+
+        /// The type of the records that it is about.
+        package var type: RecordTypeName {
+            switch self {
+            case .records(let query): query.type
+            case .groups(let query): query.type
+            }
+        }
+    }
+
+    /// The client's name for the subscription, 1 to 64 bytes.
+    package var name: String
+    package var database: DatabaseName
+    package var subject: Subject
+
+    package init(name: String, database: DatabaseName = .everyone, _ subject: Subject) {
+        self.name = name
+        self.database = database
+        self.subject = subject
+    }
+}
+
 /// Where changes come from.
 package enum LiveSourceName: String, Hashable, Sendable, CaseIterable {
     /// PostgreSQL streams them.

@@ -106,8 +106,50 @@ enum MetricCatalog {
         Entry(
             "skyrow_live_resets_total",
             .counter,
+            ["application", "reason"],
+            "Live queries that the service ended."
+        ),
+        Entry(
+            "skyrow_live_subscriptions",
+            .gauge,
             ["application"],
-            "Live queries that were ended because changes could not be sent one by one."
+            "Live queries that are open, those that are asked again included."
+        ),
+        Entry(
+            "skyrow_live_groups",
+            .gauge,
+            ["application", "keyed"],
+            "Distinct live queries: those that are found by a value, and those that every change of their type is compared with."
+        ),
+        Entry(
+            "skyrow_live_delivery_seconds",
+            .histogram,
+            ["application"],
+            "Time from a commit until its events are handed to the connections."
+        ),
+        Entry(
+            "skyrow_changes_lag_seconds",
+            .gauge,
+            ["application"],
+            "Age of the oldest change that may still be in PostgreSQL's log and not with the live queries."
+        ),
+        Entry(
+            "skyrow_changes_lag_bytes",
+            .gauge,
+            ["application"],
+            "Bytes of PostgreSQL's log that the live queries are behind."
+        ),
+        Entry(
+            "skyrow_feed_fetch_rows",
+            .histogram,
+            ["application"],
+            "Records and ids of one page of the change feed."
+        ),
+        Entry(
+            "skyrow_feed_resets_total",
+            .counter,
+            ["application", "reason"],
+            "Change tokens that led no further."
         ),
     ]
 

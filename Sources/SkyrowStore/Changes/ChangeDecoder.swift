@@ -79,6 +79,16 @@ struct ChangeDecoder {
         return Mapping(relation: relation, table: table, layout: table.rowLayout, columns: columns, id: id)
     }
 
+    /// The record of a change that left large values alone, which were not sent and are not in the row before either; nil where
+    /// that is not so, or where the record got another id as well.
+    func incomplete(_ row: RowChange) -> (table: RecordTable, storedID: String)? {
+        guard let mapping = mappings[row.relation.oid], row.old == nil, let new = row.new,
+            (0..<new.count).contains(where: { new.form($0) == .unchanged }),
+            let id = mapping.text(row.unsafeNewBytes(mapping.id))
+        else { return nil }
+        return (mapping.table, id)
+    }
+
     /// The changes that a row amounts to: two where a record got another id. nil where what was sent is not enough.
     func changes(_ row: RowChange) -> [RecordChange]? {
         guard let mapping = mappings[row.relation.oid] else { return [] }

@@ -91,14 +91,34 @@ package final class LogicalChangeSource: ChangeSource {
             bulk = Set(transaction.relations.values.compactMap { decoder.type(of: $0) })
         } else {
             changes.reserveCapacity(transaction.rows.count)
+            // Records that are read, and where among the changes each stands.
+            var incomplete: [RecordTypeName: (table: RecordTable, ids: [String], places: [Int])] = [:]
             for row in transaction.rows {
                 guard let type = decoder.type(of: row.relation), !bulk.contains(type) else { continue }
+                if !unknown.contains(row.relation.oid), let (table, id) = decoder.incomplete(row) {
+                    incomplete[type, default: (table, [], [])].ids.append(id)
+                    incomplete[type]?.places.append(changes.count)
+                    // In its place until it is read.
+                    changes.append(
+                        RecordChange(of: table, storedID: id, before: .unknown(mayBeNew: false), after: nil, rows: nil)
+                    )
+                    continue
+                }
                 guard !unknown.contains(row.relation.oid), let found = decoder.changes(row) else {
                     // What was sent is not enough to judge it by.
                     bulk.insert(type)
                     continue
                 }
                 changes += found
+            }
+            for (type, found) in incomplete where !bulk.contains(type) {
+                do {
+                    let present = try await store.presentChanges(of: found.table, found.ids)
+                    for (place, change) in zip(found.places, present) { changes[place] = change }
+                } catch {
+                    if Task.isCancelled { throw error }
+                    bulk.insert(type)
+                }
             }
         }
         bulk.formUnion(transaction.truncations.compactMap { decoder.type(of: $0.relation) })
@@ -108,7 +128,8 @@ package final class LogicalChangeSource: ChangeSource {
             id: .truncated(transaction.transactionID),
             end: transaction.endPosition.rawValue,
             changes: changes,
-            bulk: bulk
+            bulk: bulk,
+            committedAt: Timestamp(microseconds: transaction.committedAt.microsecondsSince2000)
         )
     }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Asks for changes again and again: which transactions have become visible, and when any did, which rows they wrote.
 ///
-/// It comes without the records before, and tells of several changes of a record between two questions as of one.
+/// It comes without the records before, and reports several changes of a record between two questions as one.
 package final class PollingChangeSource: ChangeSource {
     private let store: RecordStore
     private let interval: Duration
@@ -95,7 +95,7 @@ package final class PollingChangeSource: ChangeSource {
             }
             for row in 0..<rows.rowCount {
                 guard let after = StoredRecord(rows, row: row, of: table), let revision = after.revision,
-                    // A later one is told of with its transaction.
+                    // A later one comes with its transaction.
                     moment.transactions.contains(revision)
                 else { continue }
                 let wasDeleted = deleted.removeValue(forKey: after.storedID) != nil
@@ -139,7 +139,7 @@ extension RecordChange {
 }
 
 extension StoredRecord {
-    /// Whether it was made since a moment, as far as its times tell: a transaction that began before it and ended after it, and
+    /// Whether it was made since a moment, as far as its times show: a transaction that began before it and ended after it, and
     /// whose record another one has changed since, is not recognised.
     fileprivate func isNew(since moment: ChangeMoment) -> Bool {
         guard let createdAt, let updatedAt else { return false }

@@ -4,7 +4,7 @@ package import SkyrowQuery
 
 /// What one committed transaction changed in the records of an application.
 package struct CommittedTransaction: Sendable {
-    /// What tells it from others.
+    /// What distinguishes it from others.
     package enum ID: Hashable, Sendable {
         /// The revision that it stamped.
         case revision(Int64)
@@ -19,21 +19,21 @@ package struct CommittedTransaction: Sendable {
     package let changes: [RecordChange]
     /// The types of which it changed more than is handed on, all of a table perhaps.
     package let bulk: Set<RecordTypeName>
-    /// When it was handed on.
-    package let seenAt: ContinuousClock.Instant
+    /// When it was committed; nil where that is not known.
+    package let committedAt: Timestamp?
 
     package init(
         id: ID,
         end: UInt64? = nil,
         changes: [RecordChange],
         bulk: Set<RecordTypeName> = [],
-        seenAt: ContinuousClock.Instant = .now
+        committedAt: Timestamp? = nil
     ) {
         self.id = id
         self.end = end
         self.changes = changes
         self.bulk = bulk
-        self.seenAt = seenAt
+        self.committedAt = committedAt
     }
 }
 
@@ -56,7 +56,7 @@ package final class RecordChange: Sendable {
         /// There was none.
         case missing
         case row(StoredRecord)
-        /// It is not told; a record that was sent as new may have been there too.
+        /// It is not known; a record that was sent as new may have been there too.
         case unknown(mayBeNew: Bool)
     }
 
@@ -112,6 +112,11 @@ package final class RecordChange: Sendable {
     /// The record that was there before, where that is known.
     package var old: StoredRecord? {
         if case .row(let record) = before { record } else { nil }
+    }
+
+    /// Whether the record before is not known.
+    package var lacksBefore: Bool {
+        if case .unknown = before { true } else { false }
     }
 
     /// The id that clients see, `note/1`.

@@ -74,7 +74,7 @@ extension RecordStore {
                         size: self.size(of: type)
                     )
                 }
-                if case .since = request.position, let table { try requireFollowing(table) }
+                if case .since = request.position, let table { try await self.requireFollowing(table) }
                 if let statement { try await admit?(statement.cost) }
                 let (moment, relations) = try await self.changeMoment(relationsOf: statement?.related)
                 let present = ChangeToken(

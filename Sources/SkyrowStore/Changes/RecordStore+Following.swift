@@ -1,23 +1,179 @@
 package import SkyrowModel
+package import SkyrowPostgres
 
 extension RecordStore {
-    /// Throws `111 NotSupported` for a large type without an index on `(_database, _revision)`: each look for its changes would
-    /// read the whole table.
-    package func requireFollowing(_ table: RecordTable) throws(SkyrowError) {
-        guard size(of: table.name) > QueryAdvice.largeTable,
-            !table.indexes.contains(where: \.leadsToRevisions)
-        else { return }
-        throw SkyrowError(
-            .notSupported,
-            "The changes of \(table.name) are not found without an index, since it has many records. With psql: "
-                + "CREATE INDEX CONCURRENTLY ON \"\(table.name)\" (_database, _revision)"
-        )
+    /// Throws for a large type whose changes no index leads to: each look for them would read the whole table.
+    ///
+    /// Where clients may make types and fields, the index is asked for here. Throws `135 Overloaded` while the index is being
+    /// built, and `111 NotSupported` where no index was asked for or it could not be built.
+    package func requireFollowing(_ table: RecordTable) async throws(SkyrowError) {
+        guard size(of: table.name) > QueryAdvice.largeTable, !table.indexes.contains(where: \.leadsToRevisions) else {
+            return
+        }
+        if case .development = mode, client.hasSessions {
+            try await follow(table.name)
+            throw .followingBegins(table.name)
+        }
+        let (name, schema) = (table.name, schema)
+        let isBuilding = try await reporting {
+            try await client.read(
+                """
+                SELECT FROM \(schema)._index
+                WHERE \(FollowedTypes.isWish(of: name)) AND state = 'building'
+                """
+            ).rowCount > 0
+        }
+        throw isBuilding ? .followingBegins(table.name) : .notFollowed(table.name)
+    }
+
+    /// Asks for the index by which the changes of a type are found, which an ``IndexBuilder`` then builds; nothing happens
+    /// where it is there or on its way.
+    ///
+    /// Throws `110 ResourceNotFound` for a type that there is not.
+    package func follow(_ type: RecordTypeName) async throws(SkyrowError) {
+        try await changeFollowing(of: type, FollowedTypes.wish(for: type, in: schema))
+    }
+
+    /// Takes the index away again, by an ``IndexBuilder``.
+    ///
+    /// Throws `110 ResourceNotFound` for a type that there is not.
+    package func unfollow(_ type: RecordTypeName) async throws(SkyrowError) {
+        try await changeFollowing(of: type, FollowedTypes.removal(for: type, in: schema))
+    }
+
+    private func changeFollowing(of type: RecordTypeName, _ statements: [SQL]) async throws(SkyrowError) {
+        guard try await table(of: type) != nil else {
+            throw SkyrowError(.resourceNotFound, "There is no record type \(type).")
+        }
+        try await reporting(special: SkyrowError.schemaFailure) {
+            try await client.withTransaction { transaction in
+                try await transaction.lockSchema(self.schema)
+                for statement in statements { _ = try await transaction.query(statement) }
+            }
+        }
+    }
+}
+
+/// The types that have an index on `(_database, _revision)`, and those that are to have it.
+///
+/// The wish is a row of `_index`, as of any index that is asked for, whatever expresses it: a schema file, the tool, or a
+/// request where clients may make types and fields.
+package enum FollowedTypes {
+    static let columns = ["_database", "_revision"]
+
+    /// Whether a row of `_index` is such a wish, of a type or of any.
+    package static func isWish(of type: RecordTypeName? = nil) -> SQL {
+        let wish: SQL = "kind = 'order' AND fields = ARRAY['_database', '_revision']"
+        return type.map { "\(wish) AND type = \(literal: $0.rawValue)" } ?? wish
+    }
+
+    /// The types that are followed or to be so, in a schema: those of wishes, and those to which psql gave the index.
+    package static func list(in schema: SQLIdentifier) -> SQL {
+        """
+        SELECT type FROM \(schema)._index WHERE \(isWish()) AND state <> 'deleting'
+        UNION
+        SELECT relation FROM (\(present(in: schema))) AS present
+        WHERE NOT EXISTS (SELECT FROM \(schema)._index WHERE name = index AND state = 'deleting')
+        """
+    }
+
+    /// The statements of a transaction that asks for the index; one that failed is begun anew.
+    package static func wish(for type: RecordTypeName, in schema: SQLIdentifier) -> [SQL] {
+        let name: SQL = "\(literal: type.rawValue)"
+        let head: SQL = "\(literal: String("\(type.rawValue)__database__revision".prefix(55)))"
+        return [
+            "DELETE FROM \(schema)._index WHERE \(isWish(of: type)) AND state = 'failed' AND reason = 'name_taken'",
+            """
+            UPDATE \(schema)._index SET state = 'building', attempts = 0, reason = NULL, duplicates = NULL, sql_state = NULL,
+                changed_at = now()
+            WHERE \(isWish(of: type)) AND state = 'failed'
+            """,
+            """
+            INSERT INTO \(schema)._index (name, type, kind, fields)
+            SELECT candidate, \(name), 'order', ARRAY['_database', '_revision']
+            FROM (
+                SELECT number, \(head) || '_idx' || CASE WHEN number = 0 THEN '' ELSE number::text END AS candidate
+                FROM generate_series(0, 999) AS number
+            ) AS name
+            WHERE NOT EXISTS (SELECT FROM \(schema)._index WHERE name = candidate)
+                AND NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_class WHERE relname = candidate::name AND relnamespace = \(namespace(schema))
+                )
+                AND NOT EXISTS (SELECT FROM (\(list(in: schema))) AS followed (type) WHERE followed.type = \(name))
+            ORDER BY number LIMIT 1
+            """,
+            announcement(schema),
+        ]
+    }
+
+    /// The statements of a transaction that takes the index away.
+    package static func removal(for type: RecordTypeName, in schema: SQLIdentifier) -> [SQL] {
+        [
+            "DELETE FROM \(schema)._index WHERE \(isWish(of: type)) AND NOT has_begun",
+            "UPDATE \(schema)._index SET state = 'deleting', changed_at = now() WHERE \(isWish(of: type))",
+            """
+            INSERT INTO \(schema)._index (name, type, state, has_begun)
+            SELECT index, relation, 'deleting', true FROM (\(present(in: schema))) AS present
+            WHERE relation = \(literal: type.rawValue)
+            ON CONFLICT (name) DO UPDATE SET state = 'deleting', changed_at = now()
+            """,
+            announcement(schema),
+        ]
+    }
+
+    /// The indexes that hold nothing else, `index` and `relation`.
+    private static func present(in schema: SQLIdentifier) -> SQL {
+        """
+        SELECT index_class.relname::text AS index, record_table.relname::text AS relation
+        FROM pg_catalog.pg_index
+        JOIN pg_catalog.pg_class AS index_class ON index_class.oid = indexrelid
+        JOIN pg_catalog.pg_class AS record_table ON record_table.oid = indrelid
+        JOIN pg_catalog.pg_am ON pg_am.oid = index_class.relam
+        WHERE record_table.relnamespace = \(namespace(schema)) AND amname = 'btree' AND indpred IS NULL
+            AND NOT indisunique AND indnatts = 2 AND indnkeyatts = 2
+            AND ARRAY(
+                SELECT attname::text FROM unnest(indkey::smallint[]) WITH ORDINALITY AS key (number, place)
+                JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key.number ORDER BY place
+            ) = ARRAY['_database', '_revision']
+        """
+    }
+
+    private static func namespace(_ schema: SQLIdentifier) -> SQL {
+        "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(literal: schema.name))"
+    }
+
+    private static func announcement(_ schema: SQLIdentifier) -> SQL {
+        "SELECT pg_notify(\(literal: IndexBuilder.channel.name), \(literal: schema.name))"
     }
 }
 
 extension TableIndex {
     /// Whether the rows of a database are found by it in the order of their revisions.
-    fileprivate var leadsToRevisions: Bool {
-        isValid && condition == nil && columns.starts(with: ["_database", "_revision"])
+    package var leadsToRevisions: Bool {
+        isValid && method == "btree" && condition == nil && columns.starts(with: FollowedTypes.columns)
+    }
+}
+
+extension IndexDefinition {
+    /// Whether it is the index of a followed type, which clients cannot ask for by its fields.
+    package var isOfFollowedType: Bool { kind == .order && !isUnique && fields.map(\.name) == FollowedTypes.columns }
+}
+
+extension SkyrowError {
+    fileprivate static func followingBegins(_ type: RecordTypeName) -> SkyrowError {
+        SkyrowError(
+            .overloaded,
+            "The index by which the changes of \(type) are found is being built; try again in a moment."
+        )
+    }
+
+    fileprivate static func notFollowed(_ type: RecordTypeName) -> SkyrowError {
+        SkyrowError(
+            .notSupported,
+            """
+            The changes of \(type) are not found without an index, since it has many records. The operator makes it with: \
+            skyrow schema follow \(type)
+            """
+        )
     }
 }

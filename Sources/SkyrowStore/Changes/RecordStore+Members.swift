@@ -3,7 +3,45 @@ internal import SkyrowPostgres
 package import SkyrowQuery
 
 extension RecordStore {
-    /// All records of a database that match a predicate, whoever may read them, and a moment before they were read.
+    /// Whether PostgreSQL's log has of records before their changes nothing but their ids.
+    package func logsKeysAlone(of table: RecordTable) async throws(SkyrowError) -> Bool {
+        try await reporting {
+            try await self.client.read(
+                """
+                SELECT coalesce((SELECT relreplident <> 'f' FROM pg_catalog.pg_class
+                    WHERE relname = \(PostgresName(table.name.rawValue)) AND relnamespace = (
+                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(self.schema.name))
+                    )), false)
+                """
+            ).decode(row: 0, column: 0, as: Bool.self)
+        }
+    }
+
+    /// Records as they are now, in the place of changes that did not come whole: of one that is gone meanwhile, its end.
+    func presentChanges(of table: RecordTable, _ ids: [String]) async throws -> [RecordChange] {
+        let sql: SQL = """
+            SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY (\(ids))
+            """
+        let rows = try await client.read(sql, limit: .reading)
+        var found: [String: RecordChange] = [:]
+        for row in 0..<rows.rowCount {
+            guard let after = StoredRecord(rows, row: row, of: table) else { continue }
+            found[after.storedID] = RecordChange(
+                of: table,
+                storedID: after.storedID,
+                before: .unknown(mayBeNew: false),
+                after: after,
+                rows: rows,
+                row: row
+            )
+        }
+        return ids.map { id in
+            found[id]
+                ?? RecordChange(of: table, storedID: id, before: .unknown(mayBeNew: false), after: nil, rows: nil)
+        }
+    }
+
+    /// All records of a database that match a predicate, for any reader, and a moment before they were read.
     ///
     /// nil for the records where more than the limit match.
     ///

@@ -108,7 +108,7 @@ enum ChangeDigest {
 
 extension RecordStore {
     /// Whether anything of a type in a database was written, deleted or hidden that a set of transactions does not have,
-    /// whoever may read it.
+    /// for any reader.
     package func hasChanges(
         of type: RecordTypeName,
         in database: DatabaseScope,

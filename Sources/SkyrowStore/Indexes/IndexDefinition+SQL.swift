@@ -62,8 +62,8 @@ extension IndexDefinition {
                 let direction: SQL = field.direction == .descending ? " DESC" : ""
                 keys.append("\(value)\(collation)\(direction)")
             }
-            // A query that orders by the last field goes on by the id in the same direction.
-            if !isUnique {
+            // A query that orders by the last field goes on by the id in the same direction. Transactions have few rows.
+            if !isUnique, !isOfFollowedType {
                 keys.append(fields.last?.direction == .descending ? "_id COLLATE \"C\" DESC" : "_id COLLATE \"C\"")
             }
             return keys

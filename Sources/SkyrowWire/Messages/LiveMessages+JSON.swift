@@ -58,6 +58,36 @@ extension LiveSubscribeRequest {
     }
 }
 
+extension LiveWatchRequest {
+    /// Reads `live:watch`: the parameters of `record:aggregate` where it names aggregates, groups or a condition on them, those
+    /// of `record:query` otherwise.
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let name = try LiveSubscribeRequest.name(parameters: json)
+        let refused: [StaticString] = ["explain", "after", "before", "timeout_ms"]
+        for parameter in refused where parameters[parameter] != nil {
+            throw .invalidArgument("A query that is kept current has no \"\(parameter)\".", "\(parameter)")
+        }
+        let grouping: [StaticString] = ["aggregates", "group_by", "having"]
+        if grouping.contains(where: { parameters[$0] != nil }) {
+            self.init(
+                name: name,
+                database: try parameters.database(),
+                .groups(try AggregateQuery(parameters, rules))
+            )
+            return
+        }
+        let query = try RecordQuery(parameters, rules: rules)
+        guard query.includeForm == .nested else {
+            throw .invalidArgument(
+                "A query that is kept current has the records that it includes in its own.",
+                "include_form"
+            )
+        }
+        self.init(name: name, database: try parameters.database(), .records(query))
+    }
+}
+
 extension JSONWriter {
     /// The result of `live:subscribe`, `{"subscription": "s1", "source": "logical"}`.
     package func liveSubscribed(_ result: LiveSubscribed) {

@@ -30,12 +30,16 @@ extension SchemaDocument {
 extension DocumentedType {
     fileprivate init(_ object: FileObject, named name: RecordTypeName) throws(SkyrowError) {
         self.init()
-        let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from", "live"])
+        let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from", "live", "sync"])
         if let text = try object.text(members, "live") {
             guard let live = LiveIdentity(rawValue: text) else {
                 throw object.fault("has \"live\": \"\(text)\"; there are: full, key")
             }
             self.live = live
+        }
+        if let sync = members["sync"], !sync.isNull {
+            guard let isFollowed = sync.boolean else { throw object.fault("needs true or false for \"sync\"") }
+            self.isFollowed = isFollowed
         }
         if let json = members["access"], !json.isNull {
             let place = "\(object.place).access"

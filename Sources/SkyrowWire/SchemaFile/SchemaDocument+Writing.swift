@@ -24,6 +24,7 @@ extension DocumentedType {
         lines.append(list("fields", fields.sorted { $0.key < $1.key }.map { $0.value.line(named: $0.key) }))
         if !indexes.isEmpty { lines.append(list("indexes", indexes.sorted().map(\.line))) }
         if live != .full { lines.append("      \"live\": \(quoted(live.rawValue))") }
+        if isFollowed { lines.append("      \"sync\": true") }
         if let access {
             let writer = JSONWriter()
             writer.documentedAccess(access)

@@ -179,7 +179,7 @@ extension JSONWriter {
     }
 
     /// The result of `record:aggregate`: `{"groups":[…],"info":{"has_more":false}}`
-    func groups(_ result: AggregateResult) {
+    package func groups(_ result: AggregateResult) {
         beginObject()
         key("groups")
         records(result.groups)

@@ -61,6 +61,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let machine = HostObservation(settings: settings, environment: processEnvironment())
         var limits = DoctorLimits()
         limits.connectionsOfAService = settings.pools.connections
+        limits.feedRetention = Int(settings.records.feedRetention.components.seconds)
         limits.sealingKeys = (try? settings.keys.sealingKeys())?.map(\.name)
         if settings.database.url == nil { limits.machineMemory = ClusterSettings.machineMemory }
         var diagnoses: [DoctorDiagnosis] = []

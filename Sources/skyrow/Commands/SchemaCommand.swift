@@ -18,7 +18,10 @@ struct SchemaCommand: AsyncParsableCommand {
             everything: what it does not have, the database is not to have. The chapter "Schema as code" of Operations.md \
             has the whole form.
             """,
-        subcommands: [SchemaShowCommand.self, SchemaDiffCommand.self, SchemaApplyCommand.self]
+        subcommands: [
+            SchemaShowCommand.self, SchemaDiffCommand.self, SchemaApplyCommand.self, SchemaFollowCommand.self,
+            SchemaUnfollowCommand.self,
+        ]
     )
 }
 
@@ -150,6 +153,107 @@ struct SchemaApplyCommand: AsyncParsableCommand {
             print(plan.isEmpty ? "Nothing to do." : "Done: \(counted(plan.count, "change")).")
         }
     }
+}
+
+/// `skyrow schema follow`
+struct SchemaFollowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Build the index by which the changes of a large type are found.",
+        discussion: """
+            changes:fetch and live queries that resume need it for types of more than 10,000 records. It is built while \
+            records are read and written, here or by a running service, and makes each later update somewhat more costly. \
+            "sync": true in the schema file asks for the same.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Argument(help: "The record type.")
+    var type: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let type = try recordType(type)
+            try await withSchemaStore(try await options.loader.loadForApplication()) {
+                store,
+                schema throws(ToolError) in
+                try await failingAsTool { () async throws(SkyrowError) in try await store.follow(type) }
+                try await settleIndexes(of: type, in: store)
+                let indexes = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.indexes(IndexListRequest(type: type))
+                }
+                if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
+                    throw .failure(
+                        "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Give the command again "
+                            + "when the cause is gone."
+                    )
+                }
+                print("\(type) is followed: its changes are found by an index.")
+            }
+        }
+    }
+}
+
+/// `skyrow schema unfollow`
+struct SchemaUnfollowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unfollow",
+        abstract: "Drop the index by which the changes of a type are found.",
+        discussion: """
+            Change tokens of the type stay good. While it has more than 10,000 records nothing goes on from them.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Argument(help: "The record type.")
+    var type: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let type = try recordType(type)
+            try await withSchemaStore(try await options.loader.loadForApplication()) {
+                store,
+                schema throws(ToolError) in
+                try await failingAsTool { () async throws(SkyrowError) in try await store.unfollow(type) }
+                try await settleIndexes(of: type, in: store)
+                print("\(type) is not followed any more.")
+            }
+        }
+    }
+}
+
+private func recordType(_ name: String) throws(ToolError) -> RecordTypeName {
+    do throws(SkyrowError) {
+        return try RecordTypeName(name)
+    } catch {
+        throw .usage(error.message)
+    }
+}
+
+/// Builds and drops what is asked for, or waits for the service that does.
+private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async throws(ToolError) {
+    let builder = IndexBuilder(client: store.client, logger: store.logger) { [schema = store.schema] in [schema] }
+    while true {
+        do {
+            _ = try await builder.pass()
+        } catch {
+            throw .failure("The index cannot be built now: \(error)")
+        }
+        let indexes = try await failingAsTool { () async throws(SkyrowError) in
+            try await store.indexes(IndexListRequest(type: type))
+        }
+        let isUnderWay = indexes.contains {
+            $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting)
+        }
+        guard isUnderWay else { return }
+        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+    }
+}
+
+extension RecordIndex {
+    fileprivate var isOfFollowedType: Bool { definition?.isOfFollowedType ?? false }
 }
 
 /// Lends the store of the settings' database, whose reserved tables are up to date.

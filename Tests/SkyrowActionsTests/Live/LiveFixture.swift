@@ -238,5 +238,10 @@ func withLiveService(
                 }
             }
         }
+        // The process of the stream ends a moment after its connection, and no database with a slot in use is dropped.
+        try await waiting(until: "the slot is gone") {
+            try await database.psql("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()")
+                == "0"
+        }
     }
 }

@@ -217,7 +217,7 @@ import Testing
         #expect(membership.member(one.type, "1")?.groups == [1, 2])
         var owned = one
         owned.owner = "ann"
-        // What is read later may be newer than what is told.
+        // What is read later may be newer than what is sent.
         membership.insert(owned, naming: [], into: 3, isChange: false)
         #expect(membership.member(one.type, "1")?.record.owner == nil)
         membership.insert(owned, naming: [], into: 3, isChange: true)

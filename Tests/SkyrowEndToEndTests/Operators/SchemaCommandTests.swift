@@ -292,6 +292,31 @@ import Testing
         }
     }
 
+    /// Without a running service the command itself builds the index, and drops it.
+    @Test func aTypeIsFollowedAndFollowedNoMore() async throws {
+        let indexes = """
+            SELECT count(*) FROM pg_index
+            WHERE indrelid = 'app.note'::regclass AND indisvalid AND pg_get_indexdef(indexrelid) LIKE '%(_database, _revision)'
+            """
+        try await Self.withBench { bench in
+            for (words, status, output, count) in [
+                (["follow", "note"], 0, "note is followed: its changes are found by an index.", "1"),
+                (["follow", "note"], 0, "note is followed: its changes are found by an index.", "1"),
+                (["unfollow", "note"], 0, "note is not followed any more.", "0"),
+                (["unfollow", "note"], 0, "note is not followed any more.", "0"),
+                (["follow", "memo"], 1, "", "0"),
+                (["unfollow", "memo"], 1, "", "0"),
+                (["follow", "a\"b"], 64, "", "0"),
+            ] as [([String], Int32, String, String)] {
+                let result = try await bench.run(words[0], words[1])
+                #expect(result.status == .exited(status), "\(words): \(result.errors)")
+                #expect(result.output.trimmingCharacters(in: .whitespacesAndNewlines) == output, "\(words)")
+                #expect(try await bench.database.psql(indexes) == count, "\(words)")
+            }
+            #expect(try await bench.run("follow", "memo").errors.contains("There is no record type memo."))
+        }
+    }
+
     @Test func aDatabaseWithoutTablesIsNotTouched() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             let result = try await Tool.run("schema", "show", "--database-url", database.url)

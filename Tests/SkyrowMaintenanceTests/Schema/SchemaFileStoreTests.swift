@@ -48,6 +48,38 @@ import Testing
         }
     }
 
+    @Test func aFileSaysWhichTypesAreFollowed() async throws {
+        try await withStore(.production) { fixture in
+            var document = try await fixture.store.schemaDocument()
+            document.types[type("note")] = DocumentedType(isFollowed: true)
+            document.types[type("memo")] = DocumentedType()
+            _ = try await apply(document, to: fixture)
+            let wishes = "SELECT type, state FROM _index ORDER BY type"
+            #expect(try await fixture.psql(wishes) == "note|building")
+            // A wish counts before the index is there, and the index is in no other list.
+            #expect(try await fixture.store.schemaDocument() == document)
+            let builder = IndexBuilder(client: fixture.store.client, logger: .quiet) { ["app"] }
+            #expect(try await builder.pass())
+            #expect(try await fixture.psql(wishes) == "note|ready")
+            #expect(try await fixture.store.schemaDocument() == document)
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+            // Another name keeps it, and the file takes it away.
+            document.types[type("text")] = document.types.removeValue(forKey: type("note"))
+            document.types[type("text")]?.renamedFrom = type("note")
+            document.types[type("memo")]?.isFollowed = true
+            var report = try await apply(document, to: fixture)
+            document.types[type("text")]?.renamedFrom = nil
+            #expect(report.difference.changes.map(\.change).contains(.setSync(true, of: type("memo"))))
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+            document.types[type("text")]?.isFollowed = false
+            report = try await apply(document, to: fixture)
+            #expect(report.difference.changes.map(\.change) == [.setSync(false, of: type("text"))])
+            #expect(try await builder.pass())
+            #expect(try await fixture.psql(wishes) == "memo|ready")
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+        }
+    }
+
     /// Everything a file can say, made from nothing, is then as the file says.
     @Test func aFileMakesTheDatabaseThatItDescribes() async throws {
         try await withStore(.production) { fixture in

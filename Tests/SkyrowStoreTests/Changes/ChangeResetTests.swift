@@ -5,7 +5,7 @@ import Testing
 
 @testable import SkyrowStore
 
-/// What a token is good for, and what it is told when it leads no further.
+/// What a token is good for, and the answer when it leads no further.
 @Suite(.timeLimit(.minutes(10))) struct ChangeResetTests {
     /// A client with a record and a token.
     private func reader(_ f: RecordsFixture, _ caller: Caller = .ann) async throws -> FeedReader {

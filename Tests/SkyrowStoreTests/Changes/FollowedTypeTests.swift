@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowTestSupport
 import Synchronization
 import Testing
@@ -7,31 +8,104 @@ import Testing
 
 /// Large types have an index by which their changes are found.
 @Suite(.timeLimit(.minutes(5))) struct FollowedTypeTests {
-    @Test func aLargeTypeTakesAnIndex() async throws {
-        try await withRecords { f in
-            try await f.save("note/1")
-            var reader = FeedReader(f.store)
+    private let index =
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE pg_get_indexdef(indexrelid) LIKE '%(\\_database, \\_revision)'"
+
+    private func build(_ store: RecordStore) async throws {
+        let builder = IndexBuilder(client: store.client, logger: .quiet) { ["app"] }
+        #expect(try await builder.pass())
+        try await store.cache.reload()
+    }
+
+    /// Why a reader does not catch up.
+    private func refusal(_ reader: inout FeedReader) async throws -> SkyrowError {
+        do {
             try await reader.catchUp()
-            // As the statistics of a large table have it.
-            f.store.sizes.withLock { $0["note"] = 20_000 }
-            do {
-                try await reader.catchUp()
-                Issue.record("the table is read without an index")
-            } catch {
-                let error = try #require(error as? SkyrowError)
-                #expect(error.code == .notSupported)
-                #expect(error.message.hasSuffix("CREATE INDEX CONCURRENTLY ON \"note\" (_database, _revision)"))
-            }
+        } catch let error as SkyrowError {
+            return error
+        }
+        throw UnexpectedOutcome()
+    }
+
+    /// As the statistics of a large table have it.
+    private func makeLarge(_ store: RecordStore) { store.sizes.withLock { $0["note"] = 20_000 } }
+
+    @Test func aLargeTypeIsFollowedOnceItIsAskedFor() async throws {
+        try await withStore(.production) { fixture in
+            let store = fixture.store
+            try await fixture.psql("SELECT _create_type('note'); INSERT INTO note (_id) VALUES ('1')")
+            try await store.cache.reload()
+            var reader = FeedReader(store)
+            try await reader.catchUp()
+            makeLarge(store)
+            var error = try await refusal(&reader)
+            #expect(error.code == .notSupported)
+            #expect(error.message.hasSuffix("skyrow schema follow note"))
             // All records are read in the order of their ids.
-            var another = FeedReader(f.store)
+            var another = FeedReader(store)
             try await another.catchUp()
             #expect(another.ids == ["1"])
-            try await f.database.psql("CREATE INDEX ON app.note (_database, _revision)")
-            try await f.store.cache.reload()
-            try await f.save("note/2")
-            f.store.sizes.withLock { $0["note"] = 20_000 }
+            try await store.follow(type("note"))
+            try await store.follow(type("note"))
+            makeLarge(store)
+            error = try await refusal(&reader)
+            #expect(error.code == .overloaded)
+            #expect(error.message.contains("being built"))
+            try await build(store)
+            #expect(
+                try await fixture.psql(index)
+                    == "CREATE INDEX note__database__revision_idx ON app.note USING btree (_database, _revision)"
+            )
+            try await fixture.psql("INSERT INTO note (_id) VALUES ('2')")
+            makeLarge(store)
             try await reader.catchUp()
             #expect(reader.ids == ["1", "2"])
+            try await store.unfollow(type("note"))
+            try await build(store)
+            #expect(try await fixture.psql(index) == "")
+            #expect(try await fixture.psql("SELECT count(*) FROM _index") == "0")
+            makeLarge(store)
+            #expect(try await refusal(&reader).code == .notSupported)
+            await #expect(throws: SkyrowError.self) { try await store.follow(type("nothing")) }
+        }
+    }
+
+    @Test func whereClientsMakeTypesTheFirstRequestAsksForTheIndex() async throws {
+        try await withStore(.development) { fixture in
+            let store = fixture.store
+            try await fixture.psql("SELECT _create_type('note'); INSERT INTO note (_id) VALUES ('1')")
+            try await store.cache.reload()
+            var reader = FeedReader(store)
+            try await reader.catchUp()
+            #expect(try await fixture.psql("SELECT count(*) FROM _index") == "0")
+            makeLarge(store)
+            #expect(try await refusal(&reader).code == .overloaded)
+            try await build(store)
+            makeLarge(store)
+            try await reader.catchUp()
+            #expect(reader.ids == ["1"])
+        }
+    }
+
+    /// A name that psql took, a failed row, and an index that psql made.
+    @Test func aWishFindsItsPlace() async throws {
+        try await withStore(.production) { fixture in
+            let store = fixture.store
+            try await fixture.psql("SELECT _create_type('note'); CREATE TABLE note__database__revision_idx ()")
+            try await store.cache.reload()
+            try await store.follow(type("note"))
+            #expect(try await fixture.psql("SELECT name FROM _index") == "note__database__revision_idx1")
+            try await fixture.psql("UPDATE _index SET state = 'failed', reason = 'cancelled', attempts = 3")
+            try await store.follow(type("note"))
+            #expect(try await fixture.psql("SELECT state, attempts, reason IS NULL FROM _index") == "building|0|t")
+            try await store.unfollow(type("note"))
+            #expect(try await fixture.psql("SELECT count(*) FROM _index") == "0")
+            try await fixture.psql("CREATE INDEX mine ON note (_database, _revision)")
+            try await store.follow(type("note"))
+            #expect(try await fixture.psql("SELECT count(*) FROM _index") == "0")
+            try await store.unfollow(type("note"))
+            try await build(store)
+            #expect(try await fixture.psql(index) == "")
         }
     }
 }

@@ -82,7 +82,7 @@ package struct RecordSettings: SettingGroup {
         10_000,
         in: 1...1_000_000,
         unit: "count",
-        "How many rows a transaction may change that is told of change by change; of one with more, live queries begin anew."
+        "How many rows a transaction may change whose changes are sent one by one; after one with more, live queries begin anew."
     ).ofApplications
 
     package let livePollInterval = Setting.duration(

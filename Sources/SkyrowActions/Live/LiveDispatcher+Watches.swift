@@ -1,0 +1,120 @@
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+extension LiveDispatcher {
+    /// How many queries are asked at once.
+    private static let askers = 4
+
+    /// Asks queries again whose results may be others, until the task is cancelled.
+    func keepWatches(_ service: ActionService) async {
+        await withDiscardingTaskGroup { group in
+            let seats = AsyncSeats(Self.askers)
+            var alarm: ContinuousClock.Instant?
+            for await _ in watchSignals.stream {
+                if let set = alarm, set <= .now { alarm = nil }
+                asking: while !Task.isCancelled {
+                    switch state.withLock({ $0.watches.next(at: .now) }) {
+                    case .nothing: break asking
+                    case .wait(let instant):
+                        if let set = alarm, set <= instant { break asking }
+                        alarm = instant
+                        group.addTask {
+                            _ = try? await Task.sleep(until: instant, clock: .continuous)
+                            self.watchSignals.continuation.yield()
+                        }
+                        break asking
+                    case .ask(let number):
+                        await seats.take()
+                        group.addTask {
+                            await self.ask(number, service)
+                            seats.leave()
+                            self.watchSignals.continuation.yield()
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks a query with the rights of one who gets its result, and sends all of them what has changed.
+    private func ask(_ number: WatchRegistry.Group, _ service: ActionService) async {
+        let start = ContinuousClock.now
+        defer { state.withLock { $0.watches.ended(number, after: .now - start, at: .now) } }
+        endOutdatedWatches()
+        let asked = state.withLock { state -> (request: WatchRegistry.Request, asking: Int)? in
+            guard let first = state.watches.groups[number]?.watchers.first,
+                let request = state.watches.watchers[first]?.request
+            else { return nil }
+            return (request, state.watches.begin())
+        }
+        guard let (request, asking) = asked else { return }
+        do throws(SkyrowError) {
+            let turn: ReadTurn? = request.caller.isOperator ? nil : ReadTurn(of: request.client, in: service.reads)
+            try await turn?.enter()
+            defer { turn?.leave() }
+            let answer = try await service.answer(request, turn: turn)
+            await take(answer, of: number, asking: asking)
+        } catch {
+            fail(number, error)
+        }
+    }
+
+    /// Sends a result, once the rights of all who get it are known.
+    func take(_ answer: WatchedAnswer, of number: WatchRegistry.Group, asking: Int) async {
+        await rightsKnown()
+        endOutdatedWatches()
+        guard !Task.isCancelled else { return }
+        state.withLock { $0.take(answer, of: number, asking: asking) }
+    }
+
+    /// Ends the subscriptions to queries about types whose rules or fields are others now: who gets the same result may be
+    /// others.
+    func endOutdatedWatches() {
+        let catalog = store.cache.current
+        state.withLock { state in
+            for (watcher, reason) in state.watches.takeTables({ catalog.tables[$0] }) {
+                state.resetWatch(watcher, reason)
+            }
+        }
+    }
+
+    private func fail(_ number: WatchRegistry.Group, _ error: SkyrowError) {
+        if Task.isCancelled { return }
+        state.withLock { state in
+            if error.isPassing, state.watches.failed(number, at: .now) { return }
+            let reason: LiveText.Reset =
+                switch error.code {
+                case _ where error.isDenial: .access
+                case .recordQueryInvalid, .resourceNotFound, .notSupported: .schema
+                default: .gap
+                }
+            for watcher in state.watches.groups[number]?.watchers ?? [] {
+                state.resetWatch(watcher, reason, after: .jitter(within: .seconds(2)))
+            }
+        }
+    }
+}
+
+extension ActionService {
+    /// Asks a query that is kept current.
+    func answer(
+        _ request: WatchRegistry.Request,
+        turn: ReadTurn?
+    ) async throws(SkyrowError) -> WatchedAnswer {
+        let access = try recordAccess(to: request.databaseName, for: .reading, by: request.caller)
+        let limit = live.configuration.limits.watchBytes
+        switch request.key.subject {
+        case .records(let query):
+            let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
+                try await self.store.query(query, with: access, admitting: admit)
+            }
+            return try WatchedAnswer(result, limit: limit)
+        case .groups(let query):
+            let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
+                try await self.store.aggregate(query, with: access, admitting: admit)
+            }
+            return try WatchedAnswer(result, limit: limit)
+        }
+    }
+}

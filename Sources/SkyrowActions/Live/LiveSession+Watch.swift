@@ -1,0 +1,120 @@
+package import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+import Synchronization
+
+extension LiveSession {
+    /// `live:watch`: the result is sent before it returns, or a moment later.
+    ///
+    /// Throws what `record:query` or `record:aggregate` throws, `109 Duplicated` for a name in use, `120
+    /// RecordQueryInvalid` for a query that relations decide, `135 Overloaded` beyond a limit, and `111 NotSupported` where live
+    /// queries are off or the changes of a type are not found.
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    package func watch(
+        _ request: LiveWatchRequest,
+        by caller: Caller,
+        with credentials: Credentials,
+        from client: ClientKey,
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> LiveSubscribed {
+        try await service.observed(.liveWatch) { () async throws(SkyrowError) in
+            let live = service.live
+            guard live.configuration.source != .off else { throw .liveQueriesAreOff }
+            let resolved = try await service.resolve(request, by: caller)
+            guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
+            guard let connection = connection(live) else { throw .connectionHasEnded }
+            if live.state.withLock({ $0.mode == .polling }) {
+                for table in resolved.tables.values { try await service.store.requireFollowing(table) }
+            }
+            let wanted = WatchRegistry.Request(
+                name: request.name,
+                connection: connection,
+                share: caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client),
+                key: resolved.key,
+                databaseName: request.database,
+                tables: resolved.tables,
+                databases: resolved.databases,
+                caller: caller,
+                credentials: credentials,
+                client: client,
+                asksRelations: resolved.asksRelations
+            )
+            let (watcher, group, asking, source) = try live.state.withLock { state throws(SkyrowError) in
+                try state.requireFree(request.name, on: connection)
+                let watcher = try state.watches.add(wanted)
+                let source = state.mode == .polling ? LiveSourceName.polling : .logical
+                return (watcher, state.watches.watchers[watcher]?.group ?? 0, state.watches.begin(), source)
+            }
+            do throws(SkyrowError) {
+                let answer = try await service.answer(wanted, turn: turn)
+                await live.take(answer, of: group, asking: asking)
+            } catch {
+                live.state.withLock { $0.watches.remove(watcher) }
+                throw error
+            }
+            return LiveSubscribed(name: request.name, source: source)
+        }
+    }
+}
+
+extension ActionService {
+    /// A query that is settled against the schema and the rights of its caller.
+    fileprivate struct ResolvedWatch {
+        let key: WatchRegistry.Key
+        let tables: [RecordTypeName: RecordTable]
+        let databases: Set<DatabaseScope>
+        let asksRelations: Bool
+    }
+
+    fileprivate func resolve(
+        _ request: LiveWatchRequest,
+        by caller: Caller
+    ) async throws(SkyrowError) -> ResolvedWatch {
+        let access = try recordAccess(to: request.database, for: .reading, by: caller)
+        guard access.database != .union else { throw .liveOfUnion }
+        try access.requireReading(request.subject.type)
+        guard let whole = try await store.table(of: request.subject.type) else {
+            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+        }
+        let present = store.cache.current
+        let table = whole.visible(to: access.fields)
+        var resolver = Resolver(schema: present.visible(to: access.fields), root: table, access: access)
+        let visibility: ResolvedVisibility
+        let leadsToRelations: Bool
+        switch request.subject {
+        case .records(let query):
+            let resolved = try resolver.resolve(query)
+            (visibility, leadsToRelations) = (resolved.visibility, resolved.leadsToRelations)
+        case .groups(let query):
+            let resolved = try resolver.resolve(query)
+            (visibility, leadsToRelations) = (resolved.records.visibility, resolved.leadsToRelations)
+        }
+        guard !leadsToRelations else { throw .watchOfRelations }
+        var tables = [whole.name: whole]
+        for type in resolver.types { tables[type] = tables[type] ?? present.tables[type] }
+        var databases: Set<DatabaseScope> = [access.database, .everyone]
+        if let user = caller.userID { databases.insert(.user(user)) }
+        let scopes = [visibility.records] + resolver.types.flatMap { visibility.referenced($0) }
+        return ResolvedWatch(
+            key: WatchRegistry.Key(
+                database: access.database,
+                subject: request.subject,
+                visibility: visibility,
+                fields: access.fields
+            ),
+            tables: tables,
+            databases: databases,
+            asksRelations: scopes.contains(where: \.asksRelations)
+        )
+    }
+}
+
+extension SkyrowError {
+    /// `120` for a query whose result changes without a record that does.
+    fileprivate static let watchOfRelations = SkyrowError(
+        .recordQueryInvalid,
+        "A query that is kept current is asked again when records change: members of a relation and relations of users are none.",
+        info: ["arguments": .list([.string("predicate")])]
+    ).at("predicate")
+}

@@ -1,0 +1,54 @@
+import SkyrowModel
+import SkyrowStore
+
+extension LiveState {
+    /// Whether there is no subscription of either kind.
+    var isUnused: Bool { registry.isEmpty && watches.isEmpty }
+
+    /// The types whose changes are wanted, and the databases of their records.
+    var watchedTypes: [RecordTypeName: [DatabaseScope]] {
+        var types = watches.watchedTypes
+        for type in registry.types { types[type, default: []].formUnion(registry.index.databases(of: type)) }
+        return types.mapValues { Array($0) }
+    }
+
+    /// Throws `109 Duplicated` for a name that the connection uses.
+    func requireFree(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
+        guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
+            throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
+        }
+    }
+
+    /// Ends a subscription to a query and says why.
+    mutating func resetWatch(
+        _ watcher: WatchRegistry.Watcher,
+        _ reason: LiveText.Reset,
+        after pause: Duration? = nil
+    ) {
+        guard let known = watches.watchers[watcher] else { return }
+        endings.append(reason)
+        let (name, connection) = (known.request.name, known.request.connection)
+        watches.remove(watcher)
+        deliver(LiveText.reset(name, reason, token: nil, after: pause), to: connection)
+    }
+
+    /// What is counted of live queries at a time of the clock, in seconds.
+    func count(at seconds: Int64) -> LiveCount {
+        var count = LiveCount()
+        count.subscriptions = registry.subscribers.count + watches.watchers.count
+        count.keyedGroups = registry.groupCount - registry.index.scannedCount
+        count.unkeyedGroups = registry.index.scannedCount
+        guard mode != .none, !isUnused, let oldest = pending.first, let newest = pending.last else { return count }
+        if newest.walPosition > passed { count.lagBytes = Int(clamping: newest.walPosition - passed) }
+        count.lag = .seconds(max(0, seconds - oldest.takenAt))
+        return count
+    }
+
+    /// Sends what the result of an asking means for those who get it.
+    mutating func take(_ answer: WatchedAnswer, of group: WatchRegistry.Group, asking: Int) {
+        for delivery in watches.take(answer, of: group, asking: asking) {
+            guard let connection = watches.watchers[delivery.watcher]?.request.connection else { continue }
+            send(LiveText.changes(delivery.phase, delivery.events), to: connection)
+        }
+    }
+}

@@ -1,0 +1,329 @@
+import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+
+/// The queries that no record answers by itself, who has asked for them, and when each is to be asked again: a value that
+/// neither waits nor sends.
+///
+/// ```swift
+/// let watcher = try registry.add(request)
+/// registry.note(transaction)          // something that they are about has changed
+/// let step = registry.next(at: .now)  // .ask(group), or how long to wait
+/// ```
+struct WatchRegistry {
+    typealias Connection = LiveRegistry.Connection
+    /// The number of a subscription.
+    typealias Watcher = Int
+    /// The number of a query with those who get its result.
+    typealias Group = Int
+
+    /// What makes the results of two the same.
+    struct Key: Hashable, Sendable {
+        let database: DatabaseScope
+        let subject: LiveWatchRequest.Subject
+        let visibility: ResolvedVisibility
+        let fields: FieldAccess
+    }
+
+    /// A subscription to be.
+    struct Request: Sendable {
+        let name: String
+        let connection: Connection
+        /// Whose it counts as; nil for the operator.
+        let share: LiveShare?
+        let key: Key
+        let databaseName: DatabaseName
+        /// The types whose records decide the result, as they are.
+        let tables: [RecordTypeName: RecordTable]
+        /// The databases whose records do.
+        let databases: Set<DatabaseScope>
+        let caller: Caller
+        let credentials: Credentials
+        let client: ClientKey
+        /// Whether relations of users decide what the caller may read.
+        let asksRelations: Bool
+    }
+
+    /// One who gets a result.
+    struct Subscription: Sendable {
+        let request: Request
+        /// What each of its events begins with.
+        let head: [UInt8]
+        let group: Group
+        /// Whether it has got no result yet, or has lost one.
+        var isNew = true
+        /// Whether its connection takes nothing at the moment.
+        var isPaused = false
+    }
+
+    /// One query.
+    struct Watched {
+        let key: Key
+        var tables: [RecordTypeName: RecordTable]
+        let databases: Set<DatabaseScope>
+        /// In the order in which they came; the first is whose rights the query is asked with.
+        var watchers: [Watcher] = []
+        var last = WatchedResult()
+        var isAsking = false
+        /// Not before this.
+        var due: ContinuousClock.Instant
+        /// The number of the asking whose result was taken last.
+        var taken = 0
+        /// How often in a row it could not be asked.
+        var failures = 0
+    }
+
+    /// What is to be done.
+    enum Step: Equatable {
+        case ask(Group)
+        case wait(until: ContinuousClock.Instant)
+        case nothing
+    }
+
+    let limits: SubscriptionLimits
+    private(set) var watchers: [Watcher: Subscription] = [:]
+    private(set) var groups: [Group: Watched] = [:]
+    private var numbers: [Key: Group] = [:]
+    private var names: [Connection: [String: Watcher]] = [:]
+    private var shares: [LiveShare: Int] = [:]
+    private var groupsOfTypes: [RecordTypeName: Set<Group>] = [:]
+    /// The groups whose results may be others by now.
+    private var stale: Set<Group> = []
+    private var nextNumber = 0
+    private var nextAsking = 0
+
+    init(limits: SubscriptionLimits) {
+        self.limits = limits
+    }
+
+    var isEmpty: Bool { watchers.isEmpty }
+
+    // MARK: Subscriptions
+
+    /// Takes a subscription, whose query is then asked by ``begin(_:)``.
+    ///
+    /// Throws `135 Overloaded` beyond a limit.
+    mutating func add(_ request: Request) throws(SkyrowError) -> Watcher {
+        guard names[request.connection]?.count ?? 0 < limits.watchesPerConnection else {
+            throw .tooManyWatches(
+                "A connection has at most \(limits.watchesPerConnection) queries that are asked again."
+            )
+        }
+        if let share = request.share, shares[share] ?? 0 >= limits.watchesPerUser {
+            throw .tooManyWatches(
+                "A user has at most \(limits.watchesPerUser) queries that are asked again, over all connections."
+            )
+        }
+        let group: Group
+        if let known = numbers[request.key] {
+            group = known
+        } else {
+            guard groups.count < limits.watches else {
+                throw .tooManyWatches(
+                    "The service has \(limits.watches) queries that it asks again, and takes no more."
+                )
+            }
+            nextNumber += 1
+            group = nextNumber
+            numbers[request.key] = group
+            groups[group] = Watched(
+                key: request.key,
+                tables: request.tables,
+                databases: request.databases,
+                due: .now
+            )
+            for type in request.tables.keys { groupsOfTypes[type, default: []].insert(group) }
+        }
+        nextNumber += 1
+        let number = nextNumber
+        watchers[number] = Subscription(request: request, head: LiveText.head(request.name), group: group)
+        groups[group]?.watchers.append(number)
+        names[request.connection, default: [:]][request.name] = number
+        if let share = request.share { shares[share, default: 0] += 1 }
+        return number
+    }
+
+    /// Ends a subscription.
+    mutating func remove(_ number: Watcher) {
+        guard let watcher = watchers.removeValue(forKey: number) else { return }
+        let request = watcher.request
+        names[request.connection]?[request.name] = nil
+        if names[request.connection]?.isEmpty == true { names[request.connection] = nil }
+        if let share = request.share {
+            shares[share, default: 1] -= 1
+            if shares[share] == 0 { shares[share] = nil }
+        }
+        groups[watcher.group]?.watchers.removeAll { $0 == number }
+        guard let group = groups[watcher.group], group.watchers.isEmpty else { return }
+        groups[watcher.group] = nil
+        numbers[group.key] = nil
+        stale.remove(watcher.group)
+        for type in group.tables.keys {
+            groupsOfTypes[type]?.remove(watcher.group)
+            if groupsOfTypes[type]?.isEmpty == true { groupsOfTypes[type] = nil }
+        }
+    }
+
+    /// The subscription of a name; nil where there is none.
+    func watcher(_ name: String, of connection: Connection) -> Watcher? { names[connection]?[name] }
+
+    /// The subscriptions of a connection.
+    func watchers(of connection: Connection) -> [Watcher] { names[connection].map { Array($0.values) } ?? [] }
+
+    /// Sends nothing to a connection until ``resume(_:)``.
+    mutating func pause(_ connection: Connection) {
+        for number in watchers(of: connection) { watchers[number]?.isPaused = true }
+    }
+
+    /// Has the results of a connection be sent anew.
+    mutating func resume(_ connection: Connection) {
+        for number in watchers(of: connection) {
+            watchers[number]?.isPaused = false
+            watchers[number]?.isNew = true
+            if let group = watchers[number]?.group { stale.insert(group) }
+        }
+    }
+
+    // MARK: Changes
+
+    /// The databases of each type whose changes matter.
+    var watchedTypes: [RecordTypeName: Set<DatabaseScope>] {
+        groupsOfTypes.mapValues { numbers in
+            numbers.reduce(into: []) { $0.formUnion(groups[$1]?.databases ?? []) }
+        }
+    }
+
+    /// Notes what a transaction changed; true where a query is to be asked again.
+    mutating func note(_ transaction: CommittedTransaction) -> Bool {
+        guard !groupsOfTypes.isEmpty else { return false }
+        let before = stale.count
+        for type in transaction.bulk { stale.formUnion(groupsOfTypes[type] ?? []) }
+        var seen: [RecordTypeName: Set<DatabaseScope>] = [:]
+        for change in transaction.changes {
+            let type = change.table.name
+            guard let candidates = groupsOfTypes[type], seen[type, default: []].insert(change.database).inserted else {
+                continue
+            }
+            for number in candidates where groups[number]?.databases.contains(change.database) ?? false {
+                stale.insert(number)
+            }
+        }
+        return stale.count > before
+    }
+
+    /// Has all queries be asked again, since changes may have been missed.
+    mutating func noteAll() { stale.formUnion(groups.keys) }
+
+    /// The subscriptions that end, since rules or fields of a type are others now.
+    mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveText.Reset)] {
+        var resets: [(Watcher, LiveText.Reset)] = []
+        for (number, group) in groups {
+            for (type, known) in group.tables {
+                let table = current(type)
+                guard table !== known else { continue }
+                guard let reason = table.map({ $0.reset(after: known) }) ?? .schema else {
+                    groups[number]?.tables[type] = table
+                    continue
+                }
+                resets += group.watchers.map { ($0, reason) }
+                break
+            }
+        }
+        return resets
+    }
+
+    // MARK: Asking
+
+    /// What is to be done next; a query that is to be asked counts as asked then.
+    mutating func next(at now: ContinuousClock.Instant) -> Step {
+        var earliest: ContinuousClock.Instant?
+        for number in stale {
+            guard let group = groups[number], !group.isAsking else { continue }
+            if group.due <= now {
+                stale.remove(number)
+                groups[number]?.isAsking = true
+                groups[number]?.due = now + limits.watchInterval
+                return .ask(number)
+            }
+            earliest = min(earliest ?? group.due, group.due)
+        }
+        return earliest.map { .wait(until: $0) } ?? .nothing
+    }
+
+    /// The number of an asking that begins now.
+    mutating func begin() -> Int {
+        nextAsking += 1
+        return nextAsking
+    }
+
+    /// What a result means for those who get it.
+    struct Delivery {
+        let watcher: Watcher
+        let phase: LiveText.Phase
+        let events: [[[UInt8]]]
+    }
+
+    /// Takes the result of an asking; an earlier one than was taken before is dropped.
+    mutating func take(_ answer: WatchedAnswer, of number: Group, asking: Int) -> [Delivery] {
+        guard let group = groups[number], asking > group.taken else { return [] }
+        groups[number]?.taken = asking
+        groups[number]?.failures = 0
+        let change = groups[number]?.last.replace(with: answer.entries, digest: answer.digest)
+        var deliveries: [Delivery] = []
+        for watcher in group.watchers {
+            guard let subscription = watchers[watcher], !subscription.isPaused else { continue }
+            var events: [[[UInt8]]] = []
+            if subscription.isNew {
+                watchers[watcher]?.isNew = false
+                events = answer.records.enumerated().map { place, record in
+                    LiveText.event(subscription.head, "entered", record: record.json, at: place)
+                }
+                if let rest = answer.rest { events.append(LiveText.event(subscription.head, rest: rest)) }
+                deliveries.append(Delivery(watcher: watcher, phase: .initial, events: events))
+                continue
+            }
+            guard let change else { continue }
+            for change in change.changes {
+                switch change {
+                case .left(let id): events.append(LiveText.event(subscription.head, "left", id: id))
+                case .entered(let place):
+                    events.append(
+                        LiveText.event(subscription.head, "entered", record: answer.records[place].json, at: place)
+                    )
+                case .updated(let place):
+                    events.append(
+                        LiveText.event(subscription.head, "updated", record: answer.records[place].json, at: place)
+                    )
+                }
+            }
+            if change.isOther, let rest = answer.rest { events.append(LiveText.event(subscription.head, rest: rest)) }
+            if !events.isEmpty { deliveries.append(Delivery(watcher: watcher, phase: .live, events: events)) }
+        }
+        return deliveries
+    }
+
+    /// Notes that an asking has ended.
+    ///
+    /// - Parameters:
+    ///   - duration: how long it took: one that takes long is not asked again for twenty times as long.
+    ///   - now: the present.
+    mutating func ended(_ number: Group, after duration: Duration, at now: ContinuousClock.Instant) {
+        groups[number]?.isAsking = false
+        if duration > .milliseconds(100) { groups[number]?.due = now + duration * 20 }
+    }
+
+    /// Notes that a query could not be asked, and is to be asked again a moment later; false where that was so for too long.
+    mutating func failed(_ number: Group, at now: ContinuousClock.Instant) -> Bool {
+        guard let failures = groups[number]?.failures, failures < 30 else { return false }
+        groups[number]?.failures += 1
+        groups[number]?.due = now + .seconds(1)
+        stale.insert(number)
+        return true
+    }
+}
+
+extension SkyrowError {
+    fileprivate static func tooManyWatches(_ message: String) -> SkyrowError {
+        SkyrowError(.overloaded, message)
+    }
+}

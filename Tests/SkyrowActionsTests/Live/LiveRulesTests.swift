@@ -1,0 +1,198 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// Rules of fields and of types, entries of relations and roles, in live queries: a grant and a refusal of each.
+@Suite(.timeLimit(.minutes(10))) struct LiveRulesTests {
+    typealias Source = LiveConfiguration.Source
+
+    private func settle(_ fixture: ServiceFixture, _ outlets: [MemoryOutlet]) async throws {
+        let id = "m\(Int.random(in: 0..<Int.max))"
+        try await fixture.change("INSERT INTO category (_id) VALUES ('\(id)')")
+        try await waiting(until: "the mark arrives") {
+            outlets.allSatisfy { outlet in outlet.events.contains { $0.id == "category/\(id)" } }
+        }
+    }
+
+    /// Subscribes each user to all notes and to marks, with an outlet of its own.
+    private func subscribe(
+        _ fixture: ServiceFixture,
+        _ users: [LiveUser],
+        _ change: (inout LiveSubscribeRequest) -> Void = { _ in }
+    ) async throws -> ([MemoryOutlet], [LiveSession]) {
+        var outlets: [MemoryOutlet] = []
+        var sessions: [LiveSession] = []
+        for user in users {
+            let outlet = MemoryOutlet()
+            let session = LiveSession(of: fixture.service, outlet: outlet)
+            var request = LiveSubscribeRequest(name: "s", type: type("note"))
+            change(&request)
+            try await session.subscribe(request, as: user)
+            try await session.subscribe(LiveSubscribeRequest(name: "marks", type: type("category")), as: .anonymous)
+            try await outlet.waitUntilReady("s")
+            try await outlet.waitUntilReady("marks")
+            outlets.append(outlet)
+            sessions.append(session)
+        }
+        return (outlets, sessions)
+    }
+
+    private func sent(_ outlet: MemoryOutlet) -> [String] {
+        outlet.events.filter { $0.subscription == "s" }.map { "\($0.event) \($0.id)" }
+    }
+
+    /// A user whose role is seen by its session.
+    private func editor(_ fixture: ServiceFixture, _ user: LiveUser) async throws -> LiveUser {
+        try await fixture.psql(
+            "INSERT INTO _role (name) VALUES ('editor') ON CONFLICT DO NOTHING; "
+                + "INSERT INTO _user_role (user_id, role) VALUES ('\(user.caller.userID?.rawValue ?? "")', 'editor')"
+        )
+        fixture.service.forget(.all)
+        return LiveUser(
+            caller: try await fixture.service.authenticate(user.credentials, for: .user),
+            credentials: user.credentials
+        )
+    }
+
+    private func obey(_ fixture: ServiceFixture, _ statements: String) async throws {
+        try await fixture.psql(statements)
+        try await fixture.service.store.cache.reload()
+    }
+
+    @Test(arguments: LiveQueryTests.sources)
+    func hiddenFieldsAreInNoEvent(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            try await obey(fixture, "INSERT INTO _field_rule VALUES ('note', 'secret', 'read', '{role:editor}')")
+            let ann = try await editor(fixture, try await fixture.user("ann"))
+            let bob = try await fixture.user("bob")
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob])
+            try await fixture.change("INSERT INTO note (_id, title, secret) VALUES ('1', 'a', 'x')")
+            try await settle(fixture, outlets)
+            try await fixture.change("UPDATE note SET title = 'b', secret = 'y' WHERE _id = '1'")
+            try await settle(fixture, outlets)
+            #expect(outlets[0].events.filter { $0.subscription == "s" }.map { $0.record["secret"] } == ["x", "y"])
+            #expect(outlets[1].events.filter { $0.subscription == "s" }.allSatisfy { $0.record["secret"] == nil })
+            #expect(outlets.map(sent) == Array(repeating: ["created note/1", "updated note/1"], count: 2))
+            for parameter in 0..<3 {
+                try await expectError(.recordQueryDenied) {
+                    var request = LiveSubscribeRequest(name: "x", type: type("note"))
+                    switch parameter {
+                    case 0:
+                        let path = FieldPath(unchecked: "secret")
+                        request.predicate = .comparison(.eq, .keyPath(path), .value(.string("x")))
+                    case 1: request.watched = ["secret"]
+                    default: request.previous = .fields(["secret"])
+                    }
+                    try await sessions[1].subscribe(request, as: bob)
+                }
+            }
+            for session in sessions { session.end() }
+        }
+    }
+
+    /// Where the record before is known, which it is not where changes are asked for.
+    @Test func aChangeOfHiddenFieldsIsNoEvent() async throws {
+        try await withLiveService(.logical) { fixture in
+            try await obey(
+                fixture,
+                "INSERT INTO _field_rule VALUES ('note', 'secret', 'read', '{role:editor}'), ('note', 'small', 'read', '{owner}')"
+            )
+            let ann = try await editor(fixture, try await fixture.user("ann"))
+            let bob = try await fixture.user("bob")
+            let bobID = bob.caller.userID?.rawValue ?? ""
+            try await fixture.change("INSERT INTO note (_id, _owner) VALUES ('1', NULL), ('2', '\(bobID)')")
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob]) { $0.previous = .all }
+            let rows: [(String, [[String]])] = [
+                ("UPDATE note SET secret = 'x' WHERE _id = '1'", [["updated note/1"], []]),
+                (
+                    "UPDATE note SET secret = 'y', title = 'a' WHERE _id = '1'",
+                    [["updated note/1"], ["updated note/1"]]
+                ),
+                // The owner of the second sees the field of that one alone.
+                ("UPDATE note SET small = 1", [[], ["updated note/2"]]),
+                (
+                    "UPDATE note SET secret = 'z', _access = '{\"public\": \"read\"}' WHERE _id = '1'",
+                    [["updated note/1"], ["updated note/1"]]
+                ),
+            ]
+            for (statement, expected) in rows {
+                for outlet in outlets { outlet.clear() }
+                try await fixture.change(statement)
+                try await settle(fixture, outlets)
+                #expect(outlets.map(sent) == expected, "\(statement)")
+                #expect(outlets[1].events.allSatisfy { $0.previous?["secret"] == nil })
+            }
+            for session in sessions { session.end() }
+        }
+    }
+
+    @Test(arguments: LiveQueryTests.sources)
+    func rulesOfTheTypeDecide(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            try await obey(fixture, "INSERT INTO _class_rule VALUES ('note', 'read', '{role:editor}', 'require')")
+            let ann = try await editor(fixture, try await fixture.user("ann"))
+            let bob = try await fixture.user("bob")
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob])
+            try await fixture.change("INSERT INTO note (_id) VALUES ('1')")
+            try await settle(fixture, outlets)
+            try await fixture.change("DELETE FROM note WHERE _id = '1'")
+            try await settle(fixture, outlets)
+            #expect(outlets.map(sent) == [["created note/1", "deleted note/1"], []])
+            // A rule that changes ends them.
+            try await obey(fixture, "UPDATE _class_rule SET allow = '{role:other}'")
+            try await fixture.change("INSERT INTO note (_id) VALUES ('2')")
+            try await waiting(until: "both end") { outlets.allSatisfy { $0.reset("s") != nil } }
+            #expect(outlets.map { $0.reset("s")?["reason"] } == ["access", "access"])
+            #expect(outlets.allSatisfy { outlet in !outlet.events.contains { $0.id == "note/2" } })
+            for session in sessions { session.end() }
+        }
+    }
+
+    @Test(arguments: LiveQueryTests.sources)
+    func entriesOfRelationsDecide(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
+            let owner = try await fixture.user("cy")
+            let ids = [ann, bob, owner].map { $0.caller.userID?.rawValue ?? "" }
+            try await fixture.psql(
+                """
+                INSERT INTO _relation (user_id, name, other_id) VALUES ('\(ids[0])', 'friend', '\(ids[2])');
+                INSERT INTO _relation (user_id, name, other_id) VALUES ('\(ids[2])', 'friend', '\(ids[0])');
+                INSERT INTO note (_id, _access) VALUES ('first', '{"relation:friend": "read"}')
+                """
+            )
+            // The first entry of a type is one of its rules, whose change ends live queries.
+            try await fixture.service.store.cache.reload()
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob])
+            try await fixture.change(
+                "INSERT INTO note (_id, _owner, _access) VALUES ('1', '\(ids[2])', '{\"relation:friend\": \"read\"}')"
+            )
+            try await settle(fixture, outlets)
+            #expect(outlets.map(sent) == [["created note/1"], []])
+            for session in sessions { session.end() }
+        }
+    }
+
+    @Test(arguments: LiveQueryTests.sources)
+    func entriesOfRolesDecide(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            let ann = try await editor(fixture, try await fixture.user("ann"))
+            let bob = try await fixture.user("bob")
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob])
+            try await fixture.change("INSERT INTO note (_id, _access) VALUES ('1', '{\"role:editor\": \"read\"}')")
+            try await settle(fixture, outlets)
+            #expect(outlets.map(sent) == [["created note/1"], []])
+            // The role goes, and with it the subscription.
+            try await fixture.psql("DELETE FROM _user_role")
+            try await waiting(until: "it ends") { outlets[0].reset("s") != nil }
+            #expect(outlets[0].reset("s")?["reason"] == "access" && outlets[1].reset("s") == nil)
+            try await fixture.change("UPDATE note SET n = 1 WHERE _id = '1'")
+            try await settle(fixture, [outlets[1]])
+            #expect(outlets.map(sent) == [["created note/1"], []])
+            for session in sessions { session.end() }
+        }
+    }
+}
