@@ -179,6 +179,12 @@ package final class RecordStore: Sendable {
         }
     }
 
+    /// Finds out whether the rules of types are those that this process goes by, and reads them again where they are not;
+    /// false where that cannot be said.
+    package func lookAtRules() async -> Bool {
+        await rulesWatch.look { await self.reloadCatalog(.everything) }
+    }
+
     /// Returns whether this part of the catalogue is up to date.
     private func reloadCatalog(_ part: CatalogPart) async -> Bool {
         do {

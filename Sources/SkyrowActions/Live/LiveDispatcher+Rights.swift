@@ -51,9 +51,12 @@ extension LiveDispatcher {
                 )
                 let present = Dictionary(uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? "") })
                 let changed = Set(list.filter { known[$0] != nil && known[$0] != present[$0] })
-                for hash in changed { service.forgetSession(hash) }
+                // Of a session that is new here, what is remembered may be a second old already.
+                for hash in list where known[hash] != present[hash] { service.forgetSession(hash) }
                 let isSettled = await check(holders, changed, service)
                 known = present
+                // Rules of types are rights as well, and notices of them may not arrive either.
+                if !holders.isEmpty, await !store.lookAtRules() { continue }
                 if isSettled { rightsKnownAt.withLock { $0 = start } }
             } catch {
                 // Until the next look succeeds nothing is judged.

@@ -11,6 +11,9 @@ package final class LogicalChangeSource: ChangeSource {
     /// How long a transaction waits before it is looked at again whether others see it.
     private static let visibilityPause: Duration = .milliseconds(2)
 
+    /// The pause where what a transaction needs besides the stream cannot be asked for.
+    private static let pauseAfterFailure: Duration = .milliseconds(100)
+
     /// - Parameter rowLimit: how many rows of a transaction are handed on one by one.
     package init(_ store: RecordStore, rowLimit: Int) {
         self.store = store
@@ -61,16 +64,8 @@ package final class LogicalChangeSource: ChangeSource {
                 return
             } catch {
                 if Task.isCancelled { return }
-                await take(
-                    .interrupted(
-                        ChangeInterruption(
-                            reason: "undecodable",
-                            isLasting: false,
-                            isUnreadable: true,
-                            message: "A change could not be read: \(error)"
-                        )
-                    )
-                )
+                await take(.interrupted(ChangeInterruption(whileReading: error)))
+                guard (try? await Task.sleep(for: Self.pauseAfterFailure)) != nil else { return }
             }
         }
     }
@@ -149,7 +144,11 @@ package final class LogicalChangeSource: ChangeSource {
 private struct SynchronousCommits {
     private let store: RecordStore
     private var isOn = false
+    private var askedAt = ContinuousClock.now
     private var moment: ChangeMoment?
+
+    /// Standbys come and go while the stream is open.
+    private static let validity: Duration = .seconds(1)
 
     init(_ store: RecordStore) {
         self.store = store
@@ -157,12 +156,19 @@ private struct SynchronousCommits {
 
     static func found(in store: RecordStore) async throws -> SynchronousCommits {
         var commits = SynchronousCommits(store)
-        let names = try await store.client.read("SELECT current_setting('synchronous_standby_names')")
-        commits.isOn = try !names.decode(row: 0, column: 0, as: String.self).isEmpty
+        try await commits.ask()
         return commits
     }
 
+    private mutating func ask() async throws {
+        let now = ContinuousClock.now
+        let names = try await store.client.read("SELECT current_setting('synchronous_standby_names')")
+        isOn = try !names.decode(row: 0, column: 0, as: String.self).isEmpty
+        askedAt = now
+    }
+
     mutating func pass(_ transaction: ChangeTransaction, pause: Duration) async throws {
+        if .now - askedAt > Self.validity { try await ask() }
         guard isOn else { return }
         while moment?.snapshot.isVisible(truncated: transaction.transactionID) != true {
             if moment != nil { try await Task.sleep(for: pause) }
@@ -181,7 +187,34 @@ extension ChangeInterruption {
         )
     }
 
+    /// Of what failed while a transaction was read: that the database is away says nothing of what it sends.
+    fileprivate init(whileReading error: any Error) {
+        let isAway = (error as? PostgresError)?.isPassing ?? (error is SkyrowError)
+        self.init(
+            reason: (isAway ? ReplicationFailure.Reason.connectionLost : .undecodable).rawValue,
+            isLasting: false,
+            isUnreadable: !isAway,
+            message: "A change could not be read: \(error)"
+        )
+    }
+
     fileprivate init(_ error: any Error) {
         self.init(reason: "refused", isLasting: false, message: "Changes of PostgreSQL are not streamed: \(error)")
+    }
+}
+
+extension PostgresError {
+    /// Whether the same may succeed a moment later.
+    fileprivate var isPassing: Bool {
+        switch code {
+        case .server:
+            // Insufficient resources, and what an operator does (PostgreSQL's manual, appendix A).
+            sqlState.map { $0.rawValue.hasPrefix("53") || $0.rawValue.hasPrefix("57") } ?? false
+        case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .indeterminateCommit, .cannotConnect,
+            .shutDown,
+            .resultMemoryExhausted:
+            true
+        case .invalidValue, .resultTooLarge, .undecodable, .misuse: false
+        }
     }
 }

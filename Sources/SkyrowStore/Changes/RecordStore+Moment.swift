@@ -7,11 +7,18 @@ extension RecordStore {
     private static let momentAttempts = 200
     /// More transactions that run make no token.
     private static let maximumRunning = 4096
+    /// How often it is looked whether PostgreSQL has written its log by itself, each time after a pause twice as long.
+    private static let flushLooks = 4
+    /// How often it is looked afterwards: its log writer does so three times a second, whatever happens.
+    private static let patientFlushLooks = 20
 
     /// The present moment: the first question of every pass through the change feed.
     ///
-    /// Where PostgreSQL was started anew, revisions are moved first. Throws what the database failed with, and `135
-    /// Overloaded` where more than 4,096 transactions run for two seconds.
+    /// Where PostgreSQL was started anew, revisions are moved first. All that had ended at the moment is in the log on the disk
+    /// when it is returned: PostgreSQL gives ids out again that a crash has taken back, also where it goes on by itself with the
+    /// same start, and a token that had seen them would take the next ones for seen.
+    ///
+    /// Throws what the database failed with, and `135 Overloaded` where more than 4,096 transactions run for two seconds.
     package func changeMoment() async throws -> ChangeMoment {
         try await changeMoment(relationsOf: nil).moment
     }
@@ -25,9 +32,41 @@ extension RecordStore {
                 try await moveRevisions()
                 continue
             }
-            if read.moment.snapshot.running.count <= Self.maximumRunning { return read }
+            guard read.moment.snapshot.running.count <= Self.maximumRunning else { continue }
+            if !read.isOnDisk { try await flushLog(upTo: read.moment.walPosition) }
+            return (read.moment, read.relations)
         }
         throw SkyrowError(.overloaded, "Too many transactions run for a change token; try again in a moment.")
+    }
+
+    /// Returns when PostgreSQL's log is on the disk up to a position.
+    ///
+    /// Commits have it written, of others too. Where none does, a message of its own is committed.
+    private func flushLog(upTo position: UInt64) async throws {
+        let position = Int64(bitPattern: position)
+        func isFlushed() async throws -> Bool {
+            try await client.read("SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint >= \(position)")
+                .decode(row: 0, column: 0, as: Bool.self)
+        }
+        for look in 0..<Self.flushLooks {
+            try await Task.sleep(for: .milliseconds(1 << look))
+            if try await isFlushed() { return }
+        }
+        do {
+            // A standby that is away is no reason to wait.
+            _ = try await client.write(
+                """
+                SELECT pg_logical_emit_message(true, 'skyrow', set_config('synchronous_commit', 'local', true))
+                """,
+                groupCommit: .never
+            )
+        } catch is PostgresError {
+            // Who may not send messages waits for the log writer.
+            for _ in 0..<Self.patientFlushLooks {
+                try await Task.sleep(for: .milliseconds(50))
+                if try await isFlushed() { return }
+            }
+        }
     }
 
     /// Has `_revision()` count on above all that was stamped since another start of PostgreSQL.
@@ -63,13 +102,18 @@ enum MomentStatement {
             SELECT pg_current_snapshot()::text, "meta"."started_at" = pg_postmaster_start_time(),
                 "meta"."revision_offset", "meta"."former_offsets", "meta"."former_until",
                 concat_ws(' ', "meta"."system_identifier", "meta"."timeline", "meta"."history"),
-                extract(epoch FROM now())::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \(relations)
+                extract(epoch FROM now())::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \(relations),
+                (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint
             FROM \(schema)."_meta" AS "meta"
             """
     }
 
     /// nil where PostgreSQL was started anew, and revisions are to be moved.
-    static func read(_ result: PostgresResult) throws -> (moment: ChangeMoment, relations: Int64)? {
+    ///
+    /// Whether it is on disk says whether PostgreSQL's log is, as far as it had come at the moment or farther.
+    static func read(
+        _ result: PostgresResult
+    ) throws -> (moment: ChangeMoment, relations: Int64, isOnDisk: Bool)? {
         guard try !result.isEmpty && result.decode(row: 0, column: 1, as: Bool.self) else { return nil }
         let text = try result.decode(row: 0, column: 0, as: String.self)
         guard let snapshot = TransactionSnapshot(text) else { throw SkyrowError.unexpected }
@@ -90,7 +134,8 @@ enum MomentStatement {
             takenAt: try result.decode(row: 0, column: 6),
             walPosition: UInt64(bitPattern: position)
         )
-        return (moment, try result.decode(row: 0, column: 8))
+        let flushed = try result.decode(row: 0, column: 9, as: Int64.self)
+        return (moment, try result.decode(row: 0, column: 8), flushed >= position)
     }
 }
 

@@ -53,18 +53,26 @@ final class RulesWatch: Sendable {
         guard let interval else { return }
         state.withLock { $0.knownAt = .now }
         defer { state.withLock { $0.knownAt = nil } }
-        while (try? await Task.sleep(for: interval)) != nil {
-            let start = ContinuousClock.now
-            guard let found = try? await found() else { continue }
-            if state.withLock({ $0.version }) != found.version {
-                guard await reload() else { continue }
-            }
-            state.withLock {
-                $0.version = found.version
-                $0.knownAt = start
-                $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
-            }
+        while (try? await Task.sleep(for: interval)) != nil { await look(reload) }
+    }
+
+    /// Asks once; false where there was no answer.
+    ///
+    /// - Parameter reload: reads the catalogue again; false when that failed.
+    @discardableResult
+    func look(_ reload: () async -> Bool) async -> Bool {
+        let start = ContinuousClock.now
+        guard let found = try? await found() else { return false }
+        if state.withLock({ $0.version }) != found.version {
+            guard await reload() else { return false }
         }
+        state.withLock {
+            $0.version = found.version
+            // Another look may have begun later and ended earlier.
+            $0.knownAt = $0.knownAt.map { max($0, start) }
+            $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
+        }
+        return true
     }
 
     /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may

@@ -90,51 +90,9 @@ import Testing
     @Test func itDoesSoThroughNginx() async throws {
         let folder = try TemporaryDirectory()
         try await withService { service in
-            let socket = folder.path + "/nginx.sock"
-            let configuration = """
-                daemon off;
-                pid \(folder.path)/pid;
-                error_log stderr warn;
-                events {}
-                http {
-                    access_log off;
-                    client_body_temp_path \(folder.path)/body;
-                    proxy_temp_path \(folder.path)/proxy;
-                    fastcgi_temp_path \(folder.path)/fastcgi;
-                    uwsgi_temp_path \(folder.path)/uwsgi;
-                    scgi_temp_path \(folder.path)/scgi;
-                    map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
-                    server {
-                        listen unix:\(socket);
-                        location / {
-                            proxy_pass \(service.address.absoluteString);
-                            proxy_http_version 1.1;
-                            proxy_set_header Upgrade $http_upgrade;
-                            proxy_set_header Connection $connection_upgrade;
-                            proxy_read_timeout 90s;
-                        }
-                    }
-                }
-                """
-            let path = folder.path + "/nginx.conf"
-            try configuration.write(toFile: path, atomically: false, encoding: .utf8)
-            // Debian has it where only root's path leads.
-            let (nginx, _, _) = try await Tool.launch(["/usr/sbin/nginx", "-p", folder.path, "-c", path])
-            do {
-                try await waiting(until: "nginx listens") {
-                    if nginx.exitIfEnded != nil {
-                        throw ServiceFailure(description: "nginx ended")
-                    }
-                    return FileManager.default.fileExists(atPath: socket)
-                }
+            try await withNginx(in: folder.path, before: service) { socket in
                 try await expectCalls(service, at: service.address, through: socket)
-            } catch {
-                nginx.send(signal: SIGTERM)
-                _ = await nginx.ended("nginx")
-                throw error
             }
-            nginx.send(signal: SIGTERM)
-            _ = await nginx.ended("nginx")
         }
     }
 

@@ -85,6 +85,67 @@ import Testing
         }
     }
 
+    enum Crash: CaseIterable, Sendable {
+        case ofAll
+        /// PostgreSQL goes on by itself, with the same start.
+        case ofOneProcess
+    }
+
+    /// A transaction ends, and its id is taken back by a crash and given out again.
+    @Test(arguments: Crash.allCases) func anIdThatACrashTakesBackIsSeenAgain(_ crash: Crash) async throws {
+        let cluster = try await TemporaryCluster.start(settings: ["autovacuum": "off"])
+        @Sendable func fail() async throws {
+            switch crash {
+            case .ofAll: try await cluster.restart()
+            case .ofOneProcess: try await cluster.killOneProcess()
+            }
+        }
+        try await withRecords(on: cluster) { f in
+            func number(_ question: String) async throws -> Int64 {
+                try #require(try await Int64(f.psql(question).split(separator: "\n").last.map(String.init) ?? ""))
+            }
+            try await f.psql("INSERT INTO note (_id) VALUES ('1')")
+            var reader = FeedReader(f.store, .anonymous)
+            try await reader.catchUp()
+            try await cluster.stopLogWriter()
+            // What is not on the disk is lost, and a reader by number has seen its number.
+            let lost = try await number(
+                "SET synchronous_commit = off; INSERT INTO note (_id) VALUES ('lost') RETURNING _revision & 4294967295"
+            )
+            try await fail()
+            let again = try await number("INSERT INTO note (_id) VALUES ('again') RETURNING _revision & 4294967295")
+            #expect(again == lost)
+            #expect(try await f.psql("SELECT count(*) FROM note WHERE _id = 'lost'") == "0")
+            try await readAfterCrash(&reader)
+            #expect(reader.ids == ["1", "again"])
+            // A token has seen a transaction that rolled back.
+            try await cluster.stopLogWriter()
+            let first = try await number(
+                "BEGIN; INSERT INTO note (_id) VALUES ('undone'); SELECT pg_current_xact_id(); ROLLBACK"
+            )
+            try await reader.catchUp()
+            let token = try #require(reader.token.flatMap { ChangeToken(text: $0) })
+            #expect(token.transactions.end & 0xffff_ffff > first)
+            try await fail()
+            try await f.psql("INSERT INTO note (_id) VALUES ('after')")
+            try await readAfterCrash(&reader)
+            #expect(reader.ids == ["1", "after", "again"])
+        }
+    }
+
+    /// Reads once the client has connections again.
+    private func readAfterCrash(_ reader: inout FeedReader) async throws {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do {
+                try await reader.catchUp()
+                return
+            } catch let error as SkyrowError where error.code == .overloaded && ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
     @Test func aPreparedTransactionIsSeenWhenItIsCommitted() async throws {
         let cluster = try await TemporaryCluster.start(settings: ["max_prepared_transactions": "10"])
         try await withRecords(on: cluster) { f in

@@ -1,0 +1,164 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowTestSupport
+import Synchronization
+import Testing
+
+@testable import SkyrowActions
+
+/// Rights that are taken while records are written: nothing that is written a second later is sent to who lost them, whether
+/// notices arrive or not.
+@Suite(.timeLimit(.minutes(10))) struct LiveRightsTests {
+    enum Loss: CaseIterable, Sendable {
+        case session
+        case role
+        case list
+        case rule
+    }
+
+    /// What was written when.
+    private final class Writes: Sendable {
+        private struct State {
+            var begunAt: [Int: ContinuousClock.Instant] = [:]
+            var isOver = false
+        }
+
+        private let state = Mutex(State())
+
+        /// Counts up in the records `open` and `closed` until it is stopped.
+        func run(_ fixture: ServiceFixture) async throws {
+            var number = 0
+            while !state.withLock({ $0.isOver }) {
+                number += 1
+                state.withLock { $0.begunAt[number] = .now }
+                try await fixture.change("UPDATE note SET n = \(number) WHERE _id IN ('shared', 'other')")
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+
+        func stop() { state.withLock { $0.isOver = true } }
+
+        var count: Int { state.withLock { $0.begunAt.count } }
+
+        func begunAt(_ number: Int) -> ContinuousClock.Instant? { state.withLock { $0.begunAt[number] } }
+    }
+
+    @Test(arguments: Loss.allCases, [true, false])
+    func whatIsWrittenASecondLaterIsNotSent(_ loss: Loss, hearsNotices: Bool) async throws {
+        let source = LiveConfiguration.Source.auto
+        try await withLiveService(source, hearsNotices: hearsNotices) { fixture in
+            let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
+            let (annID, bobID) = (ann.caller.userID?.rawValue ?? "", bob.caller.userID?.rawValue ?? "")
+            try await fixture.psql(
+                """
+                INSERT INTO _role (name) VALUES ('editor');
+                INSERT INTO _user_role (user_id, role) VALUES ('\(annID)', 'editor');
+                INSERT INTO note (_id, _owner, _access) VALUES
+                    ('shared', '\(bobID)', '{"role:editor": "read"}'), ('other', '\(annID)', '{"user:\(bobID)": "read"}');
+                """
+            )
+            fixture.service.forget(.all)
+            let editor = LiveUser(
+                caller: try await fixture.service.authenticate(ann.credentials, for: .user),
+                credentials: ann.credentials
+            )
+            var outlets: [MemoryOutlet] = []
+            var sessions: [LiveSession] = []
+            for user in [editor, bob] {
+                let outlet = MemoryOutlet()
+                let session = LiveSession(of: fixture.service, outlet: outlet)
+                try await session.subscribe(LiveSubscribeRequest(name: "s", type: type("note")), as: user)
+                try await outlet.waitUntilReady("s")
+                outlets.append(outlet)
+                sessions.append(session)
+            }
+            let (lost, kept) = (outlets[0], outlets[1])
+            let writes = Writes()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await writes.run(fixture) }
+                defer { writes.stop() }
+                try await waiting(until: "both are told") {
+                    [lost, kept].allSatisfy { $0.events.contains { $0.id == "note/shared" } }
+                }
+                switch loss {
+                case .session: try await fixture.psql("DELETE FROM _session WHERE user_id = '\(annID)'")
+                case .role: try await fixture.psql("DELETE FROM _user_role WHERE user_id = '\(annID)'")
+                case .list: try await fixture.change("UPDATE note SET _access = '{}' WHERE _id = 'shared'")
+                case .rule:
+                    try await fixture.psql(
+                        "INSERT INTO _class_rule (type, action, allow, mode) VALUES ('note', 'read', '{owner}', 'override')"
+                    )
+                }
+                let takenAt = ContinuousClock.now
+                try await waiting(until: "two seconds have passed") { takenAt + .seconds(2) < .now }
+                let last = writes.count
+                if loss != .rule {
+                    // Others get theirs.
+                    try await waiting(until: "bob has what was written last") {
+                        kept.events.contains { Int($0.record["n"] ?? "") ?? 0 >= last }
+                    }
+                }
+                writes.stop()
+                try await group.waitForAll()
+                let late = lost.events.filter { event in
+                    guard event.id == "note/shared", let number = event.record["n"].flatMap({ Int($0) }),
+                        let begunAt = writes.begunAt(number)
+                    else { return false }
+                    return begunAt > takenAt + .seconds(1)
+                }
+                #expect(late.isEmpty, "\(late.count), \(late.first?.record ?? [:])")
+            }
+            switch loss {
+            case .session: #expect(lost.closure == .sessionEnded && lost.reset("s")?["code"] == "104")
+            case .role: #expect(lost.reset("s")?["reason"] == "access" && lost.closure == nil)
+            case .list:
+                #expect(lost.events.last { $0.id == "note/shared" }?.event == "deleted")
+                #expect(lost.reset("s") == nil && lost.held("s")["note/other"] != nil)
+            case .rule: #expect(lost.reset("s")?["reason"] == "access" && kept.reset("s")?["reason"] == "access")
+            }
+            for session in sessions { session.end() }
+        }
+    }
+
+    /// What is remembered of a session may be of before its rights were taken when it subscribes.
+    @Test func aSubscriptionOfWhoHasLostRightsAMomentAgoGetsNothingEither() async throws {
+        try await withLiveService(.auto, hearsNotices: false) { fixture in
+            let ann = try await fixture.user("ann")
+            let annID = ann.caller.userID?.rawValue ?? ""
+            try await fixture.psql(
+                """
+                INSERT INTO _role (name) VALUES ('editor');
+                INSERT INTO _user_role (user_id, role) VALUES ('\(annID)', 'editor');
+                INSERT INTO note (_id, _access) VALUES ('shared', '{"role:editor": "read"}');
+                """
+            )
+            // Changes are followed already.
+            let other = LiveSession(of: fixture.service, outlet: MemoryOutlet())
+            try await other.subscribe(LiveSubscribeRequest(name: "o", type: type("category")), as: .anonymous)
+            for round in 0..<5 {
+                try await fixture.psql(
+                    "INSERT INTO _user_role (user_id, role) VALUES ('\(annID)', 'editor') ON CONFLICT DO NOTHING"
+                )
+                fixture.service.forget(.all)
+                let editor = LiveUser(
+                    caller: try await fixture.service.authenticate(ann.credentials, for: .user),
+                    credentials: ann.credentials
+                )
+                #expect(editor.caller.roles.map(\.rawValue) == ["editor"])
+                try await fixture.psql("DELETE FROM _user_role WHERE user_id = '\(annID)'")
+                let takenAt = ContinuousClock.now
+                let outlet = MemoryOutlet()
+                let session = LiveSession(of: fixture.service, outlet: outlet)
+                try await session.subscribe(LiveSubscribeRequest(name: "s", type: type("note")), as: editor)
+                try await waiting(until: "a second has passed") { takenAt + .seconds(1) < .now }
+                try await fixture.change("UPDATE note SET n = \(round) WHERE _id = 'shared'")
+                try await waiting(until: "the subscription has ended") { outlet.reset("s") != nil }
+                #expect(outlet.reset("s")?["reason"] == "access")
+                #expect(outlet.events == [], "round \(round)")
+                session.end()
+            }
+            other.end()
+        }
+    }
+}
