@@ -25,14 +25,15 @@ package enum Bcrypt {
         guard bytes.count == 60, text.hasPrefix("$2"), "aby".utf8.contains(bytes[2]), bytes[3] == UInt8(ascii: "$"),
             bytes[6] == UInt8(ascii: "$"), let cost = Int(String(decoding: bytes[4..<6], as: UTF8.self))
         else { return false }
-        return costs.contains(cost) && bytes[7...].allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-                true
-            default: false
+        return costs.contains(cost)
+            && bytes[7...].allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: false
+                }
             }
-        }
     }
 
     /// Whether a password belongs to a hash. bcrypt looks at its first 72 bytes alone.
