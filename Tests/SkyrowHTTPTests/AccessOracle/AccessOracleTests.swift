@@ -10,6 +10,7 @@ import Testing
             var run = OracleRun(world: world, seed: random.seed)
             for caller in world.callers {
                 try await run.reads(of: caller)
+                try await run.feed(of: caller)
                 try await run.privateReads(of: caller)
                 try await run.saves(of: caller)
                 try await run.changes(of: caller)
@@ -18,6 +19,7 @@ import Testing
                 try await run.set(rules)
                 for caller in world.callers.shuffled(using: &random).prefix(5) + world.callers.prefix(1) {
                     try await run.reads(of: caller)
+                    try await run.feed(of: caller)
                     try await run.privateReads(of: caller)
                     try await run.saves(of: caller)
                     try await run.changes(of: caller)
@@ -298,6 +300,45 @@ struct OracleRun {
             expecting: [.missing],
             found: ids(missed, dropping: "holder/of-").filter { !$0.isEmpty }
         )
+    }
+
+    /// Reads the change feed: all records, their revisions, and what changes when every record does.
+    mutating func feed(of client: OracleClient) async throws {
+        let cards = world.cards
+        let (all, _, token) = try await changes("changes:fetch", of: client)
+        compare("changes:fetch", client, .read, cards, found: all)
+        let (pairs, _, _) = try await changes("changes:compare", of: client)
+        compare("changes:compare", client, .read, cards, found: pairs)
+        let touched = try await world.service.call(
+            "record:update",
+            "{\"record_type\":\"card\",\"set\":{\"title\":\"alpha\"},\"predicate\":[\"and\"],\"at_most\":1000}",
+            key: TestService.masterKey
+        )
+        #expect(touched["error"] == .null, "\(touched)")
+        let (changed, removed, _) = try await changes("changes:fetch", of: client, ",\"since\":\"\(token)\"")
+        compare("changes:fetch since", client, .read, cards, found: changed)
+        // What cannot be read is not even named.
+        #expect(removed == [])
+    }
+
+    /// The ids of the cards that an action of the change feed lists on all of its pages, those that it says are gone, and the
+    /// token at the end.
+    private func changes(
+        _ method: String,
+        of client: OracleClient,
+        _ position: String = ""
+    ) async throws -> (listed: Set<String>, removed: Set<String>, token: String) {
+        var (listed, removed, position) = (Set<String>(), Set<String>(), position)
+        func id(_ text: String) -> String { String(text.dropFirst("card/".count)) }
+        while true {
+            let page = try await call(client, method, "{\"record_type\":\"card\",\"limit\":100\(position)}")["result"]
+            #expect(page["reset"].string == nil)
+            listed.formUnion(page["changed"].elements.compactMap { $0["_id"].string.map(id) })
+            listed.formUnion(page["records"].elements.compactMap { $0[0].string })
+            removed.formUnion(page["removed"].elements.compactMap { $0.string.map(id) })
+            if let token = page["token"].string { return (listed, removed, token) }
+            position = ",\"cursor\":\"\(try #require(page["cursor"].string, "\(page)"))\""
+        }
     }
 
     /// Reads the caller's own private database and that of another user.
