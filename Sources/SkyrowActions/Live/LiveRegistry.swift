@@ -501,7 +501,7 @@ struct LiveRegistry {
     private mutating func resetAll(of type: RecordTypeName, _ dispatch: inout Dispatch) {
         for (number, group) in groups where group.key.type == type {
             if case .known = group.members { forgetMembers(of: number) }
-            resetAll(of: group, &dispatch)
+            resetAll(of: group.value, &dispatch)
         }
     }
 
@@ -525,7 +525,7 @@ struct LiveRegistry {
         let types = Set(transaction.changes.filter(\.lacksBefore).map(\.table.name))
         guard !types.isEmpty else { return }
         for group in groups.values where types.contains(group.key.type) && group.lacksMembers {
-            resetAll(of: group, &dispatch)
+            resetAll(of: group.value, &dispatch)
         }
     }
 
