@@ -1752,7 +1752,7 @@ COMMENT ON COLUMN _class_option.aggregate IS 'Whether others than the master key
 CREATE TABLE _field_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
     field text COLLATE "C" NOT NULL CHECK (octet_length(field) BETWEEN 1 AND 63),
-    action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update')),
+    action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'compare', 'discover')),
     allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
     PRIMARY KEY (type, field, action)
 );
@@ -1760,9 +1760,9 @@ COMMENT ON TABLE _field_rule IS
     'Who gives a field its first value, sees it and changes it, among those to whom a record is open; without a row all of them.';
 COMMENT ON COLUMN _field_rule.type IS 'The record type.';
 COMMENT ON COLUMN _field_rule.field IS 'The field.';
-COMMENT ON COLUMN _field_rule.action IS 'create, read or update.';
+COMMENT ON COLUMN _field_rule.action IS 'create, read, update, compare or discover.';
 COMMENT ON COLUMN _field_rule.allow IS
-    'The subjects that it allows, {owner,role:editor}; with one that means nothing it allows none, and an empty one none but the master key.';
+    'The subjects that it allows, {owner,role:editor}, or denies, {!role:guest,users}: the first that one is decides. With one that means nothing it allows none, and an empty one none but the master key.';
 
 CREATE TABLE _version (
     name text COLLATE "C" PRIMARY KEY,

@@ -86,8 +86,8 @@ public struct ClassAccess: Hashable, Sendable {
     /// Whether others than the master key have aggregates of the records computed.
     public var allowsAggregates = true
     /// The rules of single fields: whom each allows what, among those to whom a record is open. A field or a use without a rule is
-    /// as open as the record; an empty rule allows it to the master key alone. Each is a set, in the order of ``Subject``.
-    public var fields: [FieldName: [FieldUse: [Subject]]] = [:]
+    /// as open as the record; an empty rule allows it to the master key alone.
+    public var fields: [FieldName: [FieldUse: FieldSubjects]] = [:]
 
     /// How many fields of a type may have rules.
     package static let maximumFields = 500
@@ -111,7 +111,7 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var allowsPrivate: Bool?
     public var allowsAggregates: Bool?
     /// Of each field the rules to change; an inner nil takes a rule away.
-    public var fields: [FieldName: [FieldUse: [Subject]?]] = [:]
+    public var fields: [FieldName: [FieldUse: FieldSubjects?]] = [:]
 
     public init(type: RecordTypeName) {
         self.type = type
@@ -130,7 +130,7 @@ extension ClassAccess {
         if let allowsAggregates = change.allowsAggregates { access.allowsAggregates = allowsAggregates }
         for (field, uses) in change.fields {
             var rules = access.fields[field] ?? [:]
-            for (use, allow) in uses { rules[use] = allow.map { Set($0).sorted() } }
+            for (use, allow) in uses { rules[use] = allow }
             access.fields[field] = rules.isEmpty ? nil : rules
         }
         return access

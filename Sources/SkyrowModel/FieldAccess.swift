@@ -25,6 +25,15 @@ package enum FieldAccess: Hashable, Sendable {
         .audience(Audience(user: id))
     }
 
+    /// Whom the rules are asked about; nil for one who passes all of them.
+    var audience: Audience? {
+        switch self {
+        case .unrestricted: nil
+        case .audience(let audience): audience
+        case .anonymous: .anonymous
+        }
+    }
+
     /// The user, where rules hold for one.
     package var user: UserID? {
         switch self {

@@ -19,9 +19,9 @@ package struct FieldRule: Hashable, Sendable {
     package var readers: Readers
     package var writers: Writers
     /// Whom the rules allow it that were set for the type; what is not there is open to those to whom the record is.
-    package var allowed: [FieldUse: [Subject]]
+    package var allowed: [FieldUse: FieldSubjects]
 
-    package init(readers: Readers, writers: Writers, allowed: [FieldUse: [Subject]] = [:]) {
+    package init(readers: Readers, writers: Writers, allowed: [FieldUse: FieldSubjects] = [:]) {
         self.readers = readers
         self.writers = writers
         self.allowed = allowed
@@ -35,22 +35,48 @@ package struct FieldRule: Hashable, Sendable {
     ) -> FieldStanding {
         var standing = FieldStanding.all
         switch (use, readers, writers) {
-        case (.read, .users, _): if audience.user == nil { standing = .none }
-        case (.read, .owner, _), (.update, _, .owner): standing = .owned
-        case (.read, .everyone, _), (.update, _, .everyone), (.create, _, _): break
+        // What the settings say of the readers of a login key, no rule opens to others, for whatever use.
+        case (.read, .users, _), (.compare, .users, _), (.discover, .users, _):
+            if audience.user == nil { standing = .none }
+        case (.read, .owner, _), (.compare, .owner, _), (.discover, .owner, _), (.update, _, .owner):
+            standing = audience.user == nil ? .none : .owned
+        case (.read, .everyone, _), (.compare, .everyone, _), (.discover, .everyone, _), (.update, _, .everyone),
+            (.create, _, _):
+            break
         }
-        guard let allow = allowed[use] else { return standing }
-        return standing.and(FieldStanding(allow, audience, members))
+        guard let allow = allowed[use] else {
+            return use.followsRead ? self.standing(.read, audience, members) : standing
+        }
+        let asked = FieldStanding(allow, audience, members)
+        // Nothing more is asked of a field than is seen of it: orders and positions of pages give values away.
+        return (use.followsRead ? self.standing(.read, audience, members) : standing).and(asked)
     }
+
+    /// In which records a query may do that with the field.
+    fileprivate func standing(
+        _ asking: FieldAsking,
+        _ audience: Audience,
+        _ members: [FieldName: MemberField]
+    ) -> FieldStanding {
+        let compared = standing(FieldUse.compare, audience, members)
+        return switch asking {
+        case .compare: compared
+        case .equal: compared.or(standing(.discover, audience, members))
+        }
+    }
+
+    /// Whether less may be asked of the field than is seen of it, by some callers.
+    fileprivate var hasQuestions: Bool { allowed[.compare] != nil || allowed[.discover] != nil }
 
     /// The same of users, before it is known which one asks: the caller must be one of the subjects of each term.
     fileprivate func terms(_ use: FieldUse) -> [[Subject]] {
         var terms: [[Subject]] = []
         switch (use, readers, writers) {
         case (.read, .owner, _), (.update, _, .owner): terms.append([.owner])
-        case (.read, .everyone, _), (.read, .users, _), (.update, _, .everyone), (.create, _, _): break
+        default: break
         }
-        if let allow = allowed[use] { terms.append(allow) }
+        // An order with denials is none of the terms that policies are made of: to them it allows no one.
+        if let allow = allowed[use] { terms.append(allow.hasDenials ? [] : allow.subjects) }
         return terms.filter { term in
             !term.contains { $0 == .everyone || $0 == .users || (use == .create && $0 == .owner) }
         }
@@ -114,6 +140,10 @@ package struct FieldRules: Hashable, Sendable {
     /// Whether no field has a rule.
     package var isEmpty: Bool { rules.isEmpty }
 
+    private func rule(of field: FieldName) -> FieldRule? {
+        rules[field]
+    }
+
     /// Whether access lists may be changed by the owners of records only.
     package func keepsAccess(from caller: FieldAccess) -> Bool {
         switch accessWriters {
@@ -129,16 +159,18 @@ package struct FieldRules: Hashable, Sendable {
 
     /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
     ///
-    /// - Parameter type: the type of a field; nil where there is none of that name. A rule allows nothing to those who stand in such a
-    ///   field.
+    /// - Parameters:
+    ///   - fields: the rules that were set.
+    ///   - type: the type of a field; nil where there is none of that name. A rule allows nothing to those who stand in such a
+    ///     field.
     package func applying(
-        _ fields: [FieldName: [FieldUse: [Subject]]],
+        _ fields: [FieldName: [FieldUse: FieldSubjects]],
         type: (FieldName) -> FieldType? = { _ in nil }
     ) -> FieldRules {
         guard !fields.isEmpty else { return self }
         var rules = rules
         var members: [FieldName: MemberField] = [:]
-        for case .field(let name) in fields.values.lazy.flatMap(\.values).joined() {
+        for case .field(let name) in fields.values.lazy.flatMap(\.values).flatMap(\.subjects) {
             members[name] = type(name).flatMap { MemberField(name, of: $0) }
         }
         for (field, allowed) in fields {
@@ -149,18 +181,20 @@ package struct FieldRules: Hashable, Sendable {
 
     /// In which records the caller may do something with a field, among those that are open to it.
     package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
-        guard let rule = rules[field] else { return .all }
-        switch caller {
-        case .unrestricted: return .all
-        case .audience(let audience): return rule.standing(use, audience, members)
-        case .anonymous: return rule.standing(use, .anonymous, members)
-        }
+        guard let rule = rule(of: field), let audience = caller.audience else { return .all }
+        return rule.standing(use, audience, members)
+    }
+
+    /// In which records a query of the caller may do that with a field.
+    package func standing(_ asking: FieldAsking, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
+        guard let rule = rule(of: field), let audience = caller.audience else { return .all }
+        return rule.standing(asking, audience, members)
     }
 
     /// Whom a rule allows something with a field, among the users to whom a record is open: one who is a subject of each term. None of
     /// them where all are.
     package func terms(_ use: FieldUse, of field: FieldName) -> [[Subject]] {
-        rules[field]?.terms(use) ?? []
+        rule(of: field)?.terms(use) ?? []
     }
 
     /// The same as ``standing(_:of:for:)`` for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
@@ -169,17 +203,25 @@ package struct FieldRules: Hashable, Sendable {
         standing(.read, of: field, for: caller).and(standing(.update, of: field, for: caller))
     }
 
+    /// The first field, by name, whose rules row-level-security policies cannot hold: an order with denials, or a rule about what is asked.
+    package var fieldBeyondPolicies: FieldName? {
+        rules.filter { $0.value.hasQuestions || $0.value.allowed.values.contains(where: \.hasDenials) }.keys.min()
+    }
+
     /// The fields that the caller does not see in every record that it may read.
     package func view(for caller: FieldAccess) -> FieldView {
         var view = FieldView()
-        if caller.isUnrestricted { return view }
-        for field in rules.keys {
-            switch standing(.read, of: field, for: caller) {
+        guard let audience = caller.audience else { return view }
+        for (field, rule) in rules {
+            let read = rule.standing(.read, audience, members)
+            switch read {
             case .all: break
-            // Who is not logged in owns nothing and stands in no field.
-            case .some(let reach) where caller.user != nil: view.partial[field] = reach
-            case .some, .none: view.hidden.insert(field)
+            case .some(let reach): view.partial[field] = reach
+            case .none: view.hidden.insert(field)
             }
+            guard rule.hasQuestions else { continue }
+            let asked = [FieldAsking.compare, .equal].map { rule.standing($0, audience, members) }
+            if asked != [read, read] { view.asked[field] = asked }
         }
         return view
     }
@@ -196,19 +238,26 @@ package struct FieldRules: Hashable, Sendable {
 
     /// Whether owners alone see the field, and the master key.
     package func isForOwnersEyes(_ field: FieldName) -> Bool {
-        rules[field].map { $0.readers == .owner && $0.allowed[.read] == nil } ?? false
+        rules[field].map { $0.readers == .owner && $0.allowed.isEmpty } ?? false
     }
 
     /// The fields that the caller may not give values to in a new record, which will be its own; sorted.
     package func refusedInNew(_ draft: RecordDraft, by caller: FieldAccess) -> [FieldName] {
-        if rules.isEmpty || caller.isUnrestricted { return [] }
+        if isEmpty || caller.isUnrestricted { return [] }
         let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
         return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller)
     }
 
     /// The same of the fields that get a value.
     package func refusedInNew(_ fields: [FieldName], by caller: FieldAccess) -> [FieldName] {
-        fields.filter { standing(.create, of: $0, for: caller) == .none }.sorted()
+        fields.filter { field in
+            switch standing(.create, of: field, for: caller) {
+            case .all: false
+            // It is the record of the one who makes it.
+            case .some(let reach): !reach.holds(isOwner: true) { _ in false }
+            case .none: true
+            }
+        }.sorted()
     }
 
     /// Which of these fields of a record the caller may not apply an operator to.

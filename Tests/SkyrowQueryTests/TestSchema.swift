@@ -63,8 +63,8 @@ struct TestType: QueryRecordType {
 
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
-    func reach(of name: FieldName, for caller: FieldAccess) -> FieldReach? {
-        !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : nil
+    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding {
+        !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : .all
     }
 
     func collation(of field: MetadataField) -> TextCollation { .bytes }

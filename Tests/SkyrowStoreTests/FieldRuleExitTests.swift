@@ -13,7 +13,7 @@ import Testing
 
     static func set(
         _ f: RecordsFixture,
-        _ rules: [String: [FieldUse: [Subject]]],
+        _ rules: [String: [FieldUse: FieldSubjects]],
         of name: String = "note"
     ) async throws {
         var change = ClassAccessChange(type: type(name))
@@ -31,8 +31,8 @@ import Testing
         ("serial", [.owner, .user("bob"), .group("golf")], [.ann, .bob, gina, .master]),
     ]
 
-    private static var rules: [String: [FieldUse: [Subject]]] {
-        Dictionary(uniqueKeysWithValues: readers.map { ($0.field, [.read: $0.subjects]) })
+    private static var rules: [String: [FieldUse: FieldSubjects]] {
+        Dictionary(uniqueKeysWithValues: readers.map { ($0.field, [.read: FieldSubjects($0.subjects)]) })
     }
 
     private static let values: [String: RecordValue] = [
@@ -324,6 +324,94 @@ import Testing
         }
     }
 
+    // MARK: Questions
+
+    /// What a query of carl asks of `title`, which it sees, and whether it may with `discover` and with neither.
+    private static let questions: [(query: @Sendable (inout RecordQuery) -> Void, isOfKnownValue: Bool)] = [
+        ({ $0.predicate = .comparison(.eq, .keyPath(path("title")), .value(.string("secret"))) }, true),
+        ({ $0.predicate = .comparison(.in, .keyPath(path("title")), .list([.string("secret")])) }, true),
+        (
+            {
+                $0.predicate = .and([.comparison(.eq, .keyPath(path("title")), .value(.string("secret")))])
+            }, true
+        ),
+        ({ $0.predicate = .comparison(.eq, .keyPath(path("title")), .value(.null)) }, false),
+        ({ $0.predicate = .comparison(.neq, .keyPath(path("title")), .value(.string("x"))) }, false),
+        ({ $0.predicate = .comparison(.gt, .keyPath(path("title")), .value(.string("a"))) }, false),
+        ({ $0.predicate = .comparison(.like, .keyPath(path("title")), .value(.string("s%"))) }, false),
+        ({ $0.predicate = .not(.comparison(.eq, .keyPath(path("title")), .value(.string("x")))) }, false),
+        (
+            {
+                $0.predicate = .or([.comparison(.eq, .keyPath(path("title")), .value(.string("secret")))])
+            }, false
+        ),
+        ({ $0.predicate = .comparison(.eq, .keyPath(path("next.title")), .value(.string("x"))) }, false),
+        ({ $0.sort = [SortKey(path("title"))] }, false),
+        (
+            {
+                $0.predicate = .comparison(.eq, .keyPath(path("title")), .value(.string("secret")))
+                $0.sort = [SortKey(path("title"))]
+            }, false
+        ),
+    ]
+
+    @Test func whatIsAskedHasRulesOfItsOwn() async throws {
+        try await withRecords { f in
+            let list = AccessList([AccessEntry(.users, .write), AccessEntry(.everyone, .read)])
+            try await f.save("note/1", ["title": "secret", "next": .null], access: list)
+            try await f.save("note/2", ["next": .reference(id("note/1"))], access: list)
+            let guests = FieldSubjects([.init(.user("bob"), allows: false), .init(.users)])
+            let rows: [(rules: [FieldUse: FieldSubjects], any: [Caller], known: [Caller])] = [
+                ([.compare: [], .discover: []], [.master], [.master]),
+                ([.compare: [], .discover: [.users]], [.master], [.ann, .bob, .master]),
+                ([.compare: []], [.master], [.anonymous, .ann, .bob, .master]),
+                ([.compare: guests, .discover: []], [.ann, .master], [.ann, .master]),
+                ([.compare: guests], [.ann, .master], [.anonymous, .ann, .bob, .master]),
+                ([.read: guests], [.ann, .master], [.ann, .master]),
+                ([.read: guests, .compare: [.everyone]], [.ann, .master], [.ann, .master]),
+                ([:], [.anonymous, .ann, .bob, .master], [.anonymous, .ann, .bob, .master]),
+            ]
+            for (number, row) in rows.enumerated() {
+                try await f.psql("TRUNCATE _field_rule")
+                try await Self.set(f, ["title": row.rules])
+                try await f.store.cache.reload()
+                for caller in [Caller.anonymous, .ann, .bob, .master] {
+                    for (place, question) in Self.questions.enumerated() {
+                        var query = RecordQuery(type: type("note"))
+                        question.query(&query)
+                        let passes = (question.isOfKnownValue ? row.known : row.any).contains(caller)
+                        do {
+                            _ = try await f.store.query(query, in: .everyone, caller: caller)
+                            #expect(passes, "row \(number), question \(place), \(caller)")
+                        } catch let error as SkyrowError {
+                            #expect(!passes, "row \(number), question \(place), \(caller): \(error)")
+                            #expect(error.code == .recordQueryDenied, "row \(number), question \(place)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func whatIsDeniedToAnOwnerIsMissingFromItsRecords() async throws {
+        try await withRecords { f in
+            let list = AccessList([AccessEntry(.users, .read)])
+            try await f.save("note/1", ["title": "secret"], access: list)
+            let others = FieldSubjects([.init(.owner, allows: false), .init(.users)])
+            for (use, ann) in [(FieldUse.read, false), (.compare, false), (.update, true)] {
+                try await f.psql("TRUNCATE _field_rule")
+                try await Self.set(f, ["title": [use: others].merging(use == .compare ? [.discover: []] : [:]) { $1 }])
+                try await f.store.cache.reload()
+                var query = RecordQuery(type: type("note"))
+                query.predicate = .comparison(.eq, .keyPath(path("title")), .value(.string("secret")))
+                for (caller, isFound) in [(Caller.ann, ann), (.bob, true), (.master, true)] {
+                    let found = try await f.store.query(query, in: .everyone, caller: caller)
+                    #expect(found.records.count == (isFound ? 1 : 0), "\(use) \(caller)")
+                }
+            }
+        }
+    }
+
     // MARK: Tables
 
     @Test func whatPsqlWritesHoldsAndWhatMeansNothingHidesTheField() async throws {
@@ -331,6 +419,8 @@ import Testing
             try await f.save("note/1", ["title": "x"])
             for (allow, isSeen) in [
                 ("{public}", true), ("{users}", true), ("{}", false), ("{owner}", true), ("{public,Editors}", false),
+                ("{!user:ann,public}", false), ("{user:ann,!user:ann}", true), ("{!user:bob,public}", true),
+                ("{!user:bob,Editors}", false), ("{!Editors,public}", false), ("{!owner,public}", false),
                 ("{field:title}", false), ("{relation:friend}", false), ("{user:ann}", true),
             ] {
                 try await f.psql(

@@ -256,23 +256,23 @@ import Testing
 
     /// A second model of the rules, which shares nothing with the one that is tested.
     private struct Model {
-        var rules: [String: [FieldUse: [Subject]]]
+        var rules: [String: [FieldUse: FieldSubjects]]
 
         func allows(_ use: FieldUse, _ field: String, _ caller: Caller, owns: Bool, in members: [UserID] = []) -> Bool {
             if caller == .master { return true }
             guard let subjects = rules[field]?[use] else { return true }
-            for subject in subjects {
-                switch subject {
-                case .everyone: return true
-                case .users: if caller.userID != nil { return true }
-                case .owner: if owns { return true }
-                case .user(let id): if caller.userID == id { return true }
-                case .role(let name): if caller.roles.contains(name) { return true }
-                case .group(let name): if caller.groups.contains(name) { return true }
+            for entry in subjects.entries {
+                switch entry.subject {
+                case .everyone: return entry.allows
+                case .users: if caller.userID != nil { return entry.allows }
+                case .owner: if owns { return entry.allows }
+                case .user(let id): if caller.userID == id { return entry.allows }
+                case .role(let name): if caller.roles.contains(name) { return entry.allows }
+                case .group(let name): if caller.groups.contains(name) { return entry.allows }
                 case .field(let name):
                     // The one has all of them, the other the first.
                     let named = name.rawValue == "members" ? members[...] : members.prefix(1)
-                    if let user = caller.userID, named.contains(user) { return true }
+                    if let user = caller.userID, named.contains(user) { return entry.allows }
                 default: break
                 }
             }
@@ -305,12 +305,14 @@ import Testing
             var granted = 0
             var refused = 0
             for _ in 0..<40 {
-                var rules: [String: [FieldUse: [Subject]]] = [:]
+                var rules: [String: [FieldUse: FieldSubjects]] = [:]
                 for field in Self.fields {
-                    for use in FieldUse.allCases where Bool.random(using: &random) {
-                        let count = [0, 1, 1, 2].randomElement(using: &random)!
-                        rules[field, default: [:]][use] = Array(
-                            subjects.filter { $0.fits(use) }.shuffled(using: &random).prefix(count)
+                    for use in [FieldUse.create, .read, .update] where Bool.random(using: &random) {
+                        let count = [0, 1, 1, 2, 3].randomElement(using: &random)!
+                        rules[field, default: [:]][use] = FieldSubjects(
+                            subjects.filter { $0.fits(use) }.shuffled(using: &random).prefix(count).map {
+                                .init($0, allows: Int.random(in: 0..<4, using: &random) > 0)
+                            }
                         )
                     }
                 }

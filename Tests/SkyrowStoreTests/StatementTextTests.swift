@@ -26,7 +26,7 @@ import Testing
     ///   - fields: rules of fields, by type and field.
     ///   - missing: fields that `note` is without.
     private func freshCatalog(
-        _ fields: [String: [String: [FieldUse: [Subject]]]] = [:],
+        _ fields: [String: [String: [FieldUse: FieldSubjects]]] = [:],
         without missing: Set<String> = []
     ) -> SchemaCatalog {
         let tables = ["note", "category", "user"].map { name in
@@ -157,7 +157,7 @@ import Testing
     /// allow the caller everything. Fields that are hidden from a caller are as those that are not there.
     @Test(arguments: scopes)
     func rulesOfFieldsThatAreSettledForACallerChangeNoStatement(in scope: DatabaseScope) throws {
-        let elsewhere: [String: [String: [FieldUse: [Subject]]]] = [
+        let elsewhere: [String: [String: [FieldUse: FieldSubjects]]] = [
             "category": ["rank": [.read: [], .create: [.owner]]], "user": ["risk": [.read: [.owner], .update: []]],
         ]
         let open = ["title", "category", "next"].map {

@@ -56,7 +56,7 @@ extension DoctorCheck {
                     WHEN starts_with(subject, 'user:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
                     ELSE true END
-                FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS subject
+                FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS entry CROSS JOIN regexp_replace(entry, '^!', '') AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
                 SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean

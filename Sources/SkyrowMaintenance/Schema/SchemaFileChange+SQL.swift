@@ -125,7 +125,7 @@ extension SchemaFileChange {
         }
         for (field, uses) in access.fields.sorted(by: { $0.key < $1.key }) {
             for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let allow = allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
+                let allow = allow.keys.map { "\(literal: $0)" as SQL }.joined(separator: ", ")
                 statements.append(
                     """
                     INSERT INTO \(schema)._field_rule (type, field, action, allow) \

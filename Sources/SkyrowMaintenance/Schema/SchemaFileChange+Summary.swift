@@ -105,7 +105,7 @@ extension ClassAccess {
         }
         for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {
             for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let subjects = allow.isEmpty ? "none" : allow.map(\.key).joined(separator: " ")
+                let subjects = allow.isEmpty ? "none" : allow.keys.joined(separator: " ")
                 parts.append("\(use.rawValue) \(field) \(subjects)")
             }
         }

@@ -29,8 +29,8 @@ package protocol QueryRecordType {
     /// Whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 
-    /// In which records the caller sees the field, where that depends on the record.
-    func reach(of name: FieldName, for caller: FieldAccess) -> FieldReach?
+    /// In which records the caller may ask that about a field that it sees.
+    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding
 
     /// The rules of access to its records; nil where they are the standard ones.
     var classRules: ClassRules? { get }

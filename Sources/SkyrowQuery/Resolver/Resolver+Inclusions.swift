@@ -71,7 +71,8 @@ extension Resolver {
         var result = inclusions
         result.remove(at: place)
         let names = Set(result.map(\.name))
-        for field in root.referenceFields where !names.contains(field.rawValue) {
+        for field in root.referenceFields
+        where !names.contains(field.rawValue) && root.standing(.compare, of: field, for: access.fields) != .none {
             // Of a type that does not exist there is nothing to bring.
             guard let target = root.queryField(field).flatMap({ ValueKind($0.type).target }), schema[target] != nil
             else {

@@ -183,7 +183,10 @@ extension Resolver {
             language: field.language
         )
         if let type = field.jsonType { column = column.reading(type, at: []) }
-        if let reach = type.reach(of: name, for: access.fields) {
+        switch type.standing(asksForKnownValue && field.isScalar ? .equal : .compare, of: name, for: access.fields) {
+        case .all: break
+        case .none: throw .recordQueryDenied(path.description)
+        case .some(let reach):
             // As absent from other records, whatever is asked about it.
             guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }
             column.limit = ResolvedColumn.Limit(user: user, reach: reach)
@@ -206,6 +209,16 @@ extension Resolver {
         case .everyone: .plain
         case .user: .either(StoredID.prefix(of: access.database))
         case .union: .any
+        }
+    }
+}
+
+extension QueryField {
+    /// Whether a comparison with the field is one with its whole value.
+    fileprivate var isScalar: Bool {
+        switch type {
+        case .json, .array, .relation: false
+        default: true
         }
     }
 }

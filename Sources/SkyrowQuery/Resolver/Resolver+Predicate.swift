@@ -33,6 +33,13 @@ struct PredicateUse {
 
 extension Resolver {
     mutating func condition(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
+        let outer = asksForKnownValue
+        asksForKnownValue = isForKnownValue(predicate)
+        defer {
+            // What was looked at for such a comparison says nothing about other uses of the path.
+            if asksForKnownValue { walked = nil }
+            asksForKnownValue = outer
+        }
         if let condition = try conditionOnList(predicate) { return condition }
         switch predicate {
         case .and(let parts): return .and(try conditions(parts))
@@ -89,6 +96,19 @@ extension Resolver {
         do throws(SkyrowError) { try access.requireReading(.user) } catch { throw error.at(3) }
         guard let user = access.actor else { return .or([]) }
         return .isRelated(column, ResolvedUserRelation(user: user, relation: relation, direction: direction))
+    }
+
+    /// Whether a predicate holds of no other records than those in which a field is a value that it names: no part of an alternative or of
+    /// what is negated, and about the records that are asked for.
+    private func isForKnownValue(_ predicate: RecordPredicate) -> Bool {
+        guard alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start else { return false }
+        switch predicate {
+        case .comparison(.eq, .keyPath(let path), .value(let value)):
+            return path.components.count == 1 && path.jsonType == nil && value != .null
+        case .comparison(.in, .keyPath(let path), .list(let values)):
+            return path.components.count == 1 && path.jsonType == nil && !values.contains(.null)
+        default: return false
+        }
     }
 
     private mutating func conditions(_ parts: [RecordPredicate]) throws(SkyrowError) -> [ResolvedPredicate] {

@@ -43,6 +43,9 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
+    /// Whether what is resolved is a comparison that only finds a value that the query names.
+    var asksForKnownValue = false
+
     /// How far the path was followed that was looked at last for an array or relation on it, and that has none.
     var walked: Walk?
 

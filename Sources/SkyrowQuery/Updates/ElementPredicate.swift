@@ -110,7 +110,7 @@ private struct NoTypes: QuerySchema {
 
         func queryField(_ name: FieldName) -> QueryField? { nil }
         func isHidden(_ name: FieldName) -> Bool { false }
-        func reach(of name: FieldName, for caller: FieldAccess) -> FieldReach? { nil }
+        func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding { .all }
         func collation(of field: MetadataField) -> TextCollation { .bytes }
     }
 

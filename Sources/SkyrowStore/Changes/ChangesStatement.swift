@@ -285,6 +285,8 @@ extension RecordTable {
                     switch way {
                     case .owner: "owner"
                     case .member(let field): "field:\(field.name.rawValue)"
+                    case .notOwner: "!owner"
+                    case .notMember(let field): "!field:\(field.name.rawValue)"
                     }
                 }
                 identity.append(counted: Array(ways.sorted().joined(separator: ",").utf8)[...])

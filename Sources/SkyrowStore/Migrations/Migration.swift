@@ -69,6 +69,7 @@ extension Migration {
         Migration(version: 40, name: "0040_live_changes", script: text(PackageResources._040_live_changes_sql)),
         Migration(version: 41, name: "0041_change_feed", script: text(PackageResources._041_change_feed_sql)),
         Migration(version: 42, name: "0042_live_tickets", script: text(PackageResources._042_live_tickets_sql)),
+        Migration(version: 43, name: "0043_field_questions", script: text(PackageResources._043_field_questions_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -16,6 +16,8 @@ package struct TypePolicies: Sendable {
     /// In the order in which they are made.
     package let objects: [PolicyObject]
     package let grants: PolicyGrants
+    /// A field whose rules the policies cannot hold.
+    package let fieldBeyondPolicies: FieldName?
 
     /// - Parameters:
     ///   - table: with every column, and the rules of its type.
@@ -25,6 +27,7 @@ package struct TypePolicies: Sendable {
         let text = PolicyText(table)
         let grants = PolicyGrants(of: table, deletesOthers: deletesOthers)
         type = table.name
+        fieldBeyondPolicies = table.rules.fields.fieldBeyondPolicies
         self.grants = grants
         var objects = [text.select]
         if !grants.insert.isEmpty { objects.append(text.insert(grants.insert)) }

@@ -55,7 +55,7 @@ extension ClassAccess {
                     guard let field = key.string.flatMap({ try? FieldName($0) }) else { continue }
                     for (key, allow) in uses.members {
                         guard let use = key.string.flatMap(FieldUse.init(rawValue:)) else { continue }
-                        access.fields[field, default: [:]][use] = Subject.allowed(storedByField: allow, use)
+                        access.fields[field, default: [:]][use] = FieldSubjects(stored: allow, use)
                     }
                 }
             }
@@ -90,12 +90,16 @@ extension ClassRule {
     }
 }
 
-extension Subject {
+extension FieldSubjects {
     /// Whom a rule of a field allows it; one that names what is no subject of it allows no one.
-    fileprivate static func allowed(storedByField json: JSONView, _ use: FieldUse) -> [Subject] {
-        let subjects = json.elements.map { $0.string.flatMap { Subject(key: $0) } }
-        let known = subjects.compactMap { $0 }.filter { $0.fits(use) }
-        return json.isArray && known.count == subjects.count ? Set(known).sorted() : []
+    fileprivate init(stored json: JSONView, _ use: FieldUse) {
+        let keys = json.elements.map { $0.string }
+        let known = keys.compactMap { $0 }
+        guard json.isArray, known.count == keys.count, let subjects = FieldSubjects(keys: known, for: use) else {
+            self = []
+            return
+        }
+        self = subjects
     }
 }
 

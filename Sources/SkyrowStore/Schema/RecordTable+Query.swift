@@ -27,8 +27,8 @@ extension RecordTable: QueryRecordType {
         hidden.contains(name)
     }
 
-    package func reach(of name: FieldName, for reader: FieldAccess) -> FieldReach? {
-        rules.fields.reach(of: name, for: reader)
+    package func standing(_ asking: FieldAsking, of name: FieldName, for reader: FieldAccess) -> FieldStanding {
+        rules.fields.standing(asking, of: name, for: reader)
     }
 
     package func collation(of field: MetadataField) -> TextCollation {

@@ -253,7 +253,8 @@ package final class RecordTable: Sendable {
         var view = rules.fields.view(for: reader)
         // Rules of fields that there are not make no difference.
         view.partial = view.partial.filter { positions[$0.key] != nil }
-        if view.partial == self.view.partial, view.hidden.isSubset(of: hidden) { return nil }
+        view.asked = view.asked.filter { positions[$0.key] != nil }
+        if view.partial == self.view.partial, view.asked == self.view.asked, view.hidden.isSubset(of: hidden) { return nil }
         return view
     }
 

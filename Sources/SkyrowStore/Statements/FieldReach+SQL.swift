@@ -9,8 +9,11 @@ extension FieldReach {
         terms.map { term -> StatementTemplate in
             // In one order, so that texts are the same.
             var ways: [StatementTemplate] = term.contains(.owner) ? ["\(table).\"_owner\" = \(user)"] : []
+            if term.contains(.notOwner) { ways.append("\(table).\"_owner\" IS DISTINCT FROM \(user)") }
             for field in term.members.sorted(by: { $0.name < $1.name }) {
-                ways.append(AccessShape.member(of: field, on: table, is: user))
+                let isMember: StatementTemplate = AccessShape.member(of: field, on: table, is: user)
+                // A term never has both: it would hold everywhere. An empty field names no one.
+                ways.append(term.contains(.member(field)) ? isMember : "NOT coalesce(\(isMember), false)")
             }
             return ways.count == 1 ? ways[0] : "(\(ways.joined(separator: " OR ")))"
         }.joined(separator: " AND ")
@@ -20,7 +23,10 @@ extension FieldReach {
 extension Set<FieldReach.Way> {
     fileprivate var members: [MemberField] {
         compactMap { way in
-            if case .member(let field) = way { field } else { nil }
+            switch way {
+            case .member(let field), .notMember(let field): field
+            case .owner, .notOwner: nil
+            }
         }
     }
 }

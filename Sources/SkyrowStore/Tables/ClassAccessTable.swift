@@ -92,7 +92,7 @@ package struct ClassAccessTable: Sendable {
                 statements.append(
                     """
                     INSERT INTO \(schema)._field_rule (type, field, action, allow)
-                    VALUES (\(type), \(field.rawValue), \(use.rawValue), \(allow.map(\.key)))
+                    VALUES (\(type), \(field.rawValue), \(use.rawValue), \(allow.keys))
                     ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
                     """
                 )
@@ -152,7 +152,7 @@ extension ClassAccessChange {
         }
         for (ruled, uses) in fields.sorted(by: { $0.key < $1.key }) {
             for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                for (place, subject) in (allow ?? []).enumerated() {
+                for (place, subject) in (allow?.subjects ?? []).enumerated() {
                     guard case .field(let name) = subject else { continue }
                     if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
                     throw SkyrowError.invalidArgument(

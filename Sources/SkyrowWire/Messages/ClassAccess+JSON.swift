@@ -127,17 +127,19 @@ extension ClassAccessChange {
             for (key, value) in value.uniqueMembers {
                 let place = "\(place).\(String(key.prefix(64)))"
                 guard let use = FieldUse(rawValue: key) else {
-                    throw SkyrowError.invalidArgument("A rule of a field is about create, read or update.", "fields")
-                        .at(place)
+                    throw SkyrowError.invalidArgument(
+                        "A rule of a field is about create, read, update, compare or discover.",
+                        "fields"
+                    ).at(place)
                 }
-                let allow = try value.isNull ? nil : [Subject](ofFieldRule: value, about: use, at: place)
+                let allow = try value.isNull ? nil : FieldSubjects(ofFieldRule: value, about: use, at: place)
                 fields[field, default: [:]].updateValue(allow, forKey: use)
             }
         }
     }
 }
 
-extension [Subject] {
+extension FieldSubjects {
     fileprivate init(ofFieldRule json: JSONView, about use: FieldUse, at place: String) throws(SkyrowError) {
         guard json.isArray, json.count <= ClassRule.maximumSubjects else {
             throw SkyrowError.invalidArgument(
@@ -145,11 +147,13 @@ extension [Subject] {
                 "fields"
             ).at(place)
         }
-        self.init()
+        var entries: [Entry] = []
         for (number, element) in json.elements.enumerated() {
             let place = "\(place)[\(number)]"
+            // {"deny": {"role": "guest"}} denies it to those who are none of the subjects before.
+            let denied = element.isObject && element.count == 1 ? element["deny"] : nil
             let subject: Subject
-            do throws(SkyrowError) { subject = try Subject(named: element) } catch {
+            do throws(SkyrowError) { subject = try Subject(named: denied ?? element) } catch {
                 throw SkyrowError.invalidArgument(error.message, "fields").at(place)
             }
             guard subject.fits(use) else {
@@ -158,9 +162,9 @@ extension [Subject] {
                     "fields"
                 ).at(place)
             }
-            append(subject)
+            entries.append(Entry(subject, allows: denied == nil))
         }
-        self = Set(self).sorted()
+        self.init(entries)
     }
 }
 
@@ -284,8 +288,24 @@ extension JSONWriter {
         endArray()
     }
 
+    private func subjects(_ rule: FieldSubjects) {
+        beginArray()
+        for entry in rule.entries {
+            beginObject()
+            if !entry.allows {
+                key("deny")
+                beginObject()
+            }
+            key(entry.subject.member)
+            if let name = entry.subject.name { string(name) } else { boolean(true) }
+            if !entry.allows { endObject() }
+            endObject()
+        }
+        endArray()
+    }
+
     /// The member `fields`; nil in a rule takes it away.
-    private func rules(ofFields fields: [FieldName: [FieldUse: [Subject]?]]) {
+    private func rules(ofFields fields: [FieldName: [FieldUse: FieldSubjects?]]) {
         key("fields")
         beginObject()
         for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {

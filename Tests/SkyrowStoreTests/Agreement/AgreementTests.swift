@@ -247,7 +247,7 @@ import Testing
                         var change = ClassAccessChange(type: name)
                         let users = Subject.field(field(name == AgreementWorld.thing ? "labels" : "title"))
                         for member in fields {
-                            let subjects: [Subject]? =
+                            let subjects: FieldSubjects? =
                                 switch Int.random(in: 0..<12, using: &random) {
                                 case 0..<6: [.owner]
                                 case 6: [.owner, .role("r1"), .group("golf")]
@@ -255,6 +255,10 @@ import Testing
                                 case 9: [users]
                                 case 10: [.owner, users]
                                 case 8 where random.oneIn(4): []
+                                case 11:
+                                    FieldSubjects([
+                                        .init(.owner, allows: false), .init(users, allows: false), .init(.users),
+                                    ])
                                 default: nil
                                 }
                             change.fields[field(member), default: [:]].updateValue(subjects, forKey: .read)
