@@ -159,7 +159,8 @@ import Testing
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int((state >> 33) % UInt64(bound))
         }
-        let city = try FieldName("city"), members = try FieldName("members")
+        let city = try FieldName("city")
+        let members = try FieldName("members")
         let member = try #require(MemberField(members, of: .array(.string)))
         let subjects: [Subject] = [.owner, .field(members), .user("bob"), .role("editor"), .users, .everyone]
         let callers = [Self.ann, Self.bob, Caller.anonymous]

@@ -177,6 +177,12 @@ extension LiveDispatcher {
             guard state.isCurrent(load.attempt, of: load.subscriber),
                 let known = state.registry.subscribers[load.subscriber]
             else { throw Superseded() }
+            if state.mode == .polling {
+                for source in page.changed {
+                    guard let record = source.collected() else { continue }
+                    state.registry.keepSent(record, to: known.group)
+                }
+            }
             state.send(message, to: known.connection)
             return state.connections[known.connection]?.outlet
         }

@@ -302,6 +302,18 @@ struct LiveRegistry {
         return result
     }
 
+    /// Counts a record that was sent with the beginning of a subscription among the members of its group, where changes come without the
+    /// records before.
+    ///
+    /// It may have begun to match after the last question for changes. Did it end before the next one, nothing else would say that the
+    /// client has it.
+    mutating func keepSent(_ record: Record, to number: SubscriptionIndex.Group) {
+        guard let group = groups[number], case .known = group.members else { return }
+        let member = StoredRecord(record, in: group.key.database) { $0.id }
+        let named = tables[group.key.type]?.memberFields ?? []
+        membership.insert(member, naming: named, into: number, isChange: false)
+    }
+
     // MARK: Transactions
 
     /// The users whose relations decide who may read what a transaction changed, in pairs: the one who asks and the owner.

@@ -127,7 +127,8 @@ extension RecordStore {
 
     private func makePolicies(in transaction: PostgresTransaction) async throws -> [RecordTypeName] {
         let policies = try await policies(in: transaction)
-        if let (type, field) = policies.lazy.compactMap({ one in one.fieldBeyondPolicies.map { (one.type, $0) } }).first {
+        if let (type, field) = policies.lazy.compactMap({ one in one.fieldBeyondPolicies.map { (one.type, $0) } }).first
+        {
             throw SkyrowError(
                 .invalidArgument,
                 "The rules of the field \(field.rawValue) of \(type.rawValue) deny it to some, or are about compare or discover, which "

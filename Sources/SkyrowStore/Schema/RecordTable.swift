@@ -254,7 +254,8 @@ package final class RecordTable: Sendable {
         // Rules of fields that there are not make no difference.
         view.partial = view.partial.filter { positions[$0.key] != nil }
         view.asked = view.asked.filter { positions[$0.key] != nil }
-        if view.partial == self.view.partial, view.asked == self.view.asked, view.hidden.isSubset(of: hidden) { return nil }
+        let isSame = view.partial == self.view.partial && view.asked == self.view.asked
+        if isSame, view.hidden.isSubset(of: hidden) { return nil }
         return view
     }
 

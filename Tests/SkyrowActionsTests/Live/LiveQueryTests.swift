@@ -320,6 +320,43 @@ import Testing
         }
     }
 
+    /// A page may show a record as it was for a moment only, which questions about changes do not find.
+    @Test(arguments: sources)
+    func aRecordThatLeavesWhileABeginningIsReadLeaves(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            try await fixture.change(
+                "INSERT INTO note (_id, title) VALUES ('hot', 'b')",
+                "INSERT INTO note (_id, title) SELECT 'n' || i, 'a' FROM generate_series(1, 200) AS i"
+            )
+            let outlet = MemoryOutlet()
+            let session = LiveSession(of: fixture.service, outlet: outlet)
+            try await session.subscribe(Self.request(Self.title("a")) { $0.sendsInitial = true }, as: .anonymous)
+            try await outlet.waitUntilReady("s")
+            for round in 0..<20 {
+                let writes = Task {
+                    for title in ["a", "b", "a", "b", "a", "b", "a", "b"] {
+                        try await fixture.change("UPDATE note SET title = '\(title)' WHERE _id = 'hot'")
+                    }
+                }
+                for _ in 0..<2 {
+                    outlet.beginNextGeneration()
+                    outlet.beginNextGeneration()
+                    session.outletCaughtUp()
+                    for _ in 0..<Int.random(in: 0...400) { await Task.yield() }
+                }
+                try await writes.value
+                let mark = "note/end\(round)"
+                try await fixture.change("INSERT INTO note (_id, title) VALUES ('end\(round)', 'a')")
+                try await waiting(until: "the mark arrives") { outlet.held("s")[mark] != nil }
+                try await waiting(until: "round \(round): the record leaves") {
+                    outlet.held("s")["note/hot"] == nil
+                }
+            }
+            #expect(outlet.reset("s") == nil)
+            session.end()
+        }
+    }
+
     @Test func whatCannotBeAskedIsRefused() async throws {
         try await withLiveService(.logical) {
             $0.limits.perConnection = 2
