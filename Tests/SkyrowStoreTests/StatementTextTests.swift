@@ -161,10 +161,10 @@ import Testing
             "category": ["rank": [.read: [], .create: [.owner]]], "user": ["risk": [.read: [.owner], .update: []]],
         ]
         let open = ["title", "category", "next"].map {
-            ($0, [FieldUse.read: [Subject.everyone], .update: [.everyone]])
+            ($0, [FieldUse.read: [.everyone], .update: [.everyone]] as [FieldUse: FieldSubjects])
         }
         let hidden = ["done", "due", "serial"]
-        let closed = hidden.map { ($0, [FieldUse.read: [Subject.role("no one's")]]) }
+        let closed = hidden.map { ($0, [FieldUse.read: [.role("no one's")]] as [FieldUse: FieldSubjects]) }
         for (name, caller) in Self.callers {
             let expected = try statements(of: caller, in: scope, freshCatalog())
             for rules in [elsewhere, ["note": Dictionary(uniqueKeysWithValues: open)]] {
