@@ -25,6 +25,16 @@ package final class TemporaryCluster: Sendable {
         try await sharedCluster.value
     }
 
+    private static let streamingCluster = Task { try await start() }
+
+    /// The cluster of tests that stream changes.
+    ///
+    /// A replication slot is made when all transactions have ended that wrote at that moment, three times over, and tests of other things
+    /// have some that stay open.
+    package static func streaming() async throws -> TemporaryCluster {
+        try await streamingCluster.value
+    }
+
     /// Starts a cluster for one test. `settings` go into `postgresql.conf`, such as
     /// `["shared_preload_libraries": "pg_stat_statements"]`.
     package static func start(settings: [String: String] = [:]) async throws -> TemporaryCluster {

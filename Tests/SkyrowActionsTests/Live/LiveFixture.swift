@@ -197,7 +197,9 @@ func withLiveService(
     configure: @escaping (inout LiveConfiguration) -> Void = { _ in },
     _ body: @escaping (ServiceFixture) async throws -> Void
 ) async throws {
-    try await withTemporaryDatabaseAndPsql(template: .prepared, on: cluster, test: test) { database in
+    let streaming: TemporaryCluster
+    if let cluster { streaming = cluster } else { streaming = try await .streaming() }
+    try await withTemporaryDatabaseAndPsql(template: .prepared, on: streaming, test: test) { database in
         func connect(_ configuration: inout PostgresConfiguration) {
             if let pooler {
                 configuration.connection = pooler.url(database: database.name)
