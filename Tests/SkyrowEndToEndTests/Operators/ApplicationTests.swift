@@ -294,7 +294,7 @@ import Testing
             let before = (try resident(), try await connections())
             try await ask(keys.dropFirst(first))
             let after = (try resident(), try await connections())
-            #expect(after.0 - before.0 < (shops - first) * 250, "\(before.0) kB before, \(after.0) kB after")
+            #expect(after.0 - before.0 < (shops - first) * 300, "\(before.0) kB before, \(after.0) kB after")
             #expect(after.1 < shops / 2 + before.1)
         }
     }
