@@ -59,7 +59,7 @@ package enum Observation: Sendable, Hashable {
     case liveQueries(LiveCount)
     /// A live query ended because of this.
     case liveReset(String)
-    /// A page of the change feed had so many records and ids.
+    /// How many records and ids a page of the change feed had.
     case feedFetched(rows: Int)
     /// A change token led no further because of this.
     case feedReset(ChangeReset)

@@ -93,7 +93,7 @@ extension LiveStream {
         var attempt = 0
         while !Task.isCancelled {
             // Queries that begin together share an opening.
-            guard (try? await client.pause(LivePauses.gathering)) != nil else { return }
+            guard (try? await client.pause(LivePauses.opening)) != nil else { return }
             guard let reader = open(client, number) else { return }
             let end = await withTaskCancellationHandler {
                 await reader.value

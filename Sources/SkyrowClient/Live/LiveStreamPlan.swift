@@ -123,7 +123,7 @@ struct LiveStreamPlan {
 /// The pauses between the streams of a client.
 enum LivePauses {
     /// For how long an opening waits for others that begin with it.
-    static let gathering = Duration.milliseconds(20)
+    static let opening = Duration.milliseconds(20)
     /// For how long a stream goes on with subscriptions that have ended.
     static let leftovers = Duration.seconds(1)
     /// For how long a stream may be silent; the service says something every 25 seconds.

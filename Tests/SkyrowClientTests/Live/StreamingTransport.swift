@@ -164,6 +164,6 @@ struct StreamingClient {
 
     /// The pauses, without those in which openings wait for each other.
     var pauses: [Duration] {
-        noted.list.withLock { $0 }.filter { $0 != LivePauses.gathering && $0 != LivePauses.leftovers }
+        noted.list.withLock { $0 }.filter { $0 != LivePauses.opening && $0 != LivePauses.leftovers }
     }
 }
