@@ -15,6 +15,9 @@ load() {
     [[ $line == open ]] || die "The clients said: $line"
 }
 
+# Without a user, whose share of subscriptions is smaller.
+anonymous_load() { TOKEN='' load "$@"; }
+
 # arrive SERIES: makes the changes; records SERIES.{p50,p99,seconds,event}, the last of which is the service's time for an event.
 arrive() {
     local name=$1 line arrived expected p50 p99 seconds before after
@@ -123,11 +126,11 @@ events_measure() {
         note "Events, round $round of $ROUNDS"
         empty_entries
         writer "$((DURATION * 100))" 100
-        load 1 events "${WRITER[@]}"
+        anonymous_load 1 events "${WRITER[@]}"
         arrive events.one
         unload
         writer "$((DURATION * 10))" 10
-        load "$CLIENTS" events "${WRITER[@]}"
+        anonymous_load "$CLIENTS" events "${WRITER[@]}"
         arrive events.many
         unload
         load "$CLIENTS" floor --writes "$((DURATION * 10))" --rate 10
@@ -178,9 +181,6 @@ EOT
 # Many
 
 many_heading() { echo 'Live queries: many of them'; }
-
-# Without a user, whose share of subscriptions is smaller.
-anonymous_load() { TOKEN='' load "$@"; }
 
 many_measure() {
     local round each=100 seconds=$((DURATION * 2)) before base
