@@ -77,6 +77,8 @@ static int connected(int to) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(to), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int one = 1, opened = socket(AF_INET, SOCK_STREAM, 0);
     number++;
+    // PocketBase takes a subscription from the address of its stream alone.
+    if (strcmp(protocol, "pocketbase") == 0) own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (opened < 0 || bind(opened, (struct sockaddr *)&own, sizeof own) < 0 || connect(opened, (struct sockaddr *)&address, sizeof address) < 0) fail("connect");
     setsockopt(opened, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     return opened;

@@ -26,8 +26,8 @@ arrive() {
     read -r -t 300 line <&"${LOAD[0]}" || die "The clients failed: $(tail -n 3 "$WORK/load.errors")"
     after=$(process_time "$SERVICE")
     read -r _ arrived expected p50 p99 seconds <<<"$line"
-    # A client may be sent a change twice around a resumption, and nothing resumes here.
-    ((arrived == expected)) || die "Of $expected events $arrived arrived ($name)."
+    # A client of ours is sent a change twice around a resumption alone, and nothing resumes here. PocketBase repeats some.
+    [[ $arrived == "$expected" || ($name == events.pocketbase && $arrived -gt $expected) ]] || die "Of $expected events $arrived arrived ($name)."
     record "$name.p50" "$p50"
     record "$name.p99" "$p99"
     record "$name.seconds" "$seconds"
