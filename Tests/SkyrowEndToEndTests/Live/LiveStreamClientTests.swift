@@ -127,11 +127,15 @@ import Testing
         await former.end()
         let second = try await RunningService.start(in: folder.path + "/data")
         do {
+            // One that the former stream cannot have had.
+            try await second.save("note/after", content: "")
             let next = try await stream(Way(address: second.address), of: second, resuming: former)
             let ids = Set(try await second.psql("SELECT _id FROM note").split(separator: "\n").map(String.init))
             #expect(load.acknowledged.subtracting(ids) == [])
             try await next.waits(for: Dictionary(uniqueKeysWithValues: ids.map { ("note/\($0)", "") }))
-            #expect(next.phases == ["resume"] && next.resets == [])
+            // What the second process has not read of the log yet may come after the answer to the token.
+            #expect(next.phases.first == "resume" && !next.phases.contains("initial"), "\(next.phases)")
+            #expect(next.resets == [])
             await next.end()
         } catch {
             _ = await second.terminate()

@@ -141,20 +141,13 @@ struct Browser: Sendable {
     /// Runs `body` with a browser of its own.
     static func withBrowser(_ options: Options, _ body: (Browser) async throws -> Void) async throws {
         let folder = try TemporaryDirectory()
-        let (driver, output, _) = try await Tool.launch(
-            ["chromedriver", "--port=0"],
-            environment: ["HOME": folder.path]
-        )
+        let (driver, port) = try await startDriver(in: folder.path)
         func end() async {
             driver.send(signal: SIGKILL)
             _ = await driver.ended("chromedriver")
         }
         do {
-            let line = try await Tool.lines(of: output).line("chromedriver's port") {
-                $0.contains("successfully on port ")
-            }
-            let digits = try #require(line.components(separatedBy: " on port ").last).prefix { $0.isNumber }
-            let root = "http://127.0.0.1:\(digits)/session"
+            let root = "http://127.0.0.1:\(port)/session"
             let made = try await send("POST", root, capabilities(options, folder.path)) as? [String: Any]
             let id = try #require(made?["sessionId"] as? String)
             let browser = Browser(address: "\(root)/\(id)")
@@ -170,6 +163,31 @@ struct Browser: Sendable {
             throw error
         }
         await end()
+    }
+
+    /// Starts chromedriver, again where the port it drew is taken.
+    ///
+    /// It takes a port that is free in IPv6 and then ends unless the same one is free in IPv4.
+    private static func startDriver(in home: String) async throws -> (driver: ChildProcess, port: Int) {
+        var failure: (any Error)?
+        for _ in 0..<10 {
+            let (driver, output, _) = try await Tool.launch(
+                ["chromedriver", "--port=0"],
+                environment: ["HOME": home]
+            )
+            do {
+                let line = try await Tool.lines(of: output).line("chromedriver's port") {
+                    $0.contains("successfully on port ")
+                }
+                let digits = try #require(line.components(separatedBy: " on port ").last).prefix { $0.isNumber }
+                return (driver, try #require(Int(digits)))
+            } catch {
+                driver.send(signal: SIGKILL)
+                _ = await driver.ended("chromedriver")
+                failure = error
+            }
+        }
+        throw try #require(failure)
     }
 
     private static func capabilities(_ options: Options, _ directory: String) -> [String: Any] {
