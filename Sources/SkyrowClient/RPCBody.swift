@@ -27,8 +27,8 @@ enum RPCBody {
         return writer.bytes
     }
 
-    /// A batch of `live:subscribe`, each with the id of its response.
-    static func subscriptions(_ calls: [(id: Int, request: LiveSubscribeRequest)]) -> [UInt8] {
+    /// A batch of calls that begin subscriptions, each with the id of its response.
+    static func subscriptions(_ calls: [(id: Int, request: LiveRequest)]) -> [UInt8] {
         let writer = JSONWriter()
         writer.beginArray()
         for (id, request) in calls {
@@ -38,9 +38,16 @@ enum RPCBody {
             writer.key("id")
             writer.integer(id)
             writer.key("method")
-            writer.string(ActionName.liveSubscribe.rawValue)
-            writer.key("params")
-            writer.liveSubscribeParameters(request)
+            switch request {
+            case .subscribe(let request):
+                writer.string(ActionName.liveSubscribe.rawValue)
+                writer.key("params")
+                writer.liveSubscribeParameters(request)
+            case .watch(let request):
+                writer.string(ActionName.liveWatch.rawValue)
+                writer.key("params")
+                writer.liveWatchParameters(request)
+            }
             writer.endObject()
         }
         writer.endArray()

@@ -16,10 +16,17 @@ extension RecordDatabase {
         return try await client.call(.recordAggregate) {
             $0.aggregateParameters(query, database: database)
         } read: { json throws(SkyrowError) in
-            var groups: [AggregateGroup] = []
-            for group in json["groups"].map({ Array($0.elements) }) ?? [] { groups.append(try AggregateGroup(group)) }
-            return AggregateGroups(groups: groups, hasMore: json["info"]?["has_more"]?.boolean ?? false)
+            try AggregateGroups(json)
         }
+    }
+}
+
+extension AggregateGroups {
+    /// Reads the result of `record:aggregate`.
+    init(_ json: JSONView) throws(SkyrowError) {
+        var groups: [AggregateGroup] = []
+        for group in json["groups"].map({ Array($0.elements) }) ?? [] { groups.append(try AggregateGroup(group)) }
+        self.init(groups: groups, hasMore: json["info"]?["has_more"]?.boolean ?? false)
     }
 }
 

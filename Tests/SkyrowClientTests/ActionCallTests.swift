@@ -428,6 +428,17 @@ import Testing
         )
     }
 
+    @Test func aTicketIsAskedForAndRead() async throws {
+        let scripted = ScriptedClient([
+            .result(#"{"token":"l_1","expires_at":"2000-01-01T00:00:00Z"}"#), .result(#"{"token":"l_1"}"#),
+        ])
+        let ticket = try await scripted.client.liveTicket()
+        #expect(ticket == LiveTicket(token: "l_1", expiresAt: Timestamp(microseconds: 0)))
+        #expect(parameters(scripted) == "live:ticket -")
+        let error = await #expect(throws: ClientError.self) { try await scripted.client.liveTicket() }
+        #expect(error?.code == .invalidResponse)
+    }
+
     @Test func addressesAreChangedAndLogInByMail() async throws {
         let ticket = #"{"handle":"c_1","expires_at":"2000-01-01T00:00:00Z"}"#
         let ok = #"{"status":"OK"}"#

@@ -47,6 +47,36 @@ import Testing
         }
     }
 
+    /// A result that is kept current, read by a task of its own.
+    private final class Latest<Result: Sendable>: Sendable {
+        private let state = Mutex<(result: Result?, error: (any Error)?)>((nil, nil))
+        private let task: Mutex<Task<Void, Never>?>
+
+        init(_ results: LiveResults<Result>) {
+            task = Mutex(nil)
+            task.withLock { task in
+                task = Task { [self] in
+                    do {
+                        for try await result in results { state.withLock { $0.result = result } }
+                    } catch {
+                        state.withLock { $0.error = error }
+                    }
+                }
+            }
+        }
+
+        func end() { task.withLock { $0?.cancel() } }
+
+        func waits(until what: String, _ isSo: (Result) -> Bool) async throws {
+            do {
+                try await waiting(until: what, within: .seconds(60)) { state.withLock { $0.result }.map(isSo) ?? false }
+            } catch {
+                Issue.record("\(state.withLock { $0 })")
+                throw error
+            }
+        }
+    }
+
     @Test func twoClientsSeeOneListAcrossARestart() async throws {
         let folder = try TemporaryDirectory()
         let service = try await RunningService.start(in: folder.path + "/data")
@@ -118,9 +148,77 @@ import Testing
         }
     }
 
+    /// The newest two, their number and the groups of a type, in one stream with a live query.
+    @Test func resultsAreKeptCurrent() async throws {
+        try await withService { service in
+            let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            _ = try await client.signUp(["username": "ann"], password: "correct horse")
+            let database = client.publicDatabase
+            for number in 1...3 {
+                _ = try await database.save(
+                    RecordDraft("item/\(number)", ["content": .string("\(number)"), "list": 1])
+                )
+            }
+            let shown = Shown(database.live(try RecordQuery("item").filter(Field("list") == 2)))
+            try await shown.waits(for: [])
+            let newest = Latest(
+                database.watch(try RecordQuery("item").sorted(by: "content", .descending).limited(to: 2).counted())
+            )
+            let lists = Latest(database.watch(try AggregateQuery("item").grouped(by: "list").computing("n", .count)))
+            func page(_ ids: [String], of count: Int) async throws {
+                try await newest.waits(until: "the page has \(ids) of \(count)") {
+                    $0.records.map(\.id.id) == ids && $0.count == count
+                }
+            }
+            func counts(_ counts: [String: Int]) async throws {
+                try await lists.waits(until: "the groups are \(counts)") { result in
+                    let pairs = result.groups.map { ($0.digits(of: "list") ?? "", Int($0.digits(of: "n") ?? "") ?? 0) }
+                    return Dictionary(uniqueKeysWithValues: pairs) == counts
+                }
+            }
+            try await page(["3", "2"], of: 3)
+            try await counts(["1": 3])
+            _ = try await service.psql("UPDATE item SET content = '9', list = 2 WHERE _id = '1'")
+            try await page(["1", "3"], of: 3)
+            try await counts(["1": 2, "2": 1])
+            try await shown.waits(for: ["9"])
+            try await database.delete(try RecordID("item/3"))
+            try await page(["1", "2"], of: 2)
+            try await counts(["1": 1, "2": 1])
+            _ = try await service.psql("DELETE FROM item")
+            try await page([], of: 0)
+            try await counts([:])
+            shown.end()
+            newest.end()
+            lists.end()
+        }
+    }
+
+    @Test func aTicketOpensOneStream() async throws {
+        try await withService { service in
+            let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let refusal = await #expect(throws: ClientError.self) { try await client.liveTicket() }
+            #expect(refusal?.serverCode == .notAuthenticated)
+            _ = try await client.signUp(["username": "ann"], password: "correct horse")
+            _ = try await client.publicDatabase.save(RecordDraft("item/1", ["content": "Milk"]))
+            let ticket = try await client.liveTicket()
+            #expect(ticket.expiresAt > Timestamp(microseconds: 0))
+            let address = "\(service.address)/live?record_type=item&initial=true&live-query-token=\(ticket.token)"
+            let first = try await CurlStream(address, socket: nil, key: "")
+            try await first.waits(for: ["item/1": "Milk"])
+            let again = try await Tool.run(words: ["curl", "-s", "-N", "--max-time", "30", address])
+            #expect(again.output.contains(#""code":134"#), "\(again.output)")
+            await first.end()
+        }
+    }
+
     @Test func aRefusalIsThrown() async throws {
         try await withService { service in
             let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            var pages = client.publicDatabase.watch(try RecordQuery("item").filter(Field("_x.y") == 1))
+                .makeAsyncIterator()
+            let bad = await #expect(throws: ClientError.self) { try await pages.next() }
+            #expect(bad?.serverCode != nil)
             var iterator = client.publicDatabase.live(
                 try RecordQuery("item").filter(Field("list.owner") == "x")
             ).makeAsyncIterator()

@@ -47,8 +47,9 @@ extension LiveState {
     /// Sends what the result of an asking means for those who get it.
     mutating func take(_ answer: WatchedAnswer, of group: WatchRegistry.Group, asking: Int) {
         for delivery in watches.take(answer, of: group, asking: asking) {
-            guard let connection = watches.watchers[delivery.watcher]?.request.connection else { continue }
-            send(LiveText.changes(delivery.phase, delivery.events), to: connection)
+            guard let request = watches.watchers[delivery.watcher]?.request else { continue }
+            let whole = delivery.phase == .initial ? request.name : nil
+            send(LiveText.changes(delivery.phase, delivery.events, wholeOf: whole), to: request.connection)
         }
     }
 }

@@ -59,10 +59,23 @@ enum LiveText {
     }
 
     /// `live:changes` of some events.
-    static func changes(_ phase: Phase, _ events: [[[UInt8]]]) -> LiveMessage {
+    ///
+    /// - Parameters:
+    ///   - phase: what they are.
+    ///   - events: the parts of each.
+    ///   - whole: the subscription whose whole result they are, which may be empty.
+    static func changes(_ phase: Phase, _ events: [[[UInt8]]], wholeOf whole: String? = nil) -> LiveMessage {
         var parts: [[UInt8]] = []
-        parts.reserveCapacity(events.count * 4 + 1)
-        parts.append(Array("{\"phase\":\"\(phase.rawValue)\",\"changes\":[".utf8))
+        parts.reserveCapacity(events.count * 4 + 3)
+        if let whole {
+            let writer = JSONWriter(capacity: 2 + whole.utf8.count)
+            writer.string(whole)
+            parts.append(Array("{\"phase\":\"\(phase.rawValue)\",\"subscription\":".utf8))
+            parts.append(writer.bytes)
+            parts.append(Array(",\"changes\":[".utf8))
+        } else {
+            parts.append(Array("{\"phase\":\"\(phase.rawValue)\",\"changes\":[".utf8))
+        }
         for (place, event) in events.enumerated() {
             if place > 0 { parts.append(comma) }
             parts += event

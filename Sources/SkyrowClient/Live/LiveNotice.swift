@@ -5,15 +5,22 @@ import SkyrowWire
 /// A message of the service in an event stream.
 enum LiveNotice: Sendable {
     struct Change: Hashable, Sendable {
+        enum Content: Hashable, Sendable {
+            case event(LiveEvent)
+            /// Of a result that is kept current.
+            case result(WatchedChange)
+        }
+
         var subscription: String
-        var event: LiveEvent
+        var content: Content
         /// The length of its JSON.
         var byteCount: Int
     }
 
     /// The response of the call with that id; nil where the id is not one of a call.
     case response(id: Int?, SkyrowError?)
-    case changes([Change])
+    /// The changes of a commit, or of a result; where they are the whole of a result, the subscription that they are of.
+    case changes([Change], wholeOf: String?)
     case checkpoint(tokens: [String: String], isReady: Bool)
     case reset(subscription: String, LiveReset, token: String?, pause: Duration?)
     /// What this version does not define.
@@ -63,10 +70,20 @@ extension LiveNotice {
             guard let subscription = element["subscription"]?.string, let kind = element["event"]?.string else {
                 throw .invalidArgument("A change names its subscription and its event.", "changes")
             }
-            guard let event = try event(kind, element, isInitial: isInitial) else { continue }
-            changes.append(Change(subscription: subscription, event: event, byteCount: element.source.count))
+            guard let content = try content(kind, element, isInitial: isInitial) else { continue }
+            changes.append(Change(subscription: subscription, content: content, byteCount: element.source.count))
         }
-        return .changes(changes)
+        return .changes(changes, wholeOf: isInitial ? json["subscription"]?.string : nil)
+    }
+
+    /// nil for an event that this version does not define.
+    private static func content(
+        _ kind: String,
+        _ json: JSONView,
+        isInitial: Bool
+    ) throws(SkyrowError) -> Change.Content? {
+        if let change = try WatchedChange(kind, json) { return .result(change) }
+        return try event(kind, json, isInitial: isInitial).map { .event($0) }
     }
 
     /// nil for an event that this version does not define.

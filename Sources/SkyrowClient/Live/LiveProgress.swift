@@ -4,6 +4,8 @@ import SkyrowModel
 enum LiveItem: Hashable, Sendable {
     /// The events of one commit.
     case changes([LiveEvent])
+    /// What is different in a result that is kept current, or the whole of it.
+    case result([WatchedChange], isWhole: Bool)
     case checkpoint(token: String, isReady: Bool)
     case reset(LiveReset, token: String?, pause: Duration?)
     /// The subscription was made anew, without a token: what follows is not a continuation.
@@ -110,7 +112,7 @@ struct LiveProgress {
             }
             step = loadsRecords ? .load(cursor: nil) : .attach(.anew, after: nil)
             return beginAnew(.gap, says: !loadsRecords)
-        case .refused:
+        case .result, .refused:
             return []
         }
     }

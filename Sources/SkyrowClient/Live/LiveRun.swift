@@ -9,15 +9,15 @@ final class LiveRun {
     private var progress: LiveProgress
     private var hasBegun = false
     private var hasEnded = false
-    /// How often in a row the service refused it.
-    private var refusals = 0
+    private var refusals: LiveRefusals
 
     private var client: SkyrowClient { query.database.client }
 
     init(_ query: LiveQuery) {
         self.query = query
-        subscription = query.database.client.live.subscription(query.request, byteLimit: query.byteLimit)
+        subscription = query.database.client.live.subscription(.subscribe(query.request), byteLimit: query.byteLimit)
         progress = LiveProgress(type: query.query.type, loadsRecords: query.request.sendsInitial)
+        refusals = LiveRefusals(maximumAttempts: query.database.client.retryPolicy.maximumAttempts)
     }
 
     deinit {
@@ -57,14 +57,7 @@ final class LiveRun {
         switch progress.step {
         case .attach(let start, let pause):
             try await wait(pause, isolation: actor)
-            guard client.live.attach(subscription, start, of: client) else {
-                throw .refused(
-                    SkyrowError(
-                        .overloaded,
-                        "A client has at most \(LiveStreamPlan.maximumCount) live queries at a time."
-                    )
-                )
-            }
+            try client.live.join(subscription, start, of: client)
             progress.attached()
             return []
         case .listen:
@@ -81,12 +74,7 @@ final class LiveRun {
     }
 
     private func wait(_ pause: Duration?, isolation actor: isolated (any Actor)?) async throws(ClientError) {
-        guard let pause else { return }
-        do {
-            try await client.pause(pause)
-        } catch {
-            throw ClientError(.cancelled, "The live query was cancelled.", underlying: error)
-        }
+        if let pause { try await client.waitToSubscribe(pause) }
     }
 
     private func take(_ item: LiveItem) throws(ClientError) -> [LiveEvent] {
@@ -96,31 +84,18 @@ final class LiveRun {
         case .refused(let refusal):
             return try refused(refusal)
         case .checkpoint:
-            refusals = 0
-        case .changes, .reset, .restarted, .dropped: break
+            refusals.passed()
+        case .changes, .result, .reset, .restarted, .dropped: break
         }
         return progress.take(item)
     }
 
-    /// A subscription that was there waits for better times; a new one gives up after some attempts.
     private func refused(_ refusal: ClientErrorValue) throws(ClientError) -> [LiveEvent] {
         let error = refusal.error
         if error.serverCode == .invalidToken, progress.token != nil {
             return progress.take(.reset(.expired, token: nil, pause: nil))
         }
-        let mayPass: Bool =
-            switch error.serverCode {
-            case .overloaded, .rateLimited, .responseTimeout, .unexpectedUnableToOpenDatabase, .unexpectedError: true
-            case nil: progress.isEstablished
-            default: false
-            }
-        refusals += 1
-        guard mayPass, progress.isEstablished || refusals < client.retryPolicy.maximumAttempts else { throw error }
-        var asked: Duration?
-        if case .integer(let seconds)? = error.serverError?.info["retry_after"] { asked = .seconds(max(seconds, 0)) }
-        progress.attachAgain(
-            after: LivePauses.before(attempt: refusals, asked: asked, share: .random(in: 0...1))
-        )
+        progress.attachAgain(after: try refusals.pause(after: error, isEstablished: progress.isEstablished))
         return []
     }
 }

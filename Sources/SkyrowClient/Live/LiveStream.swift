@@ -35,7 +35,7 @@ final class LiveStream: Sendable {
     }
 
     /// A subscription that is in no stream yet.
-    func subscription(_ request: LiveSubscribeRequest, byteLimit: Int) -> LiveSubscription {
+    func subscription(_ request: LiveRequest, byteLimit: Int) -> LiveSubscription {
         let number = state.withLock { state in
             state.lastName += 1
             return state.lastName
@@ -157,7 +157,7 @@ extension LiveStream {
     private static let responseLimit = 1 << 20
 
     private func read(
-        _ calls: [(id: Int, request: LiveSubscribeRequest)],
+        _ calls: [(id: Int, request: LiveRequest)],
         _ generation: Int,
         of client: SkyrowClient
     ) async -> End {

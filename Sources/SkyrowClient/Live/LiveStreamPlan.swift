@@ -80,15 +80,8 @@ struct LiveStreamPlan {
             guard let error, let name = id.flatMap({ calls[$0] }), isIn(name) else { return [] }
             members[name] = nil
             return [(name, .refused(.refused(error)), 0)]
-        case .changes(let changes):
-            var order: [String] = []
-            var batches: [String: (events: [LiveEvent], byteCount: Int)] = [:]
-            for change in changes where isIn(change.subscription) {
-                if batches[change.subscription] == nil { order.append(change.subscription) }
-                batches[change.subscription, default: ([], 0)].events.append(change.event)
-                batches[change.subscription, default: ([], 0)].byteCount += change.byteCount
-            }
-            return order.compactMap { name in batches[name].map { (name, .changes($0.events), $0.byteCount) } }
+        case .changes(let changes, let whole):
+            return handOut(changes, wholeOf: whole)
         case .checkpoint(let tokens, let isReady):
             var items: [(String, LiveItem, Int)] = []
             for (name, token) in tokens.sorted(by: { $0.key < $1.key }) where isIn(name) {
@@ -103,6 +96,42 @@ struct LiveStreamPlan {
         case .unknown:
             return []
         }
+    }
+
+    private func handOut(
+        _ changes: [LiveNotice.Change],
+        wholeOf whole: String?
+    ) -> [(name: String, item: LiveItem, byteCount: Int)] {
+        struct Batch {
+            var events: [LiveEvent] = []
+            var results: [WatchedChange] = []
+            var byteCount = 0
+        }
+        var order: [String] = []
+        var batches: [String: Batch] = [:]
+        // A whole result may be empty.
+        if let whole, isIn(whole) {
+            order.append(whole)
+            batches[whole] = Batch()
+        }
+        for change in changes where isIn(change.subscription) {
+            if batches[change.subscription] == nil { order.append(change.subscription) }
+            switch change.content {
+            case .event(let event): batches[change.subscription, default: Batch()].events.append(event)
+            case .result(let result): batches[change.subscription, default: Batch()].results.append(result)
+            }
+            batches[change.subscription, default: Batch()].byteCount += change.byteCount
+        }
+        var items: [(name: String, item: LiveItem, byteCount: Int)] = []
+        for name in order {
+            guard let batch = batches[name] else { continue }
+            if name == whole || !batch.results.isEmpty {
+                items.append((name, .result(batch.results, isWhole: name == whole), batch.byteCount))
+            } else {
+                items.append((name, .changes(batch.events), batch.byteCount))
+            }
+        }
+        return items
     }
 
     /// Takes a subscription out that does not follow.

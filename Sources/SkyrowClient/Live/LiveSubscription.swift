@@ -6,7 +6,7 @@ import Synchronization
 /// It holds a bounded number of bytes; beyond that it drops all of it, and the query goes on from its last checkpoint.
 final class LiveSubscription: Sendable {
     let name: String
-    let request: LiveSubscribeRequest
+    let request: LiveRequest
     let byteLimit: Int
 
     private struct State {
@@ -20,24 +20,14 @@ final class LiveSubscription: Sendable {
 
     private let state = Mutex(State())
 
-    init(name: String, request: LiveSubscribeRequest, byteLimit: Int) {
+    init(name: String, request: LiveRequest, byteLimit: Int) {
         self.name = name
         self.request = request
         self.byteLimit = byteLimit
     }
 
-    /// `live:subscribe` from there.
-    func request(from start: LiveStart) -> LiveSubscribeRequest {
-        var request = request
-        request.name = name
-        switch start {
-        case .anew: request.since = nil
-        case .since(let token):
-            request.since = token
-            request.sendsInitial = false
-        }
-        return request
-    }
+    /// The call that begins it from there.
+    func request(from start: LiveStart) -> LiveRequest { request.named(name, from: start) }
 
     /// Brings an item; false when it was too much, and all that waited is dropped.
     func push(_ item: LiveItem, byteCount: Int) -> Bool {

@@ -44,4 +44,17 @@ extension JSONWriter {
         }
         endObject()
     }
+
+    /// The parameters of `live:watch`.
+    package func liveWatchParameters(_ request: LiveWatchRequest) {
+        beginObject()
+        key("subscription")
+        string(request.name)
+        databaseID(request.database)
+        switch request.subject {
+        case .records(let query): queryMembers(query)
+        case .groups(let query): aggregateMembers(query)
+        }
+        endObject()
+    }
 }

@@ -141,7 +141,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// The result of `auth:stepup`.
+    /// The result of `live:ticket`.
     package func liveTicket(_ ticket: LiveTicket) {
         beginObject()
         key("token")
@@ -151,6 +151,7 @@ extension JSONWriter {
         endObject()
     }
 
+    /// The result of `auth:stepup`.
     package func elevatedUntil(_ end: Timestamp) {
         beginObject()
         key("elevated_until")

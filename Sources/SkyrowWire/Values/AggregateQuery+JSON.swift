@@ -128,6 +128,11 @@ extension JSONWriter {
     package func aggregateParameters(_ query: AggregateQuery, database: DatabaseName) {
         beginObject()
         databaseID(database)
+        aggregateMembers(query)
+        endObject()
+    }
+
+    func aggregateMembers(_ query: AggregateQuery) {
         key("record_type")
         string(query.type.rawValue)
         if let predicate = query.predicate {
@@ -159,7 +164,6 @@ extension JSONWriter {
         self.sort(query.sort)
         key("limit")
         integer(query.limit)
-        endObject()
     }
 
     private func write(_ groupKey: GroupKey) {

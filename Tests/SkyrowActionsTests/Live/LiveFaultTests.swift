@@ -79,10 +79,13 @@ import Testing
             let title = number.isMultiple(of: 2) ? "a" : "b"
             try await fixture.change("INSERT INTO note (_id, title, n) VALUES ('\(id)', '\(title)', 0)")
             made.withLock { _ = $0.insert("note/\(id)") }
-            try? await fixture.change(
-                "UPDATE note SET n = n + 1 WHERE _id = '\(id)'",
-                "INSERT INTO note (_id, title, n) VALUES ('shared', 'a', 0) ON CONFLICT (_id) DO UPDATE SET n = note.n + 1"
-            )
+            // One that comes, leaves the results of the third client, comes back and is deleted, again and again.
+            let shared =
+                number.isMultiple(of: 5)
+                ? "DELETE FROM note WHERE _id = 'shared'"
+                : "INSERT INTO note (_id, title, n) VALUES ('shared', '\(title)', 0) "
+                    + "ON CONFLICT (_id) DO UPDATE SET title = excluded.title, n = note.n + 1"
+            try? await fixture.change("UPDATE note SET n = n + 1 WHERE _id = '\(id)'", shared)
         }
 
         /// Returns when so many more records were made.

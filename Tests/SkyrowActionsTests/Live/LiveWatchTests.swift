@@ -51,9 +51,8 @@ final class WatchOutlet: LiveOutlet {
                 for (name, ids) in named where json["phase"] as? String == "live" {
                     state.lists[name]?.removeAll { row in ids.contains { row.hasPrefix("\($0) ") } }
                 }
-                if json["phase"] as? String == "initial" {
-                    for name in named.keys { state.lists[name] = [] }
-                    if changes.isEmpty { state.lists["w"] = [] }
+                if json["phase"] as? String == "initial", let name = json["subscription"] as? String {
+                    state.lists[name] = []
                 }
                 for change in changes { state.take(change) }
             }

@@ -6,7 +6,7 @@ import Testing
 /// Which subscriptions a stream has, as a value.
 @Suite struct LiveStreamPlanTests {
     private func change(_ name: String, _ id: String) throws -> LiveNotice.Change {
-        LiveNotice.Change(subscription: name, event: .deleted(try RecordID("task/\(id)")), byteCount: 10)
+        LiveNotice.Change(subscription: name, content: .event(.deleted(try RecordID("task/\(id)"))), byteCount: 10)
     }
 
     private func plan(_ names: [String]) -> (plan: LiveStreamPlan, opening: LiveStreamPlan.Opening?) {
@@ -33,27 +33,41 @@ import Testing
 
     @Test func aCommitIsHandedOutAsAWhole() throws {
         var (plan, _) = plan(["a", "b"])
-        let items = plan.take(.changes([try change("a", "1"), try change("b", "2"), try change("a", "3")]), of: 1)
+        let items = plan.take(
+            .changes([try change("a", "1"), try change("b", "2"), try change("a", "3")], wholeOf: nil),
+            of: 1
+        )
         #expect(items.map(\.name) == ["a", "b"])
         #expect(items.map(\.byteCount) == [20, 10])
         #expect(items.first?.item == .changes([.deleted(try RecordID("task/1")), .deleted(try RecordID("task/3"))]))
     }
 
+    @Test func aWholeResultMayBeEmpty() {
+        var (plan, _) = plan(["a", "b"])
+        #expect(plan.take(.changes([], wholeOf: "a"), of: 1).map(\.item) == [.result([], isWhole: true)])
+        #expect(plan.take(.changes([], wholeOf: "c"), of: 1).isEmpty)
+        #expect(plan.take(.changes([], wholeOf: nil), of: 1).isEmpty)
+        let counted = LiveNotice.Change(subscription: "b", content: .result(.counted(3, nil)), byteCount: 7)
+        let items = plan.take(.changes([counted], wholeOf: nil), of: 1)
+        #expect(items.map(\.item) == [.result([.counted(3, nil)], isWhole: false)])
+        #expect(items.map(\.byteCount) == [7])
+    }
+
     @Test func anOlderStreamSaysNothingMore() throws {
         var (plan, _) = plan(["a"])
         _ = plan.open()
-        #expect(plan.take(.changes([try change("a", "1")]), of: 1).isEmpty)
-        #expect(plan.take(.changes([try change("a", "1")]), of: 2).count == 1)
+        #expect(plan.take(.changes([try change("a", "1")], wholeOf: nil), of: 1).isEmpty)
+        #expect(plan.take(.changes([try change("a", "1")], wholeOf: nil), of: 2).count == 1)
         // What waits for a stream hears nothing of the present one.
         #expect(plan.attach("a", .since("t")) == true)
-        #expect(plan.take(.changes([try change("a", "1")]), of: 2).isEmpty)
+        #expect(plan.take(.changes([try change("a", "1")], wholeOf: nil), of: 2).isEmpty)
     }
 
     @Test func resetsAndRefusalsTakeASubscriptionOut() throws {
         var (plan, opening) = plan(["a", "b"])
         let reset = plan.take(.reset(subscription: "a", .access, token: nil, pause: nil), of: 1)
         #expect(reset.map(\.item) == [.reset(.access, token: nil, pause: nil)])
-        #expect(plan.take(.changes([try change("a", "1")]), of: 1).isEmpty)
+        #expect(plan.take(.changes([try change("a", "1")], wholeOf: nil), of: 1).isEmpty)
         let error = SkyrowError(.permissionDenied, "No.")
         let id = try #require(opening?.entries.first { $0.name == "b" }?.id)
         #expect(plan.take(.response(id: id, error), of: 1).map(\.item) == [.refused(.refused(error))])

@@ -1,0 +1,22 @@
+import SkyrowJSON
+public import SkyrowModel
+import SkyrowWire
+
+extension SkyrowClient {
+    /// A token that opens one event stream at `GET /live`, for a web view or a browser, whose `EventSource` sends no headers.
+    ///
+    /// ```swift
+    /// let ticket = try await client.liveTicket()
+    /// let address = "https://api.example.org/live?record_type=note&live-query-token=\(ticket.token)"
+    /// ```
+    ///
+    /// It counts once, for a minute, and as long as the session of the logged-in user. This client's own live queries need none.
+    public func liveTicket() async throws(ClientError) -> LiveTicket {
+        try await call(.liveTicket) { json throws(SkyrowError) in
+            guard let token = json["token"]?.string, let end = json["expires_at"]?.string else {
+                throw .invalidArgument("A ticket has token and expires_at.")
+            }
+            return LiveTicket(token: token, expiresAt: try Timestamp(rfc3339: end))
+        }
+    }
+}
