@@ -1,6 +1,5 @@
-import SkyrowModel
-
 @testable import SkyrowJSON
+@testable import SkyrowModel
 @testable import SkyrowWire
 
 // What libFuzzer calls with every input (`make fuzz`). It is built by scripts/fuzz together with the tests' slow reader,
@@ -9,6 +8,7 @@ import SkyrowModel
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
+    checkToken(input)
     let reference = ReferenceJSON(input)
     guard let document = try? JSONDocument(input) else {
         precondition(reference == nil, "The parser refuses what is JSON.")
@@ -24,6 +24,14 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     }
     return 0
+}
+
+/// Bytes with the check of a change token are one that stays as it is, or none.
+private func checkToken(_ input: [UInt8]) {
+    let check = CRC32C.of(input[...])
+    let sealed = input + (0..<4).reversed().map { UInt8(truncatingIfNeeded: check >> (8 * UInt32($0))) }
+    guard let token = ChangeToken(bytes: sealed) else { return }
+    precondition(ChangeToken(bytes: token.bytes) == token, "A change token changes on its way.")
 }
 
 /// What the writer makes of any value is JSON, and its canonical form is its own.
@@ -70,11 +78,53 @@ private func readEveryMessage(_ json: JSONView) {
     _ = try? BulkRequest(updateParameters: json)
     _ = try? BulkRequest(deleteParameters: json)
     _ = try? IndexCreateRequest(parameters: json)
+    readChangesAndAccounts(json)
     for item in (try? SaveRequest(parameters: json))?.items ?? [] {
         guard case .draft(let draft) = item else { continue }
         func read(_ json: JSONView) throws(SkyrowError) -> RecordDraft { try RecordDraft(json) }
         checkStability(of: draft, write: { $0.draft($1) }, read: read)
     }
+}
+
+private func readChangesAndAccounts(_ json: JSONView) {
+    for request in [try? ChangesRequest(fetchParameters: json), try? ChangesRequest(compareParameters: json)] {
+        guard let holding = request?.holding else { continue }
+        _ = holding.mayHold("note/1")
+        guard case .filter(var filter) = holding else { continue }
+        filter.insert("note/2")
+        precondition(filter.mayContain("note/2"), "A filter does not have what was put into it.")
+    }
+    if let request = try? LiveSubscribeRequest(parameters: json) {
+        func read(_ json: JSONView) throws(SkyrowError) -> LiveSubscribeRequest {
+            try LiveSubscribeRequest(parameters: json)
+        }
+        checkStability(of: request, write: { $0.liveSubscribeParameters($1) }, read: read)
+    }
+    if let request = try? LiveWatchRequest(parameters: json) {
+        func read(_ json: JSONView) throws(SkyrowError) -> LiveWatchRequest { try LiveWatchRequest(parameters: json) }
+        checkStability(of: request, write: { $0.liveWatchParameters($1) }, read: read)
+    }
+    _ = try? RegisterRequest(parameters: json)
+    _ = try? DeleteUserRequest(parameters: json)
+    _ = try? MergeRequest(parameters: json)
+    _ = try? ClassAccessChange(parameters: json)
+    _ = try? CreateRolesRequest(parameters: json)
+    _ = try? DefaultAccessRequest(typeParameters: json)
+    _ = try? CodeRequest(resetParameters: json)
+    _ = try? EmailChangeRequest(parameters: json)
+    _ = try? CodeConfirmation(parameters: json)
+    _ = try? FactorLogInRequest(parameters: json)
+    _ = try? KeyCreateRequest(parameters: json)
+    _ = try? RoleSaveRequest(parameters: json)
+    _ = try? RoleChangeRequest(parameters: json)
+    _ = try? GroupRequest(parameters: json)
+    _ = try? ProviderStartRequest(parameters: json)
+    _ = try? ProviderFinishRequest(parameters: json)
+    _ = try? ProviderLogInRequest(parameters: json)
+    _ = try? CustomTokenRequest(parameters: json)
+    _ = try? RelationChangeRequest(parameters: json)
+    _ = try? StepUpRequest(parameters: json)
+    _ = try? RevokeSessionsRequest(parameters: json)
 }
 
 /// What was written can be read, and is written again in the same way.
