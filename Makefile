@@ -11,7 +11,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tsan attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
+.PHONY: help run test test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ test: ## Build and run every test; ARGS="--filter Name" is passed on
 test-tsan: ## Run the tests of what threads share under the thread sanitizer; a data race fails
 	@scripts/setup test
 	@scripts/test-tsan $(ARGS)
+
+test-clients: ## Follow live queries with clients from PyPI, which this downloads
+	@scripts/setup clients
+	@scripts/test-clients $(ARGS)
 
 attack: ## Attack a release build as strangers would, and check that others notice nothing (Documentation/Security.md)
 	@scripts/setup attack
