@@ -25,6 +25,8 @@ package final class RecordStore: Sendable {
     package let loginKeys: [FieldName]
     /// The rules of the types that have some.
     package let rules: [RecordTypeName: TypeRules]
+    /// The roles as the records of a type.
+    let roleRecords: RecordTable
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
     /// The keys of the setting `secrets-key`.
@@ -64,6 +66,7 @@ package final class RecordStore: Sendable {
     ) {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
+        roleRecords = .ofRoles(in: schema)
         self.client = client
         self.schema = schema
         self.mode = mode

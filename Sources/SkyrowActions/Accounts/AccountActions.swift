@@ -256,7 +256,12 @@ extension AuthResult {
     init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
         self.init(
             userID: user,
-            profile: account.profile,
+            profile: OwnProfile(
+                account.profile,
+                isVerified: account.isVerified,
+                groups: account.groups,
+                roles: account.heldRoles
+            ),
             roles: account.roles,
             accessToken: accessToken,
             lastLoginAt: account.lastLoginAt,
