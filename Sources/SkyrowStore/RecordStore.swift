@@ -188,6 +188,9 @@ package final class RecordStore: Sendable {
         await rulesWatch.look { await self.reloadCatalog(.everything) }
     }
 
+    /// How long ago it was found that the rules of types are those that this process goes by; nil while that is not watched.
+    package var rulesAge: Duration? { rulesWatch.age }
+
     /// Returns whether this part of the catalogue is up to date.
     private func reloadCatalog(_ part: CatalogPart) async -> Bool {
         do {
