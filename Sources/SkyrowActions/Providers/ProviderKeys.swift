@@ -23,6 +23,8 @@ package struct FetchedKeys: Sendable {
     package var keys: [SigningKey]
     /// For how long they may be kept, as the provider says.
     package var maximumAge: Duration?
+    /// The time of the provider when it sent them, in whole seconds since 1970, where it said that.
+    package var date: Int64?
 
     package init(keys: [SigningKey], maximumAge: Duration? = nil) {
         self.keys = keys
@@ -49,6 +51,7 @@ package struct FetchedKeys: Sendable {
             throw WebFailure("The provider has no key for signatures of RSA, P-256 or Ed25519.")
         }
         maximumAge = document.maximumAge
+        date = document.date
     }
 }
 
