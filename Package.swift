@@ -155,7 +155,7 @@ let package = Package(
             name: "skyrow",
             dependencies: [
                 "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowWire",
+                "SkyrowRemote", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]

@@ -34,6 +34,8 @@ package final class ActionService: Service, Sendable {
     let auditLog = Mutex(AuditLog())
     /// How many rows guesses were counted in at the last sweep.
     let throttleRows = Atomic(0)
+    /// How many sessions held at the last count.
+    let liveSessions = Atomic(0)
     /// How many mails waited at the last count.
     let waitingMails = Atomic(0)
     /// How many deletions of accounts were not finished at the last count.
@@ -146,6 +148,7 @@ package final class ActionService: Service, Sendable {
             return success
         } catch {
             observe(.completed(action, error.code))
+            if let layer = AccessLayer(error) { observe(.accessDenied(layer)) }
             throw error
         }
     }

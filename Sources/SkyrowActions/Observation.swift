@@ -9,14 +9,22 @@ package enum Observation: Sendable, Hashable {
     case completed(ActionName, ErrorCode?)
     /// Credentials were not enough for what was asked.
     case refused(ErrorCode)
+    /// Something was refused at one of the doors, but for credentials, which ``refused(_:)`` is about.
+    case accessDenied(AccessLayer)
+    /// A user logged in, or did not.
+    case loggedIn(LogInMethod, ErrorCode?)
     /// One run of scrypt began.
     case passwordHashed
+    /// A password was hashed or compared, with one run or two, in this time.
+    case passwordTimed(Duration)
     /// A login or signup was turned away because too many passwords wait to be hashed.
     case passwordQueueFull
     /// A password was not judged because too many were tried before.
     case guessRefused
     /// A session was read from the database because it was not remembered.
     case sessionLoaded(found: Bool)
+    /// The user of a session that was read has so many roles, with those that contain them.
+    case audienceLoaded(roles: Int)
     /// A token was used that the session had before, long after it had got another one; the session was ended.
     case tokenReused
     /// Remembered sessions were dropped because the database said so.

@@ -7,6 +7,11 @@ package final class ObservationRecorder: Sendable {
     private let logger: Logger
     private let actions: OutcomeCounters
     private let refusals: OutcomeCounters
+    private let denials: [AccessLayer: Counter]
+    private let logIns: OutcomeCounters
+    private let codes: [CodeUse: Counter]
+    private let passwordTimes: Metrics.Timer
+    private let audiences: Recorder
     private let passwordHashes: Counter
     private let passwordQueueFull: Counter
     private let sessionsMissed: Counter
@@ -31,9 +36,31 @@ package final class ObservationRecorder: Sendable {
         func counter(_ name: String) -> Counter { Counter(label: name, dimensions: label, factory: factory) }
         actions = OutcomeCounters("skyrow_actions_total", of: label, values: names, factory: factory)
         refusals = OutcomeCounters("skyrow_refusals_total", of: label, values: [nil], factory: factory)
+        denials = Dictionary(
+            uniqueKeysWithValues: AccessLayer.allCases.map { layer in
+                let labels = label + [("layer", layer.rawValue)]
+                return (layer, Counter(label: "skyrow_access_denied_total", dimensions: labels, factory: factory))
+            }
+        )
+        logIns = OutcomeCounters(
+            "skyrow_logins_total",
+            of: label,
+            label: "method",
+            values: LogInMethod.allCases.map(\.rawValue),
+            factory: factory
+        )
+        let uses = CodeUse.Kind.allCases.flatMap { kind in CodeUse.Outcome.allCases.map { CodeUse(kind, $0) } }
+        codes = Dictionary(
+            uniqueKeysWithValues: uses.map { use in
+                let labels = label + [("kind", use.kind.rawValue), ("outcome", use.outcome.rawValue)]
+                return (use, Counter(label: "skyrow_codes_total", dimensions: labels, factory: factory))
+            }
+        )
+        audiences = Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
         // Passwords of all applications share the threads that hash them.
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
+        passwordTimes = Metrics.Timer(label: "skyrow_password_hash_seconds", factory: factory)
         sessionsMissed = counter("skyrow_session_cache_misses_total")
         guessesRefused = counter("skyrow_guesses_refused_total")
         tokensReused = counter("skyrow_session_token_reuses_total")
@@ -69,8 +96,16 @@ package final class ObservationRecorder: Sendable {
 
     private func count(_ observation: Observation) {
         switch observation {
-        case .completed(let action, let code): actions.increment(action.ordinal, code)
-        case .refused(let code): refusals.increment(0, code)
+        case .completed(let action, let code):
+            actions.increment(action.ordinal, code)
+            if let use = CodeUse(action, code) { codes[use]?.increment() }
+        case .refused(let code):
+            refusals.increment(0, code)
+            denials[.credentials]?.increment()
+        case .accessDenied(let layer): denials[layer]?.increment()
+        case .loggedIn(let method, let code): logIns.increment(method.ordinal, code)
+        case .passwordTimed(let time): passwordTimes.record(duration: time)
+        case .audienceLoaded(let roles): audiences.record(roles)
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
         case .sessionLoaded: sessionsMissed.increment()
@@ -160,7 +195,7 @@ package final class ObservationRecorder: Sendable {
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
         case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
-            .accountDeleted, .passwordHashed, .guessRefused,
+            .accountDeleted, .passwordHashed, .passwordTimed, .guessRefused, .accessDenied, .loggedIn, .audienceLoaded,
             .sessionLoaded,
             .sessionsForgotten:
             break

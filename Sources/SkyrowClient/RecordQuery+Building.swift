@@ -1,7 +1,8 @@
 public import SkyrowModel
 
 extension RecordQuery {
-    /// A query for all records of a type; throws `108 InvalidArgument` when the text is no name.
+    /// A query for all records of a type; throws `108 InvalidArgument` when the text is no name. `"_role"` is for the roles that
+    /// the caller sees.
     ///
     /// ```swift
     /// let query = try RecordQuery("movie")
@@ -10,7 +11,7 @@ extension RecordQuery {
     ///     .limited(to: 20)
     /// ```
     public init(_ type: String) throws(SkyrowError) {
-        self.init(type: try RecordTypeName(type))
+        self.init(type: try RecordTypeName(readable: type))
     }
 
     /// Only records for which this holds too.

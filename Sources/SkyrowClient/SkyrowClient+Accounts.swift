@@ -7,7 +7,14 @@ public struct Account: Hashable, Sendable {
     public var userID: UserID
     /// The record `user/<id>`.
     public var profile: Record
+    /// The roles that were given to the user.
     public var roles: [RoleName]
+    /// The same with those that contain them: all that count for the user.
+    public var heldRoles: [RoleName] = []
+    /// The groups of the user.
+    public var groups: [GroupName] = []
+    /// Whether the address of the account is verified.
+    public var isVerified = false
     /// When the user logged in before this time.
     public var lastLoginAt: Timestamp?
     public var lastSeenAt: Timestamp?
@@ -177,14 +184,14 @@ private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account
     else {
         throw .invalidArgument("An account has user_id, access_token and profile.")
     }
-    var roles: [RoleName] = []
-    for role in json["roles"].map({ Array($0.elements) }) ?? [] {
-        if let name = role.string { roles.append(RoleName(name)) }
-    }
+    func texts(_ list: JSONView?) -> [String] { list.map { $0.elements.compactMap(\.string) } ?? [] }
     let account = Account(
         userID: userID,
         profile: try Record(profile),
-        roles: roles,
+        roles: texts(json["roles"]).map { RoleName($0) },
+        heldRoles: texts(profile["_roles"]).map { RoleName($0) },
+        groups: texts(profile["_groups"]).map { GroupName($0) },
+        isVerified: profile["_verified"]?.boolean ?? false,
         lastLoginAt: try json["last_login_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
         lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
         isNew: json["is_new"]?.boolean ?? false

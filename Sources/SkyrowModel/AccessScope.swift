@@ -6,6 +6,8 @@ public enum AccessClause: Hashable, Sendable {
     case unlisted
     /// Records owned by this user.
     case owner(UserID)
+    /// Those of them that have a list of their own.
+    case listedOwner(UserID)
     /// Records whose list has an entry about this audience, with a level that allows the action.
     case listed(Audience, AccessAction)
     /// Records in whose field this user stands, as a rule of the type names it.
@@ -69,6 +71,13 @@ public struct AccessScope: Hashable, Sendable {
             )
             return
         }
+        if rules.areOfRoles {
+            self.init(
+                database: database,
+                clauses: AccessScope.roles(caller: caller, audience: audience, action: action)
+            )
+            return
+        }
         let terms = rules.terms(action, audience)
         self.init(database: database, clauses: terms.first ?? [], others: Array(terms.dropFirst()))
     }
@@ -122,6 +131,17 @@ public struct AccessScope: Hashable, Sendable {
         }
     }
 
+    /// Which roles a caller reads, as ``RoleStanding/allows(_:by:)`` says of one of them: a role without a list is for
+    /// administrators alone, and every level of a list includes reading.
+    private static func roles(caller: Caller, audience: Audience, action: AccessAction) -> [AccessClause] {
+        guard action == .read else { return [] }
+        if caller.isAdministrator { return everyRecord }
+        var clauses: [AccessClause] = []
+        if let user = caller.userID { clauses.append(.listedOwner(user)) }
+        clauses.append(.listed(audience, .read))
+        return clauses
+    }
+
     /// Whether it admits no record at all.
     package var isEmpty: Bool { clauses.isEmpty }
 
@@ -148,6 +168,7 @@ public struct AccessScope: Hashable, Sendable {
             case .everything: true
             case .unlisted: access == nil
             case .owner(let user): owner == user
+            case .listedOwner(let user): owner == user && access != nil
             case .listed(let audience, let action): access?.admits(audience, action) ?? false
             case .member(let field, let user): isMember(field, user)
             case .unlistedMember(let field, let user): access == nil && isMember(field, user)

@@ -127,7 +127,7 @@ extension ActionCatalog {
             ActionParameter("to", "The id of the user whose they are to be.", .string(maximum: 255), isRequired: true),
         ],
         result: .array(of: .named(.recordEntry)),
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.permissionDenied, .resourceNotFound, .notSupported, .userDisabled],
         cost: .write,
         changesData: true
     )

@@ -57,7 +57,12 @@ extension ActionCatalog {
         "Returns the records of one type that match a predicate.",
         requirement: .keyOrToken,
         parameters: [
-            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            ActionParameter(
+                "record_type",
+                "The record type; `_role` for roles.",
+                .string(maximum: 63),
+                isRequired: true
+            ),
             database,
             ActionParameter(
                 "predicate",

@@ -26,6 +26,8 @@ package final class ClassRules: Sendable {
     private let members: [FieldName: MemberField]
     /// The relations of users that lists of the type's records name; nil where they name none.
     private let relations: RelationEntries?
+    /// Whether the records are roles, which are judged by their lists and by what the caller is (``AccessScope``).
+    package let areOfRoles: Bool
 
     /// nil where every rule is the standard one, and no list names a relation.
     ///
@@ -36,6 +38,7 @@ package final class ClassRules: Sendable {
     package init?(_ access: ClassAccess, relations: RelationEntries? = nil, field: (FieldName) -> FieldType?) {
         rules = access.rules.filter { $1 != .standard($0) }
         self.relations = relations
+        areOfRoles = false
         guard !rules.isEmpty || relations != nil else { return nil }
         var members: [FieldName: MemberField] = [:]
         for case .field(let name) in rules.values.lazy.flatMap(\.allow) {
@@ -44,11 +47,28 @@ package final class ClassRules: Sendable {
         self.members = members
     }
 
-    private init(rules: [ClassAction: ClassRule], members: [FieldName: MemberField], relations: RelationEntries?) {
+    private init(
+        rules: [ClassAction: ClassRule],
+        members: [FieldName: MemberField],
+        relations: RelationEntries?,
+        areOfRoles: Bool = false
+    ) {
         self.rules = rules
         self.members = members
         self.relations = relations
+        self.areOfRoles = areOfRoles
     }
+
+    /// The rules of roles as records: nothing is written, and what is read is said by the list of each.
+    static let ofRoles = ClassRules(
+        rules: Dictionary(
+            ClassAction.allCases.map { ($0, ClassRule([], .override)) },
+            uniquingKeysWith: { first, _ in first }
+        ),
+        members: [:],
+        relations: nil,
+        areOfRoles: true
+    )
 
     /// The same rules where lists may name every relation.
     ///
@@ -145,7 +165,9 @@ package final class ClassRules: Sendable {
 
 extension ClassRules: Hashable {
     package static func == (a: ClassRules, b: ClassRules) -> Bool {
-        a === b || a.rules == b.rules && a.members == b.members && a.relations == b.relations
+        a === b
+            || a.rules == b.rules && a.members == b.members && a.relations == b.relations
+                && a.areOfRoles == b.areOfRoles
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -5,6 +5,7 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
     /// Throws `108 InvalidArgument` when the text is not a name.
     public init(_ text: String) throws(SkyrowError) {
         guard isRecordName(text) else {
+            if text == Self.role.rawValue { throw .rolesAreReadOnly }
             throw .invalidArgument(
                 "A record type is named by a letter followed by at most 62 letters, digits or underscores.",
                 "record_type"
@@ -17,8 +18,16 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
         rawValue = known
     }
 
+    /// The type of records that are read: also ``role``, which nothing else takes.
+    package init(readable text: String) throws(SkyrowError) {
+        if text == Self.role.rawValue { self = .role } else { try self.init(text) }
+    }
+
     /// The profiles of accounts; always in the public database.
     public static let user = RecordTypeName(known: "user")
+
+    /// The roles, which `record:query` and `record:fetch` read as records and nothing else does.
+    public static let role = RecordTypeName(known: "_role")
 
     public static func < (a: RecordTypeName, b: RecordTypeName) -> Bool {
         a.rawValue < b.rawValue
@@ -67,4 +76,15 @@ private func isRecordName(_ text: String) -> Bool {
 
 private func isLetter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+}
+
+extension SkyrowError {
+    /// `111` for roles where records are meant that are written, followed or led to.
+    package static let rolesAreReadOnly = SkyrowError(
+        .notSupported,
+        """
+        Roles are read as records by record:query and record:fetch alone; role:save, role:delete, role:add and role:remove \
+        change them.
+        """
+    )
 }

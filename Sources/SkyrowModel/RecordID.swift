@@ -18,22 +18,36 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
         self.id = id
     }
 
-    /// Reads `"type/id"`; throws `108 InvalidArgument` for anything else.
+    /// Reads `"type/id"`; throws `108 InvalidArgument` for anything else, and `111 NotSupported` for the id of a role.
     public init(_ text: String) throws(SkyrowError) {
+        try self.init(text, isReadable: false)
+    }
+
+    /// Reads the id of a record that is read, which a role may be.
+    package init(readable text: String) throws(SkyrowError) {
+        try self.init(text, isReadable: true)
+    }
+
+    private init(_ text: String, isReadable: Bool) throws(SkyrowError) {
         var text = text
         let result = text.withUTF8 { utf8 in
-            Result { () throws(SkyrowError) in try RecordID(utf8: UnsafeRawBufferPointer(utf8)) }
+            Result { () throws(SkyrowError) in
+                try RecordID(utf8: UnsafeRawBufferPointer(utf8), isReadable: isReadable)
+            }
         }
         self = try result.get()
     }
 
     /// Reads the UTF-8 of `"type/id"`.
-    package init(utf8: UnsafeRawBufferPointer) throws(SkyrowError) {
+    ///
+    /// - Parameter isReadable: whether it is of a record that is read, which a role may be.
+    package init(utf8: UnsafeRawBufferPointer, isReadable: Bool = false) throws(SkyrowError) {
         guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else {
             throw .invalidArgument("A record id has the form \"type/id\".", "id")
         }
+        let type = String(decoding: utf8[..<slash], as: UTF8.self)
         try self.init(
-            type: RecordTypeName(String(decoding: utf8[..<slash], as: UTF8.self)),
+            type: isReadable ? RecordTypeName(readable: type) : RecordTypeName(type),
             id: String(decoding: utf8[(slash + 1)...], as: UTF8.self)
         )
     }

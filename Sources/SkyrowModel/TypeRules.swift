@@ -62,6 +62,14 @@ package struct TypeRules: Hashable, Sendable {
         )
     }
 
+    /// The rules of roles as records, which are read alone.
+    package static let ofRoles = {
+        var rules = TypeRules(isPublicOnly: true)
+        rules.classes = .ofRoles
+        rules.allowsAggregates = false
+        return rules
+    }()
+
     /// The rules that a type has in every application; its login keys are a matter of settings.
     package static func builtIn(_ type: RecordTypeName) -> TypeRules {
         type == .user ? profiles : .none

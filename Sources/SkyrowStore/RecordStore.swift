@@ -25,6 +25,8 @@ package final class RecordStore: Sendable {
     package let loginKeys: [FieldName]
     /// The rules of the types that have some.
     package let rules: [RecordTypeName: TypeRules]
+    /// The roles as the records of a type.
+    let roleRecords: RecordTable
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
     /// The keys of the setting `secrets-key`.
@@ -64,6 +66,7 @@ package final class RecordStore: Sendable {
     ) {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
+        roleRecords = .ofRoles(in: schema)
         self.client = client
         self.schema = schema
         self.mode = mode
@@ -184,6 +187,9 @@ package final class RecordStore: Sendable {
     package func lookAtRules() async -> Bool {
         await rulesWatch.look { await self.reloadCatalog(.everything) }
     }
+
+    /// How long ago it was found that the rules of types are those that this process goes by; nil while that is not watched.
+    package var rulesAge: Duration? { rulesWatch.age }
 
     /// Returns whether this part of the catalogue is up to date.
     private func reloadCatalog(_ part: CatalogPart) async -> Bool {

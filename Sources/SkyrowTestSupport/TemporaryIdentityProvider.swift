@@ -20,6 +20,10 @@ package struct TemporaryIdentityProvider: Sendable {
         case garbled
         /// With a document for another issuer.
         case impostor
+        /// With a time that is 75 seconds late,
+        case ahead
+        /// or as much early.
+        case behind
         /// How it responds to browsers and exchanges: with the name of another provider,
         case wrongIssuer
         /// without its name,
@@ -216,6 +220,9 @@ package struct TemporaryIdentityProvider: Sendable {
 
             def log_message(self, *arguments):
                 pass
+
+            def date_time_string(self, timestamp=None):
+                return super().date_time_string(time.time() + {"ahead": 75, "behind": -75}.get(mode, 0))
 
             def respond(self, status, body, **headers):
                 self.send_response(status)

@@ -19,6 +19,14 @@ import Testing
         recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4711)))
         recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4712)))
         recorder.record(.refused(.accessKeyNotAccepted))
+        recorder.record(.accessDenied(.field))
+        recorder.record(.loggedIn(.password, nil))
+        recorder.record(.loggedIn(.customToken, .invalidCredentials))
+        recorder.record(.loggedIn(.password, ErrorCode(rawValue: 4711)))
+        recorder.record(.completed(.authResetRequest, nil))
+        recorder.record(.completed(.authResetConfirm, .invalidToken))
+        recorder.record(.completed(.authResetConfirm, .passwordPolicyViolated))
+        recorder.record(.completed(.authLinkLogIn, .secondFactorRequired))
         recorder.record(.passwordHashed)
         recorder.record(.purged(sessions: 3, idempotencyKeys: 0))
         let counts = metrics.counters.filter { !$0.values.isEmpty }.map { counter in
@@ -27,9 +35,21 @@ import Testing
         }
         #expect(
             counts.sorted() == [
+                "skyrow_access_denied_total application=app layer=credentials: 1",
+                "skyrow_access_denied_total application=app layer=field: 1",
+                "skyrow_actions_total application=app action=auth:link:login outcome=SecondFactorRequired: 1",
+                "skyrow_actions_total application=app action=auth:reset:confirm outcome=InvalidToken: 1",
+                "skyrow_actions_total application=app action=auth:reset:confirm outcome=PasswordPolicyViolated: 1",
+                "skyrow_actions_total application=app action=auth:reset:request outcome=OK: 1",
                 "skyrow_actions_total application=app action=record:fetch outcome=OK: 2",
                 "skyrow_actions_total application=app action=record:save outcome=Other: 2",
                 "skyrow_actions_total application=app action=record:save outcome=PermissionDenied: 1",
+                "skyrow_codes_total application=app kind=link outcome=accepted: 1",
+                "skyrow_codes_total application=app kind=reset outcome=refused: 1",
+                "skyrow_codes_total application=app kind=reset outcome=requested: 1",
+                "skyrow_logins_total application=app method=custom_token outcome=InvalidCredentials: 1",
+                "skyrow_logins_total application=app method=password outcome=OK: 1",
+                "skyrow_logins_total application=app method=password outcome=Other: 1",
                 "skyrow_password_hashes_total: 1",
                 "skyrow_purged_idempotency_keys_total application=app: 0",
                 "skyrow_purged_sessions_total application=app: 3",

@@ -40,6 +40,35 @@ import Testing
         #expect(scripted.client.currentUserID == "u1")
     }
 
+    @Test func anAccountSaysWhatItIs() async throws {
+        let result = #"""
+            {"user_id":"u1","profile":{"_id":"user/u1","_groups":["golf"],"_roles":["crew","staff"],"_verified":true},
+            "roles":["crew"],"access_token":"t2"}
+            """#
+        // An older service says nothing of it.
+        let scripted = ScriptedClient([.result(result), .result(ActionCallTests.account)])
+        let account = try await scripted.client.me()
+        #expect(account.roles == ["crew"] && account.heldRoles == ["crew", "staff"])
+        #expect(account.groups == ["golf"] && account.isVerified)
+        let old = try await scripted.client.me()
+        #expect(old.roles == ["writer"] && old.heldRoles.isEmpty && old.groups.isEmpty && !old.isVerified)
+    }
+
+    @Test func rolesAreReadAsRecords() async throws {
+        let role = #"{"_id":"_role/a/b","_type":"record","_access":null,"name":"a/b","is_admin":true}"#
+        let scripted = ScriptedClient([.result(#"{"records":[\#(role)],"info":{}}"#), .result("[\(role)]")])
+        let database = scripted.client.publicDatabase
+        let found = try await database.query(try RecordQuery("_role"))
+        let id = try RecordID(type: .role, id: "a/b")
+        #expect(found.records.map(\.id) == [id] && found.records.first?["is_admin"] == true)
+        let fetched = try await database.fetch([id])
+        #expect(try fetched.first?.get().id == id)
+        #expect(parameters(scripted).contains(#""record_type":"_role""#))
+        #expect(parameters(scripted, 1).contains(#""ids":["_role/a/b"]"#))
+        // A record that is saved is none.
+        #expect(throws: SkyrowError.self) { try RecordID("_role/a/b") }
+    }
+
     @Test func aProfileWithABadNameIsRefusedHere() async {
         let scripted = ScriptedClient([])
         let error = await #expect(throws: ClientError.self) {

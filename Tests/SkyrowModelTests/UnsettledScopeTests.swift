@@ -76,6 +76,7 @@ extension AccessScope {
             return switch clause {
             case .everything, .unlisted: clause
             case .owner: .owner(user)
+            case .listedOwner: .listedOwner(user)
             case .listed(_, let action): .listed(audience, action)
             case .member(let field, _): .member(field, user)
             case .unlistedMember(let field, _): .unlistedMember(field, user)

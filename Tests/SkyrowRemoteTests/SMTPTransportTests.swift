@@ -65,6 +65,44 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (.starttls, .required, true, true), (.implicit, .implicit, true, true), (.plain, .none, false, true),
+            (.starttls, .required, false, true), (.plain, .required, true, false), (.implicit, .required, true, false),
+        ] as [(TemporaryMailServer.Mode, SMTPServer.Security, Bool, Bool)]
+    )
+    func aServerIsAskedWithoutAMail(
+        _ mode: TemporaryMailServer.Mode,
+        _ security: SMTPServer.Security,
+        _ logsIn: Bool,
+        _ isUsable: Bool
+    ) async throws {
+        try await withMailServer(mode) { mail in
+            var server = server(mail, security, password: logsIn ? TemporaryMailServer.password : nil)
+            server.timeout = .seconds(3)
+            do throws(MailFailure) {
+                try await SMTPTransport(server).probe(from: "example.org")
+                #expect(isUsable)
+            } catch {
+                #expect(!isUsable, "\(error)")
+            }
+            #expect(mail.mails.isEmpty)
+        }
+    }
+
+    @Test func aWrongPasswordIsFoundOutWithoutAMail() async throws {
+        try await withMailServer(.starttls) { mail in
+            var failure: MailFailure?
+            do throws(MailFailure) {
+                try await SMTPTransport(server(mail, .required, password: "another")).probe(from: "example.org")
+            } catch {
+                failure = error
+            }
+            #expect(failure?.description.contains("Login denied") == true, "\(String(describing: failure))")
+            #expect(failure?.description.contains("another") == false)
+        }
+    }
+
     /// A server without TLS gets nothing, not even the password.
     @Test func withoutTLSNothingIsSent() async throws {
         try await withMailServer(.plain) { mail in

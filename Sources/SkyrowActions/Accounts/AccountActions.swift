@@ -46,7 +46,7 @@ extension ActionService {
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authLogIn) { () async throws(SkyrowError) in
+        try await observed(.authLogIn, as: .password) { () async throws(SkyrowError) in
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
@@ -256,7 +256,12 @@ extension AuthResult {
     init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
         self.init(
             userID: user,
-            profile: account.profile,
+            profile: OwnProfile(
+                account.profile,
+                isVerified: account.isVerified,
+                groups: account.groups,
+                roles: account.heldRoles
+            ),
             roles: account.roles,
             accessToken: accessToken,
             lastLoginAt: account.lastLoginAt,

@@ -25,7 +25,7 @@ extension ActionService {
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authLinkLogIn) { () async throws(SkyrowError) in
+        try await observed(.authLinkLogIn, as: .link) { () async throws(SkyrowError) in
             try requireLinkLogIn()
             let confirmation = CodeConfirmation(code: request.code, handle: request.handle)
             let (proof, user) = try await prove(confirmation, .link, from: client, origin: origin)

@@ -143,7 +143,7 @@ extension ActionService {
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authLogInFactor) { () async throws(SkyrowError) in
+        try await observed(.authLogInFactor, as: .factor) { () async throws(SkyrowError) in
             let hash = FactorHandle.hash(of: request.handle)
             guard let pending = try await store.factors.pending(hash) else { throw .handleNotAccepted }
             let opening = Opening(.logIn, device: pending.device, origin: origin, level: 2)

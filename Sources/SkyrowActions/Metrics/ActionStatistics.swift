@@ -1,3 +1,4 @@
+import SkyrowStore
 import Synchronization
 
 /// What a service has in memory, for metrics.
@@ -6,6 +7,12 @@ package struct ActionStatistics: Sendable {
     package let rememberedSessions: Int
     /// How often a remembered one was used.
     package let sessionHits: Int
+    /// The sessions that hold, as of the last minute.
+    package let liveSessions: Int
+    /// How long ago it was found that the rules of types are those of the tables; nil while that is not watched.
+    package let rulesAge: Duration?
+    /// How long ago the keys of providers were fetched, of those of which they were.
+    package let providerKeyAges: [(provider: String, age: Duration)]
     /// The rows in which guesses of passwords are counted, as of the last minute.
     package let throttleRows: Int
     /// The mails that wait to be sent, as of the last minute.
@@ -26,6 +33,11 @@ extension ActionService {
         return ActionStatistics(
             rememberedSessions: count,
             sessionHits: hits,
+            liveSessions: liveSessions.load(ordering: .relaxed),
+            rulesAge: store.rulesAge,
+            providerKeyAges: providers.compactMap { provider in
+                provider.keyAge(at: clock.instant()).map { (provider.configuration.name, $0) }
+            },
             throttleRows: throttleRows.load(ordering: .relaxed),
             waitingMails: waitingMails.load(ordering: .relaxed),
             waitingDeletions: waitingDeletions.load(ordering: .relaxed),

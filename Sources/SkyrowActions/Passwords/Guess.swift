@@ -82,7 +82,7 @@ extension ActionService {
         }
     }
 
-    /// Sweeps what was counted, every minute.
+    /// Sweeps what was counted, and counts the sessions, every minute.
     func sweepGuessesPeriodically() async {
         while !Task.isCancelled {
             do {
@@ -97,6 +97,7 @@ extension ActionService {
     func sweepGuesses() async {
         do throws(SkyrowError) {
             throttleRows.store(try await store.throttle.sweep(), ordering: .relaxed)
+            liveSessions.store(try await store.sessions.count(), ordering: .relaxed)
         } catch {
             observe(.purgeFailed(error.description))
         }

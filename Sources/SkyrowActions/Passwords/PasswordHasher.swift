@@ -112,6 +112,8 @@ final class PasswordHasher: Sendable {
             // Reading the list blocks, which is no matter here.
             if try breached?.contains(password) == true { throw Breached() }
             observe(.passwordHashed)
+            let begin = ContinuousClock.now
+            defer { observe(.passwordTimed(ContinuousClock.now - begin)) }
             return try Self.text(of: password, cost)
         }
     }
@@ -143,6 +145,8 @@ final class PasswordHasher: Sendable {
         let hash = known ?? .scrypt(decoy)
         return try await run(.logIn, client, account) { [observe] in
             observe(.passwordHashed)
+            let begin = ContinuousClock.now
+            defer { observe(.passwordTimed(ContinuousClock.now - begin)) }
             guard try hash.matches(password), known != nil else { return .wrong }
             guard replacingWeak, hash.isWeaker(than: cost) else { return .right }
             observe(.passwordHashed)

@@ -12,7 +12,7 @@ extension ActionService {
         _ request: OAuthIdentityRequest,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.ssoOAuthLogIn) { () async throws(SkyrowError) in
+        try await observed(.ssoOAuthLogIn, as: .oauth) { () async throws(SkyrowError) in
             var result = try await logIn(
                 request.identity,
                 Opening(.provider, provider: request.provider, device: request.device, origin: origin),

@@ -131,6 +131,9 @@ struct OpenIDProvider: Sendable {
         keys = KeySetCache(instant: instant, observe: observe, fetch: configuration.fetchKeys)
     }
 
+    /// How long ago its keys were fetched; nil while they were not.
+    func keyAge(at now: ContinuousClock.Instant) -> Duration? { keys.age(at: now) }
+
     /// What a token has proved, and what stands for it as a used one.
     struct Proof: Hashable, Sendable {
         var identity: ProvenIdentity

@@ -17,7 +17,7 @@ extension ActionService {
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authProviderLogIn) { () async throws(SkyrowError) in
+        try await observed(.authProviderLogIn, as: .provider) { () async throws(SkyrowError) in
             let provider = try provider(ofTokens: request.token.provider)
             let identity: ProvenIdentity
             do throws(SkyrowError) {
@@ -49,7 +49,7 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin(),
         readProfile: (JSONView) throws(SkyrowError) -> [(name: FieldName, value: RecordValue)]
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.ssoCustomTokenLogIn) { () async throws(SkyrowError) in
+        try await observed(.ssoCustomTokenLogIn, as: .customToken) { () async throws(SkyrowError) in
             let keys = configuration.customTokenKeys
             guard !keys.isEmpty else {
                 throw SkyrowError(.notConfigured, "This service has no keys for custom tokens.")

@@ -2,6 +2,7 @@ package import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
 package import SkyrowRemote
+import Synchronization
 
 /// One of the keys that a provider signs with.
 package struct SigningKey: Sendable {
@@ -22,6 +23,8 @@ package struct FetchedKeys: Sendable {
     package var keys: [SigningKey]
     /// For how long they may be kept, as the provider says.
     package var maximumAge: Duration?
+    /// The time of the provider when it sent them, in whole seconds since 1970, where it said that.
+    package var date: Int64?
 
     package init(keys: [SigningKey], maximumAge: Duration? = nil) {
         self.keys = keys
@@ -48,6 +51,7 @@ package struct FetchedKeys: Sendable {
             throw WebFailure("The provider has no key for signatures of RSA, P-256 or Ed25519.")
         }
         maximumAge = document.maximumAge
+        date = document.date
     }
 }
 
@@ -161,6 +165,8 @@ actor KeySetCache {
     private let observe: @Sendable (WebFailure?) -> Void
     private var state = KeySetState()
     private var flight: Task<Void, Never>?
+    /// When the keys were fetched last, for metrics, which do not wait.
+    private nonisolated let lastFetch = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameter observe: learns of each fetch, with what was wrong with it.
     init(
@@ -171,6 +177,11 @@ actor KeySetCache {
         self.fetch = fetch
         self.instant = instant
         self.observe = observe
+    }
+
+    /// How long ago they were fetched; nil while they were not.
+    nonisolated func age(at now: ContinuousClock.Instant) -> Duration? {
+        lastFetch.withLock { $0 }.map { now - $0 }
     }
 
     /// The keys, fetched where need be.
@@ -199,7 +210,9 @@ actor KeySetCache {
     private func fly() async {
         switch await fetch() {
         case .success(let fetched):
-            state.took(fetched, at: instant())
+            let now = instant()
+            state.took(fetched, at: now)
+            lastFetch.withLock { $0 = now }
             observe(nil)
         case .failure(let failure):
             state.failed(at: instant())

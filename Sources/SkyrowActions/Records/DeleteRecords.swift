@@ -25,16 +25,17 @@ extension ActionService {
             )
             guard let claim else {
                 return .fresh(
-                    try await store.delete(request.ids, with: access, atomic: request.isAtomic)
+                    noteRefusals(in: try await store.delete(request.ids, with: access, atomic: request.isAtomic))
                 )
             }
             return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
-                try await self.store.delete(
+                let outcomes = try await self.store.delete(
                     request.ids,
                     with: access,
                     atomic: request.isAtomic,
                     transaction: transaction
                 )
+                return self.noteRefusals(in: outcomes)
             }
         }
     }

@@ -70,7 +70,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         guard let claim else {
             let outcomes = try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
-            return .fresh(request.returned(outcomes, of: items))
+            return .fresh(request.returned(noteRefusals(in: outcomes), of: items))
         }
         return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
             let outcomes = try await self.store.save(
@@ -80,7 +80,7 @@ extension ActionService {
                 fitsSchema: true,
                 transaction: transaction
             )
-            return request.returned(outcomes, of: items)
+            return request.returned(noteRefusals(in: outcomes), of: items)
         }
     }
 }

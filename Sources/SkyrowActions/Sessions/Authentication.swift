@@ -102,6 +102,7 @@ extension ActionService {
             observe(.tokenReused)
             return nil
         }
+        observe(.audienceLoaded(roles: session.roles.count))
         remember(session, for: token, loadedAt: moment)
         let now = clock.now()
         if configuration.sessionIdle != nil, !session.isExpired(at: now) {

@@ -62,7 +62,7 @@ struct ActionCall: Sendable {
                 )
             }
         case .recordFetch:
-            let request = try RecordIDsRequest(parameters: parameters)
+            let request = try RecordIDsRequest(parameters: parameters, isReading: true)
             self.init { service, context async throws(SkyrowError) in
                 .outcomes(reported(try await service.fetch(request, by: context.caller), as: context.requestID))
             }

@@ -10,7 +10,7 @@ extension DoctorCheck {
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
         sealing,
-        accounts, passwords, keys, rules, policies, records, changes,
+        accounts, passwords, keys, roles, notices, rules, policies, records, changes,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.

@@ -70,6 +70,16 @@ extension DoctorCheck {
                 FROM \(scope.schema)._class_rule
                 WHERE type = 'user' AND action IN ('update', 'delete')
                     AND allow && ARRAY['public', 'users', 'registered', 'verified']
+                UNION ALL
+                SELECT 'loginKey', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, NULL, NULL
+                FROM \(scope.schema)._field_rule
+                WHERE type = 'user' AND (
+                    field = 'email' AND action IN ('read', 'update') AND allow && ARRAY['public', 'users', 'registered', 'verified']
+                    OR field = 'username' AND (
+                        action = 'read' AND 'public' = ANY (allow)
+                        OR action = 'update' AND allow && ARRAY['public', 'users', 'registered', 'verified']
+                    )
+                )
                 ORDER BY 2, 4, 5
                 """
             ]
@@ -127,6 +137,17 @@ extension DoctorCheck {
                     + "out by that which values there are.",
                 remedy:
                     "Let those who see the field be the ones who set it, by rules about create and update, or accept that.",
+                commands: [lookAtFields]
+            )
+        case "loginKey":
+            let (field, use) = (action.split(separator: " ").first ?? "", action.split(separator: " ").last ?? "")
+            return DoctorFinding(
+                .warning,
+                "A rule opens the field \(field) of profiles, which accounts log in with, to all for \(use).",
+                meaning: use == "read"
+                    ? "Whoever asks gets a list of what to guess passwords for."
+                    : "It is changed by its owner alone all the same; the rule says more than holds.",
+                remedy: "Allow it to owners and to roles, unless that is what is meant.",
                 commands: [lookAtFields]
             )
         case "profiles":

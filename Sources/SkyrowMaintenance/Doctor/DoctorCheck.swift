@@ -65,6 +65,8 @@ package enum MachineSubject: Hashable, Sendable {
     case disk
     case openFiles
     case accountSettings
+    case mailServer
+    case providers
 }
 
 /// What an observation of a database has to look with.
@@ -197,6 +199,8 @@ package struct DoctorLimits: Sendable {
     /// Seconds between two clocks.
     package var clockSkew = 1.0
     package var badClockSkew = 30.0
+    /// Seconds by which the clock of a provider may be off, as its tokens may.
+    package var providerSkew = 60.0
     /// Bytes, and parts of a hundred, of free space.
     package var scarceDisk = 2 << 30
     package var emptyDisk = 256 << 20

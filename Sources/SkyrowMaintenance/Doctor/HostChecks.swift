@@ -4,7 +4,9 @@ import SkyrowStore
 // What is looked at on this machine rather than in the database; HostObservation brings the rows.
 
 extension DoctorCheck {
-    package static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles, accountSettings]
+    package static let ofTheMachine: [DoctorCheck] = [
+        keyFiles, disk, openFiles, accountSettings, mailServer, providers,
+    ]
 
     /// Rows: `path`, `mode` in octal, `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
     /// service has announced.
@@ -121,6 +123,60 @@ extension DoctorCheck {
                     "The master key counts from all addresses (\(row["network"])).",
                     meaning: "It passes every rule; who gets hold of it can use it from anywhere.",
                     remedy: "Name the addresses of those who administer the service in master-key-networks."
+                )
+            }
+        }
+    )
+
+    /// Rows: `server`, and `fault`, why mail cannot be sent by it.
+    package static let mailServer = DoctorCheck(
+        "mail-server",
+        "The server that mail is sent by",
+        .machine(.mailServer),
+        judge: { rows, _ in
+            rows.compactMap { row in
+                guard let fault = row.values["fault"] else { return nil }
+                return DoctorFinding(
+                    .error,
+                    "The mail server cannot be used: \(fault)",
+                    meaning: "Codes and notices wait, for a day at most, and users who wait for them cannot go on.",
+                    remedy: "See to the server, or correct mail, mail-password, mail-tls and mail-ca."
+                )
+            }
+        }
+    )
+
+    /// Rows: the `name` of a provider, and `fault`, why its keys cannot be fetched; or its time as `date`, in seconds since 1970, between
+    /// `before` and `after`, this machine's in microseconds.
+    package static let providers = DoctorCheck(
+        "providers",
+        "The keys and clocks of providers",
+        .machine(.providers),
+        judge: { rows, limits in
+            rows.compactMap { row in
+                if let fault = row.values["fault"] {
+                    return DoctorFinding(
+                        .error,
+                        "The keys of the provider \(row["name"]) cannot be fetched: \(fault)",
+                        meaning:
+                            "Users cannot log in by it: its tokens are judged for a day by keys that were fetched before, and not at all "
+                            + "by a process that starts now.",
+                        remedy:
+                            "See whether this machine reaches it, and whether issuer and keys of the setting are right."
+                    )
+                }
+                guard row.values["date"] != nil else { return nil }
+                // Its time is that or up to a second later, at some moment between the two of this machine.
+                let early = Double(row.integer("before")) / 1e6 - Double(row.integer("date") + 1)
+                let late = Double(row.integer("date")) - Double(row.integer("after")) / 1e6
+                let skew = max(early, late)
+                guard skew > limits.providerSkew else { return nil }
+                return DoctorFinding(
+                    .error,
+                    "The clock of the provider \(row["name"]) is \(Int(skew)) seconds \(late > early ? "ahead of" : "behind") this machine's.",
+                    meaning: "Tokens that are a minute from the future, or have ended a minute ago, are refused.",
+                    remedy: "Have this machine's clock set by NTP; see the check 'clock' for that of the database.",
+                    commands: ["$ timedatectl status"]
                 )
             }
         }

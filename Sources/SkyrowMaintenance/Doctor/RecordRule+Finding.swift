@@ -85,6 +85,13 @@ extension RecordRule {
             remedy: "Write one of the lists again, which notes it for all.",
             command: "UPDATE {type} SET _access = _access WHERE _id = {example};"
         ),
+        .goneRole: RecordRuleText(
+            severity: .warning,
+            fault: "have an access list that names a role that there is not",
+            meaning: "The entry admits no one, and would admit the users of a new role of the name.",
+            remedy: "Take it out of the list.",
+            command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
+        ),
         .publicToPrivate: RecordRuleText(
             severity: .warning,
             fault: "are public and refer to a private one",

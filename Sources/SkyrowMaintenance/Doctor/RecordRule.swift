@@ -11,6 +11,7 @@ enum RecordRule: String, CaseIterable {
     case access
     case longAccess
     case unnotedRelation
+    case goneRole
     case publicToPrivate
     case privateToOthers
     case noRevision
@@ -64,6 +65,16 @@ enum RecordRule: String, CaseIterable {
                         SELECT named.name FROM unnest(ARRAY['friend', 'follower', 'followed']) AS named (name)
                         WHERE record._access ? ('relation:' || named.name)
                     )
+                )
+                """
+        case .goneRole:
+            return """
+                EXISTS (
+                    SELECT FROM jsonb_object_keys(
+                        CASE jsonb_typeof(record._access) WHEN 'object' THEN record._access ELSE '{}' END
+                    ) AS entry (subject)
+                    WHERE starts_with(entry.subject, 'role:')
+                        AND substr(entry.subject, 6) NOT IN (SELECT role.name FROM \(schema)._role AS role)
                 )
                 """
         case .publicToPrivate:

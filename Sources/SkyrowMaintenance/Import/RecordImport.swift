@@ -63,6 +63,8 @@ package final class RecordImport {
             for statement in ClassAccessTable.statements(access, of: change, in: schema) {
                 _ = try await transaction.query(statement)
             }
+            let event = AuditEvent(.rule, by: .operator)
+            _ = try await transaction.query(ClassAccessTable.recording(event, of: type, in: schema))
         }
     }
 

@@ -127,8 +127,11 @@ package final class KeyGrant: Sendable {
     }
 
     /// The scope that it lacks to reach records of a type; nil where it has it.
+    ///
+    /// Roles are rather rules than records, whichever action reads them: they take the scope of `role:list`.
     package func missing(reading type: RecordTypeName) -> String? {
-        reaches(type) ? nil : KeyScope.type(type, onlyReads: true).text
+        if type == .role { return missing(for: .roleList) }
+        return reaches(type) ? nil : KeyScope.type(type, onlyReads: true).text
     }
 
     /// The scope that it lacks to change records of a type; nil where it has it.

@@ -29,6 +29,76 @@ package final class SMTPTransport: MailTransport {
         }
         try result.get()
     }
+
+    /// Connects to the server and logs in as for a mail, and sends none; throws ``MailFailure`` about what does not work.
+    ///
+    /// - Parameter domain: what the client calls itself.
+    package func probe(from domain: String) async throws(MailFailure) {
+        let server = server
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Void, MailFailure>, Never>) in
+            thread.async { continuation.resume(returning: server.probe(from: domain)) }
+        }
+        try result.get()
+    }
+}
+
+extension SMTPServer {
+    /// Blocks for as long as the timeout of the server at most.
+    fileprivate func probe(from domain: String) -> Result<Void, MailFailure> {
+        guard let handle = skyrow_curl_make() else { return .failure(.noMemory) }
+        defer { skyrow_curl_free(handle) }
+        var failed = prepare(handle, domain: domain)
+        if failed == CURLE_OK { failed = skyrow_curl_set_number(handle, CURLOPT_CONNECT_ONLY, 1) }
+        guard failed == CURLE_OK else {
+            return .failure(MailFailure(.transient, "libcurl refused an option: \(Libcurl.text(failed))"))
+        }
+        let outcome = skyrow_curl_perform(handle)
+        guard outcome != CURLE_OK else { return .success(()) }
+        var response = 0
+        _ = skyrow_curl_response_code(handle, &response)
+        let said = response > 0 ? " The server responded with \(response)." : ""
+        return .failure(MailFailure(.transient, "\(host):\(port): \(Libcurl.text(outcome)).\(said)"))
+    }
+
+    /// Sets what any use of the server takes.
+    ///
+    /// - Parameter domain: what the client calls itself.
+    fileprivate func prepare(_ handle: UnsafeMutableRawPointer, domain: String) -> CURLcode {
+        let milliseconds = Int(timeout / .milliseconds(1))
+        // When a transfer has failed, libcurl still takes leave of the server, and would wait two minutes for its response.
+        let seconds = max(1, milliseconds / 1000)
+        let scheme = security == .implicit ? "smtps" : "smtp"
+        var texts: [(CURLoption, String)] = [
+            // The path is what the client calls itself.
+            (CURLOPT_URL, "\(scheme)://\(host):\(port)/\(domain)"),
+            (CURLOPT_PROTOCOLS_STR, scheme),
+            // Not by a proxy that the environment names for the web.
+            (CURLOPT_NOPROXY, "*"),
+        ]
+        if let user { texts.append((CURLOPT_USERNAME, user)) }
+        if let password { texts.append((CURLOPT_PASSWORD, password)) }
+        if let certificates { texts.append((CURLOPT_CAINFO, certificates)) }
+        let usesTLS = security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_USE_SSL, Int(usesTLS.rawValue)),
+            (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+            // Signals are the process's.
+            (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_TIMEOUT_MS, milliseconds),
+            (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
+            (CURLOPT_SERVER_RESPONSE_TIMEOUT, seconds),
+        ]
+        for (option, text) in texts {
+            let code = skyrow_curl_set_text(handle, option, text)
+            guard code == CURLE_OK else { return code }
+        }
+        for (option, number) in numbers {
+            let code = skyrow_curl_set_number(handle, option, number)
+            guard code == CURLE_OK else { return code }
+        }
+        return CURLE_OK
+    }
 }
 
 /// One mail on its way; `run` blocks.
@@ -67,42 +137,15 @@ private final class SMTPTransfer: Sendable {
     }
 
     private func setUp(_ handle: UnsafeMutableRawPointer, _ recipients: UnsafeMutablePointer<curl_slist>) -> CURLcode {
-        let milliseconds = Int(server.timeout / .milliseconds(1))
-        // When a transfer has failed, libcurl still takes leave of the server, and would wait two minutes for its response.
-        let seconds = max(1, milliseconds / 1000)
-        let scheme = server.security == .implicit ? "smtps" : "smtp"
-        var texts: [(CURLoption, String)] = [
-            // The path is what the client calls itself.
-            (CURLOPT_URL, "\(scheme)://\(server.host):\(server.port)/\(message.from.address.domain)"),
-            (CURLOPT_PROTOCOLS_STR, scheme),
-            // Not by a proxy that the environment names for the web.
-            (CURLOPT_NOPROXY, "*"),
-            (CURLOPT_MAIL_FROM, "<\(message.from.address)>"),
-        ]
-        if let user = server.user { texts.append((CURLOPT_USERNAME, user)) }
-        if let password = server.password { texts.append((CURLOPT_PASSWORD, password)) }
-        if let certificates = server.certificates { texts.append((CURLOPT_CAINFO, certificates)) }
-        let usesTLS = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
-        let numbers: [(CURLoption, Int)] = [
-            (CURLOPT_USE_SSL, Int(usesTLS.rawValue)),
-            (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-            (CURLOPT_UPLOAD, 1),
-            // Signals are the process's.
-            (CURLOPT_NOSIGNAL, 1),
-            (CURLOPT_NOPROGRESS, 0),
-            (CURLOPT_TIMEOUT_MS, milliseconds),
-            (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
-            (CURLOPT_SERVER_RESPONSE_TIMEOUT, seconds),
-        ]
-        for (option, text) in texts {
-            let code = skyrow_curl_set_text(handle, option, text)
+        var code = server.prepare(handle, domain: message.from.address.domain)
+        guard code == CURLE_OK else { return code }
+        code = skyrow_curl_set_text(handle, CURLOPT_MAIL_FROM, "<\(message.from.address)>")
+        guard code == CURLE_OK else { return code }
+        for (option, number) in [(CURLOPT_UPLOAD, 1), (CURLOPT_NOPROGRESS, 0)] {
+            code = skyrow_curl_set_number(handle, option, number)
             guard code == CURLE_OK else { return code }
         }
-        for (option, number) in numbers {
-            let code = skyrow_curl_set_number(handle, option, number)
-            guard code == CURLE_OK else { return code }
-        }
-        let code = skyrow_curl_set_list(handle, CURLOPT_MAIL_RCPT, recipients)
+        code = skyrow_curl_set_list(handle, CURLOPT_MAIL_RCPT, recipients)
         guard code == CURLE_OK else { return code }
         let context = Unmanaged.passUnretained(self).toOpaque()
         let source = skyrow_curl_set_source(

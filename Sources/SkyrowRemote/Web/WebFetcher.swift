@@ -14,10 +14,13 @@ package struct WebDocument: Hashable, Sendable {
     package var bytes: [UInt8]
     /// For how long it may be kept, as its header says.
     package var maximumAge: Duration?
+    /// The time of the service that sent it, in whole seconds since 1970, where it says that.
+    package var date: Int64?
 
-    package init(bytes: [UInt8], maximumAge: Duration? = nil) {
+    package init(bytes: [UInt8], maximumAge: Duration? = nil, date: Int64? = nil) {
         self.bytes = bytes
         self.maximumAge = maximumAge
+        self.date = date
     }
 }
 
@@ -46,11 +49,14 @@ package struct WebResponse: Sendable {
     package var bytes: [UInt8]
     /// For how long it may be kept, as its header says.
     package var maximumAge: Duration?
+    /// The time of the service that sent it, in whole seconds since 1970, where it says that.
+    package var date: Int64?
 
-    package init(status: Int, bytes: [UInt8], maximumAge: Duration? = nil) {
+    package init(status: Int, bytes: [UInt8], maximumAge: Duration? = nil, date: Int64? = nil) {
         self.status = status
         self.bytes = bytes
         self.maximumAge = maximumAge
+        self.date = date
     }
 }
 
@@ -98,7 +104,7 @@ package struct WebFetcher: Sendable {
         guard response.status == 200 else {
             throw WebFailure("\(address.withoutQuery) was responded to with the status \(response.status).")
         }
-        return WebDocument(bytes: response.bytes, maximumAge: response.maximumAge)
+        return WebDocument(bytes: response.bytes, maximumAge: response.maximumAge, date: response.date)
     }
 
     /// Sends a request, and returns the response whatever its status; throws ``WebFailure`` where there is none, or a larger one than
@@ -126,6 +132,9 @@ private final class WebTransfer: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var maximumAge: Duration?
+        var date: Int64?
+        /// How long a cache on the way has had it, in seconds.
+        var age: Int64 = 0
         var isTooLarge = false
         var refusedAddress: String?
     }
@@ -185,7 +194,14 @@ private final class WebTransfer: Sendable {
         guard skyrow_curl_response_code(handle, &status) == CURLE_OK else {
             return .failure(WebFailure("\(address.withoutQuery) was responded to without a status."))
         }
-        return .success(WebResponse(status: status, bytes: state.bytes, maximumAge: state.maximumAge))
+        return .success(
+            WebResponse(
+                status: status,
+                bytes: state.bytes,
+                maximumAge: state.maximumAge,
+                date: state.date.map { $0 + state.age }
+            )
+        )
     }
 
     private func setUp(_ handle: UnsafeMutableRawPointer) -> CURLcode {
@@ -268,8 +284,16 @@ private final class WebTransfer: Sendable {
     }
 
     private func takeHeader(_ line: UnsafeRawBufferPointer) {
-        guard let age = maximumAge(ofHeader: String(decoding: line, as: UTF8.self)) else { return }
-        state.withLock { $0.maximumAge = age }
+        let line = String(decoding: line, as: UTF8.self)
+        if let age = maximumAge(ofHeader: line) { state.withLock { $0.maximumAge = age } }
+        guard let colon = line.firstIndex(of: ":") else { return }
+        let value = String(line[line.index(after: colon)...].drop { $0.isWhitespace }.prefix { !$0.isNewline })
+        switch line[..<colon].lowercased() {
+        case "date": if let date = HTTPDate.seconds(value) { state.withLock { $0.date = date } }
+        case "age":
+            if let age = Int64(value), (0...31_536_000).contains(age) { state.withLock { $0.age = age } }
+        default: break
+        }
     }
 
     private func admits(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {

@@ -51,6 +51,12 @@ enum MetricCatalog {
             ["application", "outcome"],
             "Calls whose credentials were not enough."
         ),
+        Entry(
+            "skyrow_access_denied_total",
+            .counter,
+            ["application", "layer"],
+            "What was refused for `credentials`, a `scope` of the key, a `permission` or a `field`, each record of a batch for itself."
+        ),
     ]
 
     private static let connections: [Entry] = [
@@ -236,6 +242,36 @@ enum MetricCatalog {
     ]
 
     private static let accounts: [Entry] = [
+        Entry(
+            "skyrow_logins_total",
+            .counter,
+            ["application", "method", "outcome"],
+            "Logins by `password`, `factor`, `link`, `provider`, `custom_token` or `oauth`, and by the name of the error, or OK."
+        ),
+        Entry(
+            "skyrow_codes_total",
+            .counter,
+            ["application", "kind", "outcome"],
+            "One-time codes that were `requested`, `accepted` or `refused`, by what they are for."
+        ),
+        Entry(
+            "skyrow_sessions_live",
+            .gauge,
+            ["application"],
+            "Sessions that hold, as of the last minute; an estimate from 100,000 on."
+        ),
+        Entry(
+            "skyrow_audience_roles",
+            .histogram,
+            ["application"],
+            "Roles of the user of a session that was read, with those that contain them."
+        ),
+        Entry(
+            "skyrow_rules_age_seconds",
+            .gauge,
+            ["application"],
+            "Time since the rules of access were last found to be those of the database."
+        ),
         Entry("skyrow_session_cache_entries", .gauge, ["application"], "Sessions that are remembered."),
         Entry(
             "skyrow_session_cache_hits_total",
@@ -298,6 +334,11 @@ enum MetricCatalog {
             "Passwords that were not judged because too many were tried before."
         ),
         Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait for it."),
+        Entry(
+            "skyrow_password_hash_seconds",
+            .histogram,
+            "Time that hashing or comparing a password took, without waiting for it."
+        ),
         Entry("skyrow_password_hashes_total", .counter, "Passwords that were hashed."),
         Entry(
             "skyrow_password_queue_full_total",
@@ -322,6 +363,12 @@ enum MetricCatalog {
             .counter,
             ["application", "outcome"],
             "Times that the keys of a provider were `fetched`, or that this `failed`."
+        ),
+        Entry(
+            "skyrow_jwks_age_seconds",
+            .gauge,
+            ["application", "provider"],
+            "Time since the keys of a provider were last fetched, of those of which they were."
         ),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
         Entry(

@@ -89,6 +89,22 @@ struct ServiceMetrics: Sendable {
             }
             return MetricFamily(name, kind, series)
         }
+        func ages(
+            _ name: String,
+            label: String?,
+            _ values: (ActionService) -> [(String, Duration)]
+        ) -> MetricFamily {
+            let series = open.flatMap { application in
+                values(application.actions).map { value, age in
+                    let labels = [MetricLabel(name: "application", value: application.name.rawValue)]
+                    return MetricSeries(
+                        labels: labels + (label.map { [MetricLabel(name: $0, value: value)] } ?? []),
+                        value: .number(age / .seconds(1))
+                    )
+                }
+            }
+            return MetricFamily(name, .gauge, series)
+        }
         return [
             family("skyrow_schema_types", .gauge) { $0.store.cache.current.tables.count },
             family("skyrow_schema_version", .gauge) { Int(clamping: $0.store.cache.current.version) },
@@ -96,6 +112,13 @@ struct ServiceMetrics: Sendable {
             family("skyrow_schema_reload_failures_total", .counter) { $0.store.cache.statistics.failures },
             family("skyrow_session_cache_entries", .gauge) { $0.statistics.rememberedSessions },
             family("skyrow_session_cache_hits_total", .counter) { $0.statistics.sessionHits },
+            family("skyrow_sessions_live", .gauge) { $0.statistics.liveSessions },
+            ages("skyrow_rules_age_seconds", label: nil) { actions in
+                actions.statistics.rulesAge.map { [("", $0)] } ?? []
+            },
+            ages("skyrow_jwks_age_seconds", label: "provider") { actions in
+                actions.statistics.providerKeyAges.map { ($0.provider, $0.age) }
+            },
             family("skyrow_audit_dropped_total", .counter) { $0.statistics.auditDropped },
             family("skyrow_throttle_rows", .gauge) { $0.statistics.throttleRows },
             family("skyrow_mail_queue_length", .gauge) { $0.statistics.waitingMails },

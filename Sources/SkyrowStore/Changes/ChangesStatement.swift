@@ -238,7 +238,7 @@ extension AccessClause {
     fileprivate var memberField: MemberField? {
         switch self {
         case .member(let field, _), .unlistedMember(let field, _): field
-        case .everything, .unlisted, .owner, .listed, .related: nil
+        case .everything, .unlisted, .owner, .listedOwner, .listed, .related: nil
         }
     }
 }

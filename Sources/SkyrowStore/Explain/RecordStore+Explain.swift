@@ -22,7 +22,7 @@ extension RecordStore {
         return try await reporting {
             try await self.checkLanguages(of: query)
             return try await withCatalog { _ in
-                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
+                guard let table = try await self.readableTable(of: query.type)?.visible(to: access.fields) else {
                     return .ofNothing
                 }
                 let catalog = self.cache.current.visible(to: access.fields)

@@ -24,7 +24,7 @@ extension RecordStore {
         return try await reporting {
             try await self.checkLanguages(of: query)
             return try await withCatalog { _ in
-                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
+                guard let table = try await self.readableTable(of: query.type)?.visible(to: access.fields) else {
                     return try QueryResult(withoutTable: query)
                 }
                 let statement = try QueryStatement(

@@ -89,7 +89,7 @@ package final class RecordTable: Sendable {
     package let identifier: SQLIdentifier
     /// The number of the table in PostgreSQL, which another of the same name would not have.
     package let oid: UInt32
-    /// `"app"."note"`
+    /// `"app"."note"`, or the query that has the rows of records which have no table.
     package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
@@ -124,6 +124,7 @@ package final class RecordTable: Sendable {
     /// Beyond this many sets of fields that callers see the least work is to begin again: each combination of roles may have one.
     private static let maximumViews = 64
 
+    /// - Parameter source: what its rows are selected from where that is not the table itself; such records are read only.
     package convenience init(
         name: RecordTypeName,
         schema: SQLIdentifier,
@@ -132,12 +133,14 @@ package final class RecordTable: Sendable {
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation] = [:],
         indexes: [TableIndex] = [],
-        rules: TypeRules = .none
+        rules: TypeRules = .none,
+        source: SQL? = nil
     ) {
         self.init(
             name: name,
             schema: schema,
             identifier: identifier,
+            source: source ?? "\(schema).\(identifier)",
             oid: oid,
             columns: columns,
             reservedCollations: reservedCollations,
@@ -157,6 +160,7 @@ package final class RecordTable: Sendable {
         name: RecordTypeName,
         schema: SQLIdentifier,
         identifier: SQLIdentifier,
+        source: SQL,
         oid: UInt32,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
@@ -169,7 +173,7 @@ package final class RecordTable: Sendable {
         self.schema = schema
         self.identifier = identifier
         self.oid = oid
-        qualifiedName = "\(schema).\(identifier)"
+        qualifiedName = source
         let indexed = Set(indexes.lazy.filter { $0.method == "btree" }.flatMap(\.keys).compactMap(\.column))
         self.columns = columns.sorted { $0.field < $1.field }.map { column in
             var column = column
@@ -205,6 +209,7 @@ package final class RecordTable: Sendable {
                 name: name,
                 schema: schema,
                 identifier: identifier,
+                source: qualifiedName,
                 oid: oid,
                 columns: columns.filter { !view.hidden.contains($0.field) },
                 reservedCollations: reservedCollations,

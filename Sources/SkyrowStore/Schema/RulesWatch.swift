@@ -75,6 +75,9 @@ final class RulesWatch: Sendable {
         return true
     }
 
+    /// How long ago it was found that they are; nil while nothing is watched.
+    var age: Duration? { state.withLock { $0.knownAt }.map { ContinuousClock.now - $0 } }
+
     /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may
     /// show what is hidden by now.
     func requireKnown() throws(SkyrowError) {

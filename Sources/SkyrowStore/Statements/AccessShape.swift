@@ -68,6 +68,7 @@ package struct AccessShape: Hashable, Sendable {
         case .everything: return .everything
         case .unlisted: return .unlisted
         case .owner: return .owner
+        case .listedOwner: return [.owner, .listed]
         case .listed(_, .read): return .listed
         case .listed(_, .update): return [.listed, .update]
         case .listed(_, .delete): return [.listed, .delete]
@@ -135,6 +136,9 @@ package struct AccessShape: Hashable, Sendable {
         }
         if let relations = ruled.relations { return related(clause.action, relations, on: table, caller) }
         if clause.contains(.unlisted) { return "\(table).\"_access\" IS NULL" }
+        if clause.isSuperset(of: [.owner, .listed]) {
+            return "(\(table).\"_owner\" = \(caller.user) AND \(table).\"_access\" IS NOT NULL)"
+        }
         if clause.contains(.owner) { return "\(table).\"_owner\" = \(caller.user)" }
         let audience = caller.audience
         let isNamed: StatementTemplate = "\(table).\"_access\" ?| (\(caller.isInRow ? audience : "SELECT \(audience)"))"
@@ -268,7 +272,7 @@ extension AccessClause {
     fileprivate var field: MemberField? {
         switch self {
         case .member(let field, _), .unlistedMember(let field, _): field
-        case .everything, .unlisted, .owner, .listed, .related: nil
+        case .everything, .unlisted, .owner, .listedOwner, .listed, .related: nil
         }
     }
 

@@ -7,6 +7,7 @@ package final class RecordAccessCache: Sendable {
     private final class Entry: Sendable {
         let roles: [RoleName]
         let groups: [GroupName]
+        let isAdministrator: Bool
         let isRegistered: Bool
         let isVerified: Bool
         let audience: Audience
@@ -16,6 +17,7 @@ package final class RecordAccessCache: Sendable {
         init(_ caller: Caller, audience: Audience, settled: [RecordAccess?]) {
             roles = caller.roles
             groups = caller.groups
+            isAdministrator = caller.isAdministrator
             isRegistered = caller.isRegistered
             isVerified = caller.isVerified
             self.audience = audience
@@ -24,8 +26,8 @@ package final class RecordAccessCache: Sendable {
 
         /// Whether the user is still what this was made of.
         func isAbout(_ caller: Caller) -> Bool {
-            roles == caller.roles && groups == caller.groups && isRegistered == caller.isRegistered
-                && isVerified == caller.isVerified
+            roles == caller.roles && groups == caller.groups && isAdministrator == caller.isAdministrator
+                && isRegistered == caller.isRegistered && isVerified == caller.isVerified
         }
     }
 

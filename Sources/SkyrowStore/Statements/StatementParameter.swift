@@ -81,7 +81,9 @@ extension AccessScope {
 extension AccessClause {
     fileprivate var user: UserID? {
         switch self {
-        case .owner(let user), .member(_, let user), .unlistedMember(_, let user), .related(let user, _, _): user
+        case .owner(let user), .listedOwner(let user), .member(_, let user), .unlistedMember(_, let user),
+            .related(let user, _, _):
+            user
         case .everything, .unlisted, .listed: nil
         }
     }

@@ -31,7 +31,7 @@ package struct ClassAccessTable: Sendable {
                 let access = try Self.access(in: try await transaction.query(question(change.type))).applying(change)
                 guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
                 for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
-                if let event { _ = try await transaction.query(recording(event, of: change.type)) }
+                if let event { _ = try await transaction.query(Self.recording(event, of: change.type, in: schema)) }
                 return access
             }
             try await store.cache.reload(.types([change.type]))
@@ -40,14 +40,18 @@ package struct ClassAccessTable: Sendable {
     }
 
     private func question(_ type: RecordTypeName) -> SQL {
+        Self.question(type, in: schema)
+    }
+
+    private static func question(_ type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
         "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
     }
 
-    /// Stores what the rules of a type are now.
-    private func recording(_ event: AuditEvent, of type: RecordTypeName) -> SQL {
+    /// The statement that stores what the rules of a type are now, for the audit log.
+    package static func recording(_ event: AuditEvent, of type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
         event.insertion(
             into: schema,
-            from: "(SELECT) AS one LEFT JOIN (\(question(type))) AS item ON true",
+            from: "(SELECT) AS one LEFT JOIN (\(question(type, in: schema))) AS item ON true",
             user: "NULL",
             data: "jsonb_build_object('type', \(type.rawValue)::text, 'access', item.access::jsonb)"
         )

@@ -101,6 +101,11 @@ struct Parameters {
         try RecordTypeName(required("record_type", string("record_type")))
     }
 
+    /// The type of records that are read, which roles may be.
+    func readableType() throws(SkyrowError) -> RecordTypeName {
+        try RecordTypeName(readable: required("record_type", string("record_type")))
+    }
+
     func fieldName(_ name: StaticString) throws(SkyrowError) -> FieldName {
         let text = try required(name, string(name))
         do throws(SkyrowError) {

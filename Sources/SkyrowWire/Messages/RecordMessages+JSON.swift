@@ -60,7 +60,9 @@ private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
 
 extension RecordIDsRequest {
     /// Reads `record:fetch` and `record:delete`; also takes the newer `records` with `_recordType` and `_recordID`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
+    ///
+    /// - Parameter isReading: whether the records are only read, so that roles may be among them.
+    package init(parameters json: JSONView, isReading: Bool = false) throws(SkyrowError) {
         let parameters = Parameters(json)
         let database = try parameters.database()
         let isAtomic = try parameters.boolean("atomic") ?? false
@@ -78,8 +80,9 @@ extension RecordIDsRequest {
         ids.reserveCapacity(list.count)
         for element in list.elements {
             do throws(SkyrowError) {
-                ids.append(try RecordID(entry: element))
+                ids.append(try RecordID(entry: element, isReading: isReading))
             } catch {
+                guard error.code == .invalidArgument else { throw error }
                 throw .invalidArgument(error.message, "\(name)")
             }
         }
@@ -89,13 +92,13 @@ extension RecordIDsRequest {
 
 extension RecordID {
     /// Reads an entry of a list of ids: `"type/id"` or an object in the newer form.
-    fileprivate init(entry json: JSONView) throws(SkyrowError) {
+    fileprivate init(entry json: JSONView, isReading: Bool) throws(SkyrowError) {
         if json.isString {
-            try self.init(json: json)
+            try self.init(json: json, isReadable: isReading)
         } else if let type = json["_recordType"]?.string, let id = json["_recordID"]?.string {
-            try self.init(type: RecordTypeName(type), id: id)
+            try self.init(type: isReading ? RecordTypeName(readable: type) : RecordTypeName(type), id: id)
         } else if let text = json["_id"]?.string {
-            try self.init(text)
+            self = try isReading ? RecordID(readable: text) : RecordID(text)
         } else {
             throw .invalidArgument("A record id has the form \"type/id\".")
         }
@@ -108,7 +111,7 @@ extension QueryRequest {
         let parameters = Parameters(json)
         self.init(
             database: try parameters.database(),
-            query: try RecordQuery(parameters, rules: rules),
+            query: try RecordQuery(parameters, type: parameters.readableType(), rules: rules),
             explanation: try ExplainMode(parameters),
             timeLimit: try parameters.timeLimit()
         )

@@ -3,10 +3,13 @@ package import SkyrowModel
 
 extension RecordQuery {
     /// Reads the members of `record:query` but for the database (skygear.md 6.5).
-    init(_ parameters: Parameters, rules: ReadingRules) throws(SkyrowError) {
+    ///
+    /// - Parameter type: the type that `record_type` names, where it may be another than that of records which are saved.
+    init(_ parameters: Parameters, type: RecordTypeName? = nil, rules: ReadingRules) throws(SkyrowError) {
         let page = try Page(parameters, rules: rules)
+        let type: RecordTypeName = if let type { type } else { try parameters.recordType() }
         self.init(
-            type: try parameters.recordType(),
+            type: type,
             predicate: try condition(parameters, rules),
             sort: try sortKeys(parameters),
             include: try inclusions(parameters, rules),

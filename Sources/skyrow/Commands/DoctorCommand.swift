@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Look for what is wrong with the service's database and machine, and say what to do.",
         discussion: """
-            Nothing is changed: PostgreSQL is asked in sessions that can only read. Every record table is read once, unless \
+            Nothing is changed: PostgreSQL is asked in sessions that can only read. The mail server and the providers of the settings are asked, too. Every record table is read once, unless \
             --quick leaves that out. A check is skipped where there is nothing for it to look at. What is to be pasted is SQL for 'skyrow psql', or a shell's command where it begins with $.
 
             The exit status is 0 when all is well, 1 with warnings, 2 with errors, a database that cannot be reached among them.
@@ -66,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if settings.database.url == nil { limits.machineMemory = ClusterSettings.machineMemory }
         var diagnoses: [DoctorDiagnosis] = []
         for check in chosen {
-            let rows = machine.rows(of: check)
+            let rows = await machine.rows(of: check)
             guard !rows.isEmpty else { continue }
             let findings = check.judge(rows, limits)
             diagnoses.append(DoctorDiagnosis(check: check.name, title: check.title, findings: findings))

@@ -1,22 +1,26 @@
 import Glibc
+import SkyrowActions
 import SkyrowMaintenance
 import SkyrowModel
+import SkyrowRemote
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
-/// Looks at this machine for the checks that judge it; it opens nothing and changes nothing.
+/// Looks at this machine, and at the servers that its service needs, for the checks that judge them; it changes nothing.
 struct HostObservation: Sendable {
     let settings: Settings
     let environment: [String: String]
 
     /// The rows of a check of ``DoctorCheck/ofTheMachine``.
-    func rows(of check: DoctorCheck) -> [DoctorRow] {
+    func rows(of check: DoctorCheck) async -> [DoctorRow] {
         switch check.machineSubject {
         case .keyFiles: keyFiles
         case .disk: disk
         case .openFiles: openFiles
         case .accountSettings: accountSettings
+        case .mailServer: await mailServer
+        case .providers: await providers
         case nil: []
         }
     }
@@ -80,8 +84,68 @@ struct HostObservation: Sendable {
         examine("mail") { () throws(ToolError) in
             _ = try settings.mail.configuration(of: settings.application.name.rawValue)
         }
+        examine("secrets-key") { () throws(ToolError) in _ = try settings.keys.sealingKeys() }
+        examine("providers") { () throws(ToolError) in _ = try configuredProviders }
         return rows
     }
+
+    private var configuredProviders: [ProviderConfiguration] {
+        get throws(ToolError) {
+            try settings.providers.configuration(
+                ProviderSurroundings(
+                    isDevelopment: settings.records.isDevelopment,
+                    publicURL: settings.mail.publicURL,
+                    verifiesAddresses: settings.mail.verification != .off
+                )
+            )
+        }
+    }
+
+    /// None where mail goes to no server.
+    private var mailServer: [DoctorRow] {
+        get async {
+            guard var server = settings.mail.server else { return [] }
+            server.timeout = HostObservation.patience
+            var row = DoctorRow(["server": "\(server.host):\(server.port)"])
+            do throws(MailFailure) {
+                try await SMTPTransport(server).probe(from: settings.mail.from?.address.domain ?? "localhost")
+            } catch {
+                row.values["fault"] = error.description
+            }
+            return [row]
+        }
+    }
+
+    /// Those that sign id tokens, asked at the same time; what is wrong with their settings is said elsewhere.
+    private var providers: [DoctorRow] {
+        get async {
+            let signing = ((try? configuredProviders) ?? []).filter { !$0.issuers.isEmpty }
+            return await withTaskGroup(of: (Int, DoctorRow).self) { group in
+                for (place, provider) in signing.enumerated() {
+                    group.addTask { (place, await HostObservation.row(of: provider)) }
+                }
+                var rows: [(Int, DoctorRow)] = []
+                for await row in group { rows.append(row) }
+                return rows.sorted { $0.0 < $1.0 }.map(\.1)
+            }
+        }
+    }
+
+    private static func row(of provider: ProviderConfiguration) async -> DoctorRow {
+        func now() -> String { "\(ServiceClock.system.now().microseconds + Timestamp.unixEpochOffset)" }
+        var row = DoctorRow(["name": provider.name, "before": now()])
+        switch await provider.fetchKeys() {
+        case .success(let fetched):
+            row.values["after"] = now()
+            row.values["date"] = fetched.date.map { "\($0)" }
+        case .failure(let failure):
+            row.values["fault"] = failure.description
+        }
+        return row
+    }
+
+    /// How long the mail server has to respond.
+    private static let patience = Duration.seconds(10)
 
     private var disk: [DoctorRow] {
         guard let directory else { return [] }

@@ -39,6 +39,10 @@ import Testing
     /// Every check but those that depend on the machine that the tests run on.
     private static let checks = (DoctorCheck.ofTheMachine + DoctorCheck.ofTheDatabase).map(\.name)
         .filter { ![DoctorCheck.disk.name, DoctorCheck.openFiles.name, DoctorCheck.memory.name].contains($0) }
+        .filter { !elsewhere.contains($0) }
+
+    /// The checks of other servers, of which a service without mail and providers needs none.
+    private static let elsewhere = [DoctorCheck.mailServer.name, DoctorCheck.providers.name]
 
     /// What psql does, the check that finds it, and what is said. The commands that are printed cure all of it.
     private static let faults: [(statements: String, check: String, what: String)] = [
@@ -143,10 +147,91 @@ import Testing
             )
             let all = try Report(try await doctor("--json"))
             #expect(all.checks.map(\.name) == (DoctorCheck.ofTheMachine + DoctorCheck.ofTheDatabase).map(\.name))
-            #expect(all.checks.allSatisfy { $0.state != "skipped" })
+            #expect(all.checks.filter { $0.state == "skipped" }.map(\.name) == Self.elsewhere)
             let unknown = try await doctor("--check", "nonsense")
             #expect(unknown.status == .exited(64))
             #expect(unknown.errors.hasPrefix("skyrow: There is no check 'nonsense'; there are: key-files, disk, "))
+        }
+    }
+
+    /// Looks at the servers that the service needs, with these settings, and returns the findings of each check.
+    private func lookElsewhere(_ environment: [String: String]) async throws -> Report {
+        let folder = try TemporaryDirectory()
+        let checks = (Self.elsewhere + ["account-settings"]).flatMap { ["--check", $0] }
+        let words = [Tool.path, "doctor", "--json", "--data-directory", folder.path + "/none"] + checks
+        return try Report(try await Tool.run(words: words, environment: environment))
+    }
+
+    @Test func theMailServerIsAskedWhetherItTakesMail() async throws {
+        try await withMailServer(.starttls) { mail in
+            func look(_ change: (inout [String: String]) -> Void = { _ in }) async throws -> Report.Check? {
+                var environment = [
+                    "SKYROW_MAIL": "smtp://\(TemporaryMailServer.user)@127.0.0.1:\(mail.port)",
+                    "SKYROW_MAIL_PASSWORD": TemporaryMailServer.password, "SKYROW_MAIL_CA": mail.certificate,
+                    "SKYROW_MAIL_FROM": "no-reply@example.org", "SKYROW_PUBLIC_URL": "https://api.example.org",
+                ]
+                change(&environment)
+                return try await lookElsewhere(environment)["mail-server"]
+            }
+            let well = try await look()
+            #expect(well?.state == "ok" && well?.findings.isEmpty == true, "\(String(describing: well))")
+            let faults: [(String, (inout [String: String]) -> Void)] = [
+                ("Login denied", { $0["SKYROW_MAIL_PASSWORD"] = "another" }),
+                ("certificate", { $0["SKYROW_MAIL_CA"] = nil }),
+                ("onnect", { $0["SKYROW_MAIL"] = "smtp://\(TemporaryMailServer.user)@127.0.0.1:1" }),
+            ]
+            for (said, change) in faults {
+                let check = try await look(change)
+                #expect(check?.findings.map(\.severity) == ["error"], "\(said)")
+                #expect(check?.findings.first?.what.contains(said) == true, "\(String(describing: check))")
+                #expect(check?.findings.first?.what.contains("another") == false)
+            }
+            // Nothing was sent by looking.
+            #expect(mail.mails.isEmpty)
+        }
+    }
+
+    @Test func providersAreAskedForTheirKeysAndTheTime() async throws {
+        try await withIdentityProvider { provider in
+            let environment = [
+                "SKYROW_DEVELOPMENT": "true",
+                "SKYROW_PROVIDERS": "test issuer=\(provider.issuer) client-ids=app-1",
+            ]
+            for (mode, said) in [
+                (.normal, nil), (.ahead, "The clock of the provider test is 7"), (.behind, "seconds behind"),
+                (.failing, "The keys of the provider test cannot be fetched"),
+                (.impostor, "The keys of the provider test cannot be fetched"),
+                (.garbled, "The keys of the provider test cannot be fetched"), (.normal, nil),
+            ] as [(TemporaryIdentityProvider.Mode, String?)] {
+                try await provider.set(mode)
+                let check = try await lookElsewhere(environment)["providers"]
+                #expect(check?.state == (said == nil ? "ok" : "error"), "\(mode) \(String(describing: check))")
+                if let said {
+                    #expect(check?.findings.first?.what.contains(said) == true, "\(String(describing: check))")
+                }
+            }
+        }
+    }
+
+    @Test func settingsThatNameFaultyFilesAreNamed() async throws {
+        let folder = try TemporaryDirectory()
+        let keys = folder.path + "/keys"
+        try "k1:short\n".write(toFile: keys, atomically: true, encoding: .utf8)
+        let templates = folder.path + "/templates"
+        try FileManager.default.createDirectory(atPath: templates + "/app/en", withIntermediateDirectories: true)
+        try "{{#open".write(toFile: templates + "/app/en/verify.txt.mustache", atomically: true, encoding: .utf8)
+        let mail = [
+            "SKYROW_MAIL": "file:\(folder.path)/mail", "SKYROW_MAIL_FROM": "no-reply@example.org",
+            "SKYROW_PUBLIC_URL": "https://api.example.org",
+        ]
+        for (environment, said) in [
+            ([:], nil), (mail, nil), (["SKYROW_SECRETS_KEY": keys], "secrets-key"),
+            (mail.merging(["SKYROW_TEMPLATES": templates]) { $1 }, "templates"),
+            (["SKYROW_PROVIDERS": "test issuer=http://127.0.0.1:1 client-ids=a"], "providers"),
+        ] as [([String: String], String?)] {
+            let check = try await lookElsewhere(environment)["account-settings"]
+            #expect(check?.state == (said == nil ? "ok" : "error"), "\(environment) \(String(describing: check))")
+            if let said { #expect(check?.findings.first?.what.contains(said) == true, "\(String(describing: check))") }
         }
     }
 

@@ -58,6 +58,38 @@ import Testing
             ["whose": "The running service", "soft": "1024", "hard": "4096", "needed": "1025"],
             (.warning, "The running service may open 1024 files, and 1025 are needed")
         ),
+        Row(.accountSettings, ["network": "127.0.0.0/8"]),
+        Row(
+            .accountSettings,
+            ["setting": "secrets-key", "fault": "It has no key."],
+            (.error, "The setting secrets-key cannot be used: It has no key.")
+        ),
+        Row(.mailServer, ["server": "mail.example.org:587"]),
+        Row(
+            .mailServer,
+            ["server": "mail.example.org:587", "fault": "mail.example.org:587: Login denied."],
+            (.error, "The mail server cannot be used: mail.example.org:587: Login denied.")
+        ),
+        Row(.providers, ["name": "google", "before": "1000000000", "after": "1000500000"]),
+        // To the second, and a minute is no fault.
+        Row(.providers, ["name": "google", "before": "1000000000", "after": "1000500000", "date": "1000"]),
+        Row(.providers, ["name": "google", "before": "1000000000", "after": "1000500000", "date": "939"]),
+        Row(.providers, ["name": "google", "before": "1000000000", "after": "1000500000", "date": "1060"]),
+        Row(
+            .providers,
+            ["name": "google", "before": "1000000000", "after": "1000500000", "date": "938"],
+            (.error, "The clock of the provider google is 61 seconds behind this machine's.")
+        ),
+        Row(
+            .providers,
+            ["name": "google", "before": "1000000000", "after": "1000500000", "date": "1062"],
+            (.error, "The clock of the provider google is 61 seconds ahead of this machine's.")
+        ),
+        Row(
+            .providers,
+            ["name": "google", "before": "1000000000", "fault": "The status was 500."],
+            (.error, "The keys of the provider google cannot be fetched: The status was 500.")
+        ),
     ]
 
     @Test(arguments: rows)

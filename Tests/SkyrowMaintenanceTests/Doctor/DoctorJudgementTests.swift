@@ -456,6 +456,27 @@ import Testing
             [["what": "server", "wal_level": "logical", "slots": "20", "senders": "4", "senders_used": "4"]],
             (.warning, "4 of 4 WAL senders")
         ),
+        Row(.roles, []),
+        Row(
+            .roles,
+            [
+                ["kind": "cycle", "what": "'a', 'b'", "place": ""],
+                ["kind": "gone", "what": "'x'", "place": "the role 'a'"],
+            ],
+            (.error, "Roles contain themselves: 'a', 'b'."),
+            (.warning, "The access list of the role 'a' names the role 'x', which there is not.")
+        ),
+        Row(.notices, []),
+        Row(
+            .notices,
+            [
+                ["counter": "rules"], ["place": "_role", "trigger": "_announce", "state": "off"],
+                ["place": "_key", "trigger": "_announce_all", "state": "missing"],
+            ],
+            (.error, "_version has no row 'rules'."),
+            (.error, "The trigger _announce of _role is off."),
+            (.error, "The trigger _announce_all of _key is missing.")
+        ),
         Row(.records, []),
         Row(
             .records,

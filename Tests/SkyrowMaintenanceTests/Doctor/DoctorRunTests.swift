@@ -241,6 +241,35 @@ import Testing
             "The rule of note about delete names 'role:gone', which there is not."
         ),
         (
+            "INSERT INTO _field_rule VALUES ('user', 'email', 'read', '{owner,users}')", .rules,
+            "A rule opens the field email of profiles, which accounts log in with, to all for read."
+        ),
+        (
+            """
+            INSERT INTO _role (name, access) VALUES ('round', '{"role:lost": "read"}'), ('rounder', NULL);
+            ALTER TABLE _role_role DISABLE TRIGGER _check_role_role;
+            INSERT INTO _role_role (role, member) VALUES ('round', 'rounder'), ('rounder', 'round');
+            ALTER TABLE _role_role ENABLE TRIGGER _check_role_role
+            """,
+            .roles, "Roles contain themselves: 'round', 'rounder'."
+        ),
+        (
+            "INSERT INTO _class_option (type, default_access) VALUES ('category', '{\"role:lost\": \"read\"}')", .roles,
+            "The access list of the list of new records of category names the role 'lost', which there is not."
+        ),
+        (
+            "ALTER TABLE _user_role DISABLE TRIGGER _announce", .notices,
+            "The trigger _announce of _user_role is off."
+        ),
+        (
+            "DROP TRIGGER _announce_address ON \"user\"", .notices,
+            "The trigger _announce_address of user is missing."
+        ),
+        (
+            "INSERT INTO category (_id, _access) VALUES ('lost', '{\"role:lost\": \"read\"}')", .records,
+            "rows of category have an access list that names a role that there is not, such as"
+        ),
+        (
             "INSERT INTO _class_rule VALUES ('user', 'update', '{owner,users}', 'require')", .rules,
             "Every user who is logged in may update profiles"
         ),
@@ -400,6 +429,8 @@ import Testing
             "INSERT INTO note (_id, stars) VALUES ('n1', 'NaN'), ('n2', '-Infinity')",
             .records, "2 rows of note have a number that is none"
         ),
+        // A later change of a key would bring it back.
+        ("DELETE FROM _version WHERE name = 'keys'", .notices, "_version has no row 'keys'."),
     ]
 
     @Test func everyFaultIsFound() async throws {
@@ -434,6 +465,24 @@ import Testing
             for finding in findings.values.joined() {
                 #expect(!finding.what.contains("could not be made"), "\(finding.what)")
             }
+        }
+    }
+
+    /// A new trigger of the kind is looked for as well.
+    @Test func everyTriggerThatAnnouncesRightsIsLookedFor() async throws {
+        try await withRecordsToExamine { fixture in
+            let there = try await fixture.psql(
+                """
+                SELECT string_agg(relname || ' ' || tgname, ',' ORDER BY relname, tgname)
+                FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+                WHERE relnamespace = 'app'::regnamespace AND starts_with(tgname, '_announce') AND NOT tgisinternal
+                    AND (starts_with(relname, '_') OR relname = 'user')
+                """
+            )
+            let known = AccountNotices.triggers.map { "\($0.table) \($0.name)" }.sorted().joined(separator: ",")
+            #expect(there == known)
+            let counters = try await fixture.psql("SELECT string_agg(name, ',' ORDER BY name) FROM _version")
+            #expect(counters == AccountNotices.counters.joined(separator: ","))
         }
     }
 

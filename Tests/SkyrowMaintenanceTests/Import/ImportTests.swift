@@ -174,6 +174,42 @@ import Testing
         }
     }
 
+    @Test func rulesThatComeWithATypeAreInTheAuditLog() async throws {
+        try await withRecords { f in
+            let (egg, hen) = (try RecordTypeName("egg"), try RecordTypeName("hen"))
+            var access = ClassAccess()
+            access.rules[.create] = ClassRule([.role("writer")])
+            let rules = access
+            func importing(_ type: RecordTypeName, fails: Bool = false) async throws {
+                try await f.store.withImport(creating: [RecordType(name: type, fields: [field("a"): .string])]) {
+                    records in
+                    try await records.set(rules, of: type)
+                    if fails { throw SkyrowError.unexpected }
+                }
+            }
+            let log = """
+                SELECT event, outcome, actor, data ->> 'type', data ->> 'access' FROM _audit ORDER BY id
+                """
+            await #expect(throws: SkyrowError.self) { try await importing(hen, fails: true) }
+            #expect(try await f.psql(log) == "")
+            try await importing(egg)
+            let written = try await f.psql(log)
+            #expect(written.hasPrefix("rule|ok|operator|egg|") && written.contains("writer"), "\(written)")
+            // Rules that are there stay, which is no change.
+            try await f.store.withImport(creating: []) { try await $0.set(ClassAccess(), of: egg) }
+            #expect(try await f.psql(log) == written)
+            // The same is stored of the change that an action makes.
+            _ = try await f.store.classAccess.change(
+                ClassAccessChange(type: hen, to: rules),
+                recording: AuditEvent(.rule, by: .master)
+            )
+            let both = try await f.psql(
+                "SELECT count(DISTINCT data #> '{access,rules}') FROM _audit WHERE event = 'rule'"
+            )
+            #expect(both == "1")
+        }
+    }
+
     @Test func rowsKeepTheirReservedColumnsAndSequencesCountOn() async throws {
         try await withRecords { f in
             let columns = ImportColumns(

@@ -123,6 +123,7 @@ extension ActionService {
                 return .redirect(flow.address(with: [("code", code)]))
             } catch {
                 observe(.signInFailed(provider.configuration.name, reason: error.reason))
+                if flow.purpose == .logIn { observe(.loggedIn(.provider, error.code.registered)) }
                 return .redirect(flow.address(with: [("error", error.code.rawValue)]))
             }
         }
@@ -249,6 +250,17 @@ extension ActionService {
     }
 }
 
+extension FlowFault.Code {
+    /// What the end of a login is counted as.
+    fileprivate var registered: ErrorCode {
+        switch self {
+        case .accessDenied: .permissionDenied
+        case .serverError: .invalidCredentials
+        case .temporarilyUnavailable: .unexpectedUnableToOpenDatabase
+        }
+    }
+}
+
 extension WaitingFlow {
     /// Where the browser goes, with further fields in the query.
     fileprivate func address(with fields: [(name: String, value: String)]) -> String {
@@ -277,6 +289,7 @@ extension ActionService {
                 let provider = try? provider(flow.identity.provider)
             else {
                 await audit(.logIn, refusedWith: .flowNotAccepted, of: nil, from: origin)
+                observe(.loggedIn(.provider, SkyrowError.flowNotAccepted.code))
                 throw .flowNotAccepted
             }
             var tokens: JSONText?
@@ -284,13 +297,23 @@ extension ActionService {
                 tokens = try await store.sealing().open(sealed, for: Self.place(hash)).map { JSONText(validated: $0) }
             }
             guard let account = flow.account else {
-                return try await logIn(
-                    flow.identity,
-                    Opening(.provider, provider: flow.identity.provider, device: request.device, origin: origin),
-                    makesAccounts: provider.configuration.allowsSignUp && configuration.accountLife.admitsSelfSignUp,
-                    trustsEmail: provider.configuration.trustsEmail,
-                    tokens: tokens
+                let opening = Opening(
+                    .provider,
+                    provider: flow.identity.provider,
+                    device: request.device,
+                    origin: origin
                 )
+                let sealed = tokens
+                return try await loggingIn(by: .provider) { () async throws(SkyrowError) in
+                    try await logIn(
+                        flow.identity,
+                        opening,
+                        makesAccounts: provider.configuration.allowsSignUp
+                            && configuration.accountLife.admitsSelfSignUp,
+                        trustsEmail: provider.configuration.trustsEmail,
+                        tokens: sealed
+                    )
+                }
             }
             let caller = try await authenticate(credentials, for: .user)
             guard caller.userID == account.user, let token = credentials.ownToken(of: caller) else {

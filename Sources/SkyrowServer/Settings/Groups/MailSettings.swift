@@ -227,6 +227,19 @@ enum LogInURL {
 }
 
 extension SettingValues<MailSettings> {
+    /// The server that mail is sent to; nil where it goes elsewhere.
+    package var server: SMTPServer? {
+        if case .server(let server) = self.destination { completed(server) } else { nil }
+    }
+
+    private func completed(_ server: SMTPServer) -> SMTPServer {
+        var server = server
+        server.password = self.password
+        server.certificates = self.certificates
+        if server.security == .required, !self.security { server.security = .none }
+        return server
+    }
+
     /// How an application sends mail; nil where it sends none.
     ///
     /// Throws ``ToolError`` about a template or a directory.
@@ -241,12 +254,9 @@ extension SettingValues<MailSettings> {
             } catch {
                 throw .failure(error.description)
             }
-        case .server(var server):
-            server.password = self.password
-            server.certificates = self.certificates
-            if server.security == .required, !self.security { server.security = .none }
+        case .server(let server):
             do throws(MailFailure) {
-                transport = try SMTPTransport(server)
+                transport = try SMTPTransport(completed(server))
             } catch {
                 throw .failure(error.description)
             }

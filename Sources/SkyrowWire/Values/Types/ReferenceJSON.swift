@@ -22,11 +22,14 @@ extension RecordValue {
 
 extension RecordID {
     /// Reads the string `"type/id"`, without a copy of the whole when it has no escapes.
-    init(json: JSONView) throws(SkyrowError) {
+    ///
+    /// - Parameter isReadable: whether it is of a record that is read, which a role may be.
+    init(json: JSONView, isReadable: Bool = false) throws(SkyrowError) {
         if json.kind == .string {
-            try self.init(utf8: UnsafeRawBufferPointer(json.slice))
+            try self.init(utf8: UnsafeRawBufferPointer(json.slice), isReadable: isReadable)
         } else {
-            try self.init(json.string ?? "")
+            let text = json.string ?? ""
+            self = try isReadable ? RecordID(readable: text) : RecordID(text)
         }
     }
 }

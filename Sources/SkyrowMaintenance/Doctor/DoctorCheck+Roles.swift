@@ -1,0 +1,126 @@
+internal import SkyrowPostgres
+import SkyrowStore
+
+// Roles, and what tells processes of changes of rights (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
+
+extension DoctorCheck {
+    /// Rows: `kind`, `cycle` with the names of roles that contain themselves in `what`, or `gone` with a role that there is not in `what` and
+    /// the `place` of the list that names it.
+    package static let roles = DoctorCheck(
+        "roles",
+        "Roles that contain roles, and the lists of roles",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                WITH RECURSIVE above (member, role) AS (
+                    SELECT member, role FROM \(scope.schema)._role_role
+                    UNION
+                    SELECT above.member, further.role
+                    FROM above JOIN \(scope.schema)._role_role AS further ON further.member = above.role
+                ), listed (place, list) AS (
+                    SELECT 'the role ' || quote_literal(name), access FROM \(scope.schema)._role
+                    UNION ALL
+                    SELECT 'the list of new records of ' || quote_ident(type), default_access
+                    FROM \(scope.schema)._class_option
+                )
+                SELECT 'cycle' AS kind, string_agg(quote_literal(member), ', ' ORDER BY member COLLATE "C") AS what, '' AS place
+                FROM above WHERE member = role HAVING count(*) > 0
+                UNION ALL
+                SELECT 'gone', quote_literal(substr(subject, 6)), place
+                FROM listed CROSS JOIN jsonb_object_keys(CASE jsonb_typeof(list) WHEN 'object' THEN list ELSE '{}' END) AS subject
+                WHERE starts_with(subject, 'role:')
+                    AND NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.name = substr(subject, 6))
+                ORDER BY 1, 3, 2
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                guard row["kind"] == "cycle" else {
+                    return DoctorFinding(
+                        .warning,
+                        "The access list of \(row["place"]) names the role \(row["what"]), which there is not.",
+                        meaning: "The entry admits no one, and would admit the users of a new role of the name.",
+                        remedy: "Take it out of the list, by role:save or schema:access:set."
+                    )
+                }
+                return DoctorFinding(
+                    .error,
+                    "Roles contain themselves: \(row["what"]).",
+                    meaning:
+                        "Users of each of them have all of them. They were put into each other while a trigger was missing or off.",
+                    remedy: "Take one of them out of the circle.",
+                    commands: [
+                        "SELECT * FROM _role_role WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
+                    ]
+                )
+            }
+        }
+    )
+
+    /// Rows: a `place` with its `trigger`, whose `state` is `missing` or `off`; or a `counter` that is missing.
+    package static let notices = DoctorCheck(
+        "notices",
+        "How processes hear of changed rights",
+        needsTables: true,
+        queries: { scope in
+            let expected = AccountNotices.triggers
+            return [
+                """
+                SELECT NULL::text AS counter, expected.home AS place, expected.name AS trigger,
+                    CASE WHEN held.oid IS NULL THEN 'missing' ELSE 'off' END AS state
+                FROM unnest(\(expected.map(\.table)), \(expected.map(\.name))) AS expected (home, name)
+                LEFT JOIN pg_catalog.pg_class AS home ON home.relname = expected.home AND home.relnamespace = \(scope.namespace)
+                LEFT JOIN pg_catalog.pg_trigger AS held ON held.tgrelid = home.oid AND held.tgname = expected.name
+                WHERE coalesce(held.tgenabled, 'D') NOT IN ('O', 'A')
+                UNION ALL
+                SELECT known.name, NULL, NULL, NULL FROM unnest(\(AccountNotices.counters)) AS known (name)
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._version AS version WHERE version.name = known.name)
+                ORDER BY 1, 2, 3
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                if let counter = row.values["counter"] {
+                    return DoctorFinding(
+                        .error,
+                        "_version has no row '\(counter)'.",
+                        meaning:
+                            "Processes cannot say whether they go by what the tables have, and serve no records for that reason.",
+                        remedy: "Put it back.",
+                        commands: ["INSERT INTO _version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"]
+                    )
+                }
+                let isOff = row["state"] == "off"
+                let (place, trigger) = (row["place"], row["trigger"])
+                return DoctorFinding(
+                    .error,
+                    "The trigger \(trigger) of \(place) is \(row["state"]).",
+                    meaning:
+                        "Processes hear late, or never, of what is changed there: who lost a right or a session keeps it for as long.",
+                    remedy: isOff
+                        ? "Switch it on again."
+                        : "Make it again as the sql/schema.sql of this version has it, or restore into a new database.",
+                    commands: isOff
+                        ? ["ALTER TABLE \(place == "user" ? "\"user\"" : place) ENABLE TRIGGER \(trigger);"] : []
+                )
+            }
+        }
+    )
+}
+
+/// The triggers by which processes hear that someone has other rights, and the numbers that they compare besides.
+package enum AccountNotices {
+    package static let triggers: [(table: String, name: String)] = [
+        ("_class_option", "_announce"), ("_class_option", "_announce_all"), ("_class_rule", "_announce"),
+        ("_class_rule", "_announce_all"), ("_field_rule", "_announce"), ("_field_rule", "_announce_all"),
+        ("_identity", "_announce"), ("_identity", "_announce_all"), ("_key", "_announce"), ("_key", "_announce_all"),
+        ("_role", "_announce"), ("_role_role", "_announce_all"), ("_session", "_announce"),
+        ("_session", "_announce_all"), ("_session", "_announce_rotation"), ("_user", "_announce"),
+        ("_user_group", "_announce"), ("_user_group", "_announce_all"), ("_user_role", "_announce"),
+        ("_user_role", "_announce_all"), ("user", "_announce_address"),
+    ]
+    package static let counters = ["keys", "rules"]
+}

@@ -1,0 +1,51 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowQuery
+
+extension RecordTable {
+    /// The roles of an application as records that are read alone: `record:query` and `record:fetch` take them for the records of a
+    /// type, and no other statement is ever made of it, since it is not in the catalogue.
+    ///
+    /// Each has its name as its id and as a field. A name that begins with `~` is no record's id, which would be that of
+    /// a private record; `role:list` has those roles. Who reads which is said by ``TypeRules/ofRoles``.
+    static func ofRoles(in schema: SQLIdentifier) -> RecordTable {
+        func column(_ name: SQLIdentifier, _ type: FieldType, _ number: Int) -> RecordColumn? {
+            (try? FieldName(name.name)).map { field in
+                RecordColumn(
+                    field: field,
+                    identifier: name,
+                    type: type,
+                    oid: type.column.kind.oid,
+                    isWritable: false,
+                    // That of the table, so that its index serves.
+                    collation: .database,
+                    number: number
+                )
+            }
+        }
+        return RecordTable(
+            name: .role,
+            schema: schema,
+            identifier: "_role",
+            columns: [
+                column("name", .string, 1), column("by_default", .boolean, 2), column("is_admin", .boolean, 3),
+            ].compactMap { $0 },
+            reservedCollations: [.id: .database],
+            rules: .ofRoles,
+            source: """
+                (SELECT "role"."name" AS "_id", '_public'::text AS "_database", "role"."owner" AS "_owner", \
+                "role"."access" AS "_access", "role"."created_at" AS "_created_at", "role"."owner" AS "_created_by", \
+                "role"."updated_at" AS "_updated_at", NULL::text AS "_updated_by", "role"."_revision", \
+                "role"."name", "role"."by_default", "role"."is_admin" \
+                FROM \(schema)."_role" AS "role" WHERE NOT starts_with("role"."name", '~'))
+                """
+        )
+    }
+}
+
+extension RecordStore {
+    /// The table of a type whose records are read; nil when there is none.
+    func readableTable(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
+        type == .role ? roleRecords : try await table(of: type)
+    }
+}
