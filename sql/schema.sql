@@ -1750,7 +1750,7 @@ COMMENT ON COLUMN _class_option.relations IS
 COMMENT ON COLUMN _class_option.aggregate IS 'Whether others than the master key have aggregates of the records computed.';
 
 CREATE TABLE _field_rule (
-    type text COLLATE "C" NOT NULL CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
+    type text COLLATE "C" NOT NULL CHECK (type ~ '^([*]|[A-Za-z][A-Za-z0-9_]{0,62})$'),
     field text COLLATE "C" NOT NULL CHECK (octet_length(field) BETWEEN 1 AND 63),
     action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'compare', 'discover')),
     allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
@@ -1758,8 +1758,9 @@ CREATE TABLE _field_rule (
 );
 COMMENT ON TABLE _field_rule IS
     'Who gives a field its first value, sees it and changes it, among those to whom a record is open; without a row all of them.';
-COMMENT ON COLUMN _field_rule.type IS 'The record type.';
-COMMENT ON COLUMN _field_rule.field IS 'The field.';
+COMMENT ON COLUMN _field_rule.type IS 'The record type, or * for every one.';
+COMMENT ON COLUMN _field_rule.field IS
+    'The field, or * for every one. Of the rows about an action, those of type and field count before those of type and *, then * and field, then * and *.';
 COMMENT ON COLUMN _field_rule.action IS 'create, read, update, compare or discover.';
 COMMENT ON COLUMN _field_rule.allow IS
     'The subjects that it allows, {owner,role:editor}, or denies, {!role:guest,users}: the first that one is decides. With one that means nothing it allows none, and an empty one none but the master key.';
@@ -1779,17 +1780,19 @@ INSERT INTO _version (name) VALUES ('rules');
 CREATE FUNCTION _announce_class() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
+    -- Once for a transaction is enough, which may write very many rows.
     INSERT INTO _version AS known (name, value) VALUES ('rules', 1)
-    ON CONFLICT (name) DO UPDATE SET value = known.value + 1;
+    ON CONFLICT (name) DO UPDATE SET value = known.value + 1 WHERE known.xmin <> pg_current_xact_id()::xid;
     IF TG_LEVEL = 'STATEMENT' THEN
         PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA);
         RETURN NULL;
     END IF;
+    -- A rule of every type is one of each: the notice without a type.
     IF TG_OP <> 'INSERT' THEN
-        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || ' ' || OLD.type);
+        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || coalesce(' ' || nullif(OLD.type, '*'), ''));
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || ' ' || NEW.type);
+        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || coalesce(' ' || nullif(NEW.type, '*'), ''));
     END IF;
     RETURN NULL;
 END $$;
@@ -2356,8 +2359,8 @@ BEGIN
     RETURN md5(jsonb_build_array(
         (SELECT jsonb_agg(to_jsonb(rule) ORDER BY rule.action) FROM _class_rule AS rule WHERE rule.type = $1),
         (
-            SELECT jsonb_agg(to_jsonb(rule) ORDER BY rule.field, rule.action)
-            FROM _field_rule AS rule WHERE rule.type = $1
+            SELECT jsonb_agg(to_jsonb(rule) ORDER BY rule.type, rule.field, rule.action)
+            FROM _field_rule AS rule WHERE rule.type IN ($1, '*')
         ),
         (
             SELECT to_jsonb(option) - 'relations' FROM _class_option AS option

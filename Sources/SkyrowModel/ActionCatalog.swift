@@ -27,6 +27,8 @@ package enum ActionCatalog {
         case .schemaAccessSet: schemaAccessSet
         case .schemaAccessGet: schemaAccessGet
         case .schemaDefaultAccess: schemaDefaultAccess
+        case .schemaFieldAccessGet: schemaFieldAccessGet
+        case .schemaFieldAccessUpdate: schemaFieldAccessUpdate
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut

@@ -36,7 +36,7 @@ extension ActionCatalog {
             ),
             ActionParameter(
                 "fields",
-                "The rules of fields to change, by field and create, read or update; null takes one away.",
+                "The rules of fields to change, by field, or * for every one, and use; null takes one away.",
                 .nullable(.object([], others: .nullable(.object([], others: .any))))
             ),
             ActionParameter(
@@ -99,6 +99,49 @@ extension ActionCatalog {
         cost: .write,
         changesData: true
     )
+
+    static let schemaFieldAccessGet = ActionDescription(
+        .schemaFieldAccessGet,
+        "Returns the rules of fields of all types, as far as Skygear's form says them.",
+        requirement: .masterOrDevelopment,
+        parameters: [],
+        result: fieldAccess,
+        errors: [.permissionDenied],
+        cost: .read,
+        changesData: false
+    )
+
+    static let schemaFieldAccessUpdate = ActionDescription(
+        .schemaFieldAccessUpdate,
+        "Replaces the rules of fields of all types that Skygear's form says, as in Skygear.",
+        requirement: .masterOrDevelopment,
+        parameters: [
+            ActionParameter(
+                "access",
+                "The rules; * stands for every type and for every field.",
+                .array(of: fieldAccessRule),
+                isRequired: true
+            )
+        ],
+        result: fieldAccess,
+        errors: [.permissionDenied],
+        cost: .write,
+        changesData: true
+    )
+
+    private static let fieldAccess = JSONShape.object([
+        JSONMember("access", .array(of: fieldAccessRule), isRequired: true)
+    ])
+
+    private static let fieldAccessRule = JSONShape.object([
+        JSONMember("record_type", .string(maximum: 63), isRequired: true),
+        JSONMember("record_field", .string(maximum: 63), isRequired: true),
+        JSONMember("user_role", .string(maximum: 264), isRequired: true),
+        JSONMember("writable", .boolean, isRequired: true),
+        JSONMember("readable", .boolean, isRequired: true),
+        JSONMember("comparable", .boolean, isRequired: true),
+        JSONMember("discoverable", .boolean, isRequired: true),
+    ])
 
     static let authDefaultAccessSet = ActionDescription(
         .authDefaultAccessSet,

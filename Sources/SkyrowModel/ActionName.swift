@@ -18,6 +18,8 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case schemaAccessSet = "schema:access:set"
     case schemaAccessGet = "schema:access:get"
     case schemaDefaultAccess = "schema:default_access"
+    case schemaFieldAccessGet = "schema:field_access:get"
+    case schemaFieldAccessUpdate = "schema:field_access:update"
     case authSignUp = "auth:signup"
     case authLogIn = "auth:login"
     case authLogOut = "auth:logout"

@@ -88,11 +88,24 @@ public struct ClassAccess: Hashable, Sendable {
     /// The rules of single fields: whom each allows what, among those to whom a record is open. A field or a use without a rule is
     /// as open as the record; an empty rule allows it to the master key alone.
     public var fields: [FieldName: [FieldUse: FieldSubjects]] = [:]
+    /// Those of every field that has no rule of its own about the use, `"*"` among the names of fields.
+    public var everyField: [FieldUse: FieldSubjects] = [:]
+
+    /// What stands for every type, or for every field, in the place of a name.
+    package static let everyName = "*"
 
     /// How many fields of a type may have rules.
     package static let maximumFields = 500
 
     public init() {}
+
+    /// The rules of fields in the order of the names, those of every field at the end.
+    package var fieldRules: [(field: String, uses: [(use: FieldUse, allow: FieldSubjects)])] {
+        let named = fields.sorted { $0.key < $1.key }.map { (field: $0.key.rawValue, uses: $0.value) }
+        return (named + (everyField.isEmpty ? [] : [(field: Self.everyName, uses: everyField)])).map { field, uses in
+            (field, uses.sorted { $0.key.rawValue < $1.key.rawValue }.map { (use: $0.key, allow: $0.value) })
+        }
+    }
 
     /// The rule about an action, the standard one where none was set.
     public func rule(_ action: ClassAction) -> ClassRule {
@@ -112,6 +125,8 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var allowsAggregates: Bool?
     /// Of each field the rules to change; an inner nil takes a rule away.
     public var fields: [FieldName: [FieldUse: FieldSubjects?]] = [:]
+    /// The same of every field that has no rule of its own about the use.
+    public var everyField: [FieldUse: FieldSubjects?] = [:]
 
     public init(type: RecordTypeName) {
         self.type = type
@@ -133,6 +148,7 @@ extension ClassAccess {
             for (use, allow) in uses { rules[use] = allow }
             access.fields[field] = rules.isEmpty ? nil : rules
         }
+        for (use, allow) in change.everyField { access.everyField[use] = allow }
         return access
     }
 }
@@ -162,6 +178,7 @@ extension ClassAccessChange {
         for (field, rules) in access.fields {
             for use in FieldUse.allCases { fields[field, default: [:]].updateValue(rules[use], forKey: use) }
         }
+        for use in FieldUse.allCases { everyField.updateValue(access.everyField[use], forKey: use) }
     }
 }
 

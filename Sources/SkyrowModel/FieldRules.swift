@@ -96,6 +96,10 @@ package struct FieldRule: Hashable, Sendable {
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
+    /// What holds for fields that are not among these: those that come with a save.
+    private let others: FieldRule?
+    /// The fields of each rule, so that what is the same for many of them is settled once for a caller.
+    private let fieldsByRule: [FieldRule: [FieldName]]
     /// The fields that rules name whose users they mean, as far as the type has them.
     package let members: [FieldName: MemberField]
     /// Who changes the access lists of records, among those to whom a record is open for writing.
@@ -103,10 +107,15 @@ package struct FieldRules: Hashable, Sendable {
 
     package init(
         _ rules: [FieldName: FieldRule],
+        others: FieldRule? = nil,
         members: [FieldName: MemberField] = [:],
         accessWriters: FieldRule.Writers = .owner
     ) {
         self.rules = rules
+        self.others = others
+        fieldsByRule = Dictionary(grouping: rules.keys.sorted()) { field in
+            rules[field] ?? FieldRule(readers: .everyone, writers: .everyone)
+        }
         self.members = members
         self.accessWriters = accessWriters
     }
@@ -138,10 +147,10 @@ package struct FieldRules: Hashable, Sendable {
     }()
 
     /// Whether no field has a rule.
-    package var isEmpty: Bool { rules.isEmpty }
+    package var isEmpty: Bool { rules.isEmpty && others == nil }
 
     private func rule(of field: FieldName) -> FieldRule? {
-        rules[field]
+        rules[field] ?? (field.isReserved ? nil : others)
     }
 
     /// Whether access lists may be changed by the owners of records only.
@@ -160,23 +169,41 @@ package struct FieldRules: Hashable, Sendable {
     /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
     ///
     /// - Parameters:
-    ///   - fields: the rules that were set.
+    ///   - set: the rules that were set.
+    ///   - fields: the fields of the type.
     ///   - type: the type of a field; nil where there is none of that name. A rule allows nothing to those who stand in such a
     ///     field.
+    package func applying(
+        _ set: FieldRuleGroups,
+        fields: some Sequence<FieldName> = EmptyCollection(),
+        type: (FieldName) -> FieldType? = { _ in nil }
+    ) -> FieldRules {
+        guard !set.isEmpty else { return self }
+        var rules = rules
+        for field in Set(rules.keys).union(set.names).union(fields) {
+            let allowed = set.allowed(field)
+            if allowed.isEmpty { continue }
+            rules[field, default: FieldRule(readers: .everyone, writers: .everyone)].allowed = allowed
+        }
+        let beyond = set.allowed(nil)
+        var members: [FieldName: MemberField] = [:]
+        for case .field(let name) in (rules.values.map(\.allowed) + [beyond]).flatMap(\.values).flatMap(\.subjects) {
+            members[name] = type(name).flatMap { MemberField(name, of: $0) }
+        }
+        return FieldRules(
+            rules,
+            others: beyond.isEmpty ? nil : FieldRule(readers: .everyone, writers: .everyone, allowed: beyond),
+            members: members,
+            accessWriters: accessWriters
+        )
+    }
+
+    /// The same beside rules of single fields.
     package func applying(
         _ fields: [FieldName: [FieldUse: FieldSubjects]],
         type: (FieldName) -> FieldType? = { _ in nil }
     ) -> FieldRules {
-        guard !fields.isEmpty else { return self }
-        var rules = rules
-        var members: [FieldName: MemberField] = [:]
-        for case .field(let name) in fields.values.lazy.flatMap(\.values).flatMap(\.subjects) {
-            members[name] = type(name).flatMap { MemberField(name, of: $0) }
-        }
-        for (field, allowed) in fields {
-            rules[field, default: FieldRule(readers: .everyone, writers: .everyone)].allowed = allowed
-        }
-        return FieldRules(rules, members: members, accessWriters: accessWriters)
+        applying(FieldRuleGroups(ofType: fields), type: type)
     }
 
     /// In which records the caller may do something with a field, among those that are open to it.
@@ -205,23 +232,24 @@ package struct FieldRules: Hashable, Sendable {
 
     /// The first field, by name, whose rules row-level-security policies cannot hold: an order with denials, or a rule about what is asked.
     package var fieldBeyondPolicies: FieldName? {
-        rules.filter { $0.value.hasQuestions || $0.value.allowed.values.contains(where: \.hasDenials) }.keys.min()
+        fieldsByRule.filter { $0.key.hasQuestions || $0.key.allowed.values.contains(where: \.hasDenials) }.values
+            .lazy.compactMap(\.first).min()
     }
 
     /// The fields that the caller does not see in every record that it may read.
     package func view(for caller: FieldAccess) -> FieldView {
         var view = FieldView()
         guard let audience = caller.audience else { return view }
-        for (field, rule) in rules {
+        for (rule, fields) in fieldsByRule {
             let read = rule.standing(.read, audience, members)
             switch read {
             case .all: break
-            case .some(let reach): view.partial[field] = reach
-            case .none: view.hidden.insert(field)
+            case .some(let reach): for field in fields { view.partial[field] = reach }
+            case .none: view.hidden.formUnion(fields)
             }
             guard rule.hasQuestions else { continue }
             let asked = [FieldAsking.compare, .equal].map { rule.standing($0, audience, members) }
-            if asked != [read, read] { view.asked[field] = asked }
+            if asked != [read, read] { for field in fields { view.asked[field] = asked } }
         }
         return view
     }

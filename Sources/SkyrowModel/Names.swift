@@ -57,6 +57,9 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The record that a record belongs to and is deleted with, a reference with the rule `cascade`.
     public static let parent = FieldName(known: "_parent")
 
+    /// Whether it is a name of Skyrow's own, which rules of every field leave alone.
+    package var isReserved: Bool { rawValue.utf8.first == UInt8(ascii: "_") }
+
     public static func < (a: FieldName, b: FieldName) -> Bool {
         a.rawValue < b.rawValue
     }

@@ -2,6 +2,8 @@
 /// keeps in order, such as indexes and defaults.
 package struct SchemaDocument: Hashable, Sendable {
     package var types: [RecordTypeName: DocumentedType]
+    /// The rules of fields of every type; nil for a file that leaves these as they are.
+    package var accessOfAll: ClassAccess?
     /// The keys of ``SchemaDrift`` that are as they should be.
     package var acceptedDrift: Set<String>
 

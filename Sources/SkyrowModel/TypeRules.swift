@@ -81,11 +81,15 @@ package struct TypeRules: Hashable, Sendable {
     /// The same with what `schema:access:set` has settled for the type.
     ///
     /// - Parameters:
+    ///   - every: what was settled for every type, of which only the rules of fields count.
     ///   - relations: those of users that lists of the type's records name.
+    ///   - fields: the fields of the type.
     ///   - field: the type of a field; nil where there is none of that name.
     package func applying(
         _ access: ClassAccess,
+        besides every: ClassAccess = ClassAccess(),
         relations: RelationEntries? = nil,
+        fields: some Sequence<FieldName> = EmptyCollection(),
         field: (FieldName) -> FieldType?
     ) -> TypeRules {
         var rules = self
@@ -93,7 +97,7 @@ package struct TypeRules: Hashable, Sendable {
         rules.defaultAccess = access.defaultAccess
         rules.transferrers = access.transferrers
         rules.allowsAggregates = access.allowsAggregates
-        rules.fields = rules.fields.applying(access.fields, type: field)
+        rules.fields = rules.fields.applying(FieldRuleGroups(access, besides: every), fields: fields, type: field)
         if !access.allowsPrivate { rules.isPublicOnly = true }
         switch access.listWriters {
         case .owner?: rules.fields.accessWriters = .owner

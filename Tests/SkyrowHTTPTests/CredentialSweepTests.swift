@@ -37,6 +37,8 @@ import Testing
         .schemaAccessSet: #"{"record_type":"note","list_by":"update"}"#,
         .schemaAccessGet: #"{"record_type":"note"}"#,
         .schemaDefaultAccess: #"{"type":"note","default_access":null}"#,
+        .schemaFieldAccessGet: "{}",
+        .schemaFieldAccessUpdate: #"{"access":[]}"#,
         .schemaIndexCreate: #"{"record_type":"note","fields":[["none"]]}"#,
         .schemaIndexDelete: #"{"name":"none"}"#,
         .schemaIndexList: "{}",

@@ -105,6 +105,32 @@ import Testing
         }
     }
 
+    /// Rules of every type and field go along as those of the type that they come to.
+    @Test func rulesOfEveryTypeAreExportedAsThoseOfTheType() async throws {
+        let folder = try TemporaryDirectory()
+        let directory = folder.path + "/export"
+        let film = RecordType(name: type("film"), fields: [field("title"): .string, field("year"): .integer])
+        try await withStore { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            try await f.psql(
+                """
+                INSERT INTO _field_rule VALUES ('*', '*', 'read', '{users}'), ('*', 'title', 'read', '{owner}'),
+                    ('*', '*', 'update', '{}'), ('film', 'title', 'update', '{owner}'), ('song', 'title', 'read', '{}');
+                INSERT INTO film (_id) VALUES ('1')
+                """
+            )
+            try await f.exportAll(as: .json, to: directory)
+        }
+        try await withStore { f in
+            try await f.importAll(of: directory)
+            let access = try await f.store.classAccess.access(of: type("film"))
+            #expect(access.fields == [field("title"): [.read: [.owner], .update: [.owner]]])
+            #expect(access.everyField == [.read: [.users], .update: []])
+            let count = try await f.psql("SELECT count(*) FROM _field_rule WHERE type = '*'")
+            #expect(count == "0")
+        }
+    }
+
     /// That lists name relations is no rule: it comes with the records, and no export says it.
     @Test func listsThatNameRelationsAreExportedAndImported() async throws {
         let folder = try TemporaryDirectory()

@@ -68,6 +68,24 @@ extension ActionService {
         }
     }
 
+    /// `schema:field_access:get`
+    package func skygearFieldRules() async throws(SkyrowError) -> [SkygearFieldRule] {
+        try await observed(.schemaFieldAccessGet) { () async throws(SkyrowError) in
+            try await store.skygearFieldRules.rules()
+        }
+    }
+
+    /// `schema:field_access:update`: returns the rules that there are then.
+    package func replaceSkygearFieldRules(
+        _ rules: [SkygearFieldRule],
+        by caller: Caller = Caller(kind: .master(actingAs: nil)),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [SkygearFieldRule] {
+        try await observed(.schemaFieldAccessUpdate) { () async throws(SkyrowError) in
+            try await store.skygearFieldRules.replace(rules, recording: event(by: caller, from: origin))
+        }
+    }
+
     private func event(by caller: Caller, from origin: RequestOrigin) -> AuditEvent {
         AuditEvent(.rule, by: AuditEvent.Actor(caller), from: origin)
     }

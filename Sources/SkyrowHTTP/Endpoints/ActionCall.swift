@@ -170,6 +170,17 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .defaultAccess(try await service.setDefaultAccess(request, by: context.caller, origin: context.origin))
             }
+        case .schemaFieldAccessGet:
+            self.init { service, _ async throws(SkyrowError) in
+                .skygearFieldRules(try await service.skygearFieldRules())
+            }
+        case .schemaFieldAccessUpdate:
+            let rules = try SkygearFieldRule.list(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .skygearFieldRules(
+                    try await service.replaceSkygearFieldRules(rules, by: context.caller, origin: context.origin)
+                )
+            }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in

@@ -31,7 +31,7 @@ extension DoctorCheck {
                     UNION
                     SELECT type FROM \(scope.schema)._field_rule
                 ) AS known
-                WHERE type <> ALL (\(scope.tables.map(\.name.rawValue)))
+                WHERE type <> ALL (\(scope.tables.map(\.name.rawValue))) AND type <> '*'
                 UNION ALL
                 SELECT 'subject', quote_ident(type), quote_literal(type), action, subject, CASE
                     WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
@@ -47,17 +47,18 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT DISTINCT 'field', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
                 FROM \(scope.schema)._field_rule
-                WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) AND type || '.' || field <> ALL (\(fields))
+                WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) AND field <> '*' AND type || '.' || field <> ALL (\(fields))
                 UNION ALL
                 SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, subject, CASE
-                    WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
+                    -- Of every type it is a field of those that have it.
+                    WHEN starts_with(subject, 'field:') THEN type = '*' OR type || '.' || substr(subject, 7) = ANY (\(members))
                     WHEN starts_with(subject, 'role:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
                     WHEN starts_with(subject, 'user:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
                     ELSE true END
                 FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS entry CROSS JOIN regexp_replace(entry, '^!', '') AS subject
-                WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
+                WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) OR type = '*'
                 UNION ALL
                 SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
                 FROM \(scope.schema)._field_rule

@@ -112,7 +112,7 @@ extension RecordStore {
                         table,
                         estimate: estimates[table.name.rawValue],
                         sequences: sequences,
-                        access: access[table.name.rawValue]
+                        access: access(table.name.rawValue)
                     )
                 )
             }
@@ -133,15 +133,23 @@ extension RecordStore {
         return Dictionary(zip(names, counts.map { Int($0) })) { first, _ in first }
     }
 
-    /// The rules of types by the names of these.
-    private func access(_ transaction: PostgresTransaction) async throws -> [String: ClassAccess] {
+    /// The rules of a type by its name, with those of fields of every type; nil where it has none.
+    private func access(
+        _ transaction: PostgresTransaction
+    ) async throws -> (_ type: String) -> ClassAccess? {
         let rows = try await transaction.query(ClassAccess.rows(in: schema))
-        var access: [String: ClassAccess] = [:]
+        var known: [String: ClassAccess] = [:]
         for row in 0..<rows.rowCount {
-            let known = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
-            if known != ClassAccess() { access[try rows.decode(row: row, column: 0)] = known }
+            known[try rows.decode(row: row, column: 0)] = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
         }
-        return access
+        let every = known[ClassAccess.everyName] ?? ClassAccess()
+        return { [known] type in
+            var access = known[type] ?? ClassAccess()
+            let rules = FieldRuleGroups(access, besides: every).flattened
+            access.fields = rules.ofType
+            access.everyField = rules.ofEveryField
+            return access == ClassAccess() ? nil : access
+        }
     }
 
     private func lastNumber(

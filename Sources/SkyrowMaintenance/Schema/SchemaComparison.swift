@@ -29,6 +29,7 @@ struct SchemaComparison {
             refuseLostReferences(of: type, named: name)
         }
         for name in inventory.tables.keys.sorted() where kept[name] == nil { add(.deleteType(name), .records(name)) }
+        if let access = document.accessOfAll, access != inventory.accessOfAll { add(.setAccessOfAll(access)) }
     }
 
     /// The drift of what stays, under the names it will have.

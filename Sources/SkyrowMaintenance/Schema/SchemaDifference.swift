@@ -66,7 +66,7 @@ extension SchemaFileChange {
         case .common(.deleteField), .common(.deleteRelation): 7
         case .deleteType: 8
         case .createIndex: 9
-        case .setComment, .setAccess, .setLive, .setSync: 10
+        case .setComment, .setAccess, .setAccessOfAll, .setLive, .setSync: 10
         case .repair: 11
         }
     }

@@ -49,6 +49,8 @@ extension SchemaFileChange {
             ]
         case .setAccess(let access, let type):
             try Self.setAccess(access, of: type, in: schema)
+        case .setAccessOfAll(let access):
+            Self.setFieldRules(access, of: ClassAccess.everyName, in: schema)
         case .setLive(.full, let type):
             ["ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY FULL"]
         case .setLive(.key, let type):
@@ -111,8 +113,7 @@ extension SchemaFileChange {
     ) throws -> [SQL] {
         let name: SQL = "\(literal: type.rawValue)"
         var statements: [SQL] = [
-            "DELETE FROM \(schema)._class_rule WHERE type = \(name)",
-            "DELETE FROM \(schema)._field_rule WHERE type = \(name)",
+            "DELETE FROM \(schema)._class_rule WHERE type = \(name)"
         ]
         for (action, rule) in access.rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let allow = rule.allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
@@ -123,17 +124,7 @@ extension SchemaFileChange {
                 """
             )
         }
-        for (field, uses) in access.fields.sorted(by: { $0.key < $1.key }) {
-            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let allow = allow.keys.map { "\(literal: $0)" as SQL }.joined(separator: ", ")
-                statements.append(
-                    """
-                    INSERT INTO \(schema)._field_rule (type, field, action, allow) \
-                    VALUES (\(name), \(literal: field.rawValue), \(literal: use.rawValue), ARRAY[\(allow)]::text[])
-                    """
-                )
-            }
-        }
+        statements += setFieldRules(access, of: type.rawValue, in: schema)
         let list: SQL = access.defaultAccess.map { "\(literal: $0.storedJSON)" } ?? "NULL"
         let writers: SQL = access.listWriters.map { "\(literal: $0.rawValue)" } ?? "NULL"
         let allowsPrivate: SQL = access.allowsPrivate ? "true" : "false"
@@ -148,6 +139,20 @@ extension SchemaFileChange {
             """
         )
         return statements
+    }
+
+    /// - Parameter type: the name of the type, or `*` for every one.
+    private static func setFieldRules(_ access: ClassAccess, of type: String, in schema: SQLIdentifier) -> [SQL] {
+        let rules = access.fieldRules.flatMap { field, uses in
+            uses.map { use, allow -> SQL in
+                let allow = allow.keys.map { "\(literal: $0)" as SQL }.joined(separator: ", ")
+                return """
+                    INSERT INTO \(schema)._field_rule (type, field, action, allow) \
+                    VALUES (\(literal: type), \(literal: field), \(literal: use.rawValue), ARRAY[\(allow)]::text[])
+                    """
+            }
+        }
+        return ["DELETE FROM \(schema)._field_rule WHERE type = \(literal: type)"] + rules
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

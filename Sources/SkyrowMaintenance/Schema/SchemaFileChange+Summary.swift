@@ -20,7 +20,7 @@ extension SchemaFileChange {
         case .setComment: "set_comment"
         case .createIndex: "create_index"
         case .deleteIndex: "delete_index"
-        case .setAccess: "set_access"
+        case .setAccess, .setAccessOfAll: "set_access"
         case .setLive: "set_live"
         case .setSync: "set_sync"
         case .repair: "repair"
@@ -39,6 +39,7 @@ extension SchemaFileChange {
             .deleteIndex(_, let type), .setAccess(_, let type), .setLive(_, let type),
             .setSync(_, let type):
             type.rawValue
+        case .setAccessOfAll: ClassAccess.everyName
         case .repair(let drift): drift.relation
         }
     }
@@ -54,8 +55,8 @@ extension SchemaFileChange {
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
-        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess, .setLive,
-            .setSync:
+        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess,
+            .setAccessOfAll, .setLive, .setSync:
             nil
         }
     }
@@ -81,6 +82,7 @@ extension SchemaFileChange {
         case .createIndex(let index, _): "new index \(index.text)"
         case .deleteIndex(let index, _): "index \(index.name) \(index.described?.text ?? "") deleted"
         case .setAccess(let access, _): "rules of access: \(access.summary)"
+        case .setAccessOfAll(let access): "rules of fields of every type: \(access.summary)"
         case .setLive(.full, _): "live full: the log has whole records before their changes"
         case .setLive(.key, _): "live key: the log has only ids of records before their changes"
         case .setSync(true, _): "sync: an index leads to its changes"
@@ -103,8 +105,8 @@ extension ClassAccess {
             let subjects = rule.allow.isEmpty ? "none" : rule.allow.map(\.key).joined(separator: " ")
             return "\(action.rawValue) \(subjects)" + (rule.mode == .default ? "" : " (\(rule.mode.rawValue))")
         }
-        for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {
-            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (field, uses) in fieldRules {
+            for (use, allow) in uses {
                 let subjects = allow.isEmpty ? "none" : allow.keys.joined(separator: " ")
                 parts.append("\(use.rawValue) \(field) \(subjects)")
             }

@@ -27,6 +27,8 @@ package enum SchemaFileChange: Hashable, Sendable {
     case deleteIndex(InventoryIndex, of: RecordTypeName)
     /// `DELETE FROM _class_rule WHERE type = 'note'; INSERT INTO _class_rule …`
     case setAccess(ClassAccess, of: RecordTypeName)
+    /// `DELETE FROM _field_rule WHERE type = '*'; INSERT INTO _field_rule …`
+    case setAccessOfAll(ClassAccess)
     /// `ALTER TABLE note REPLICA IDENTITY FULL`
     case setLive(LiveIdentity, of: RecordTypeName)
     /// `INSERT INTO _index …`: the index by which changes are found is built while records are written, or dropped.
@@ -44,7 +46,7 @@ extension SchemaFileChange {
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive, .setSync: 1
         // The tables of rules are locked once for all of them.
-        case .setAccess: 0
+        case .setAccess, .setAccessOfAll: 0
         }
     }
 
@@ -77,7 +79,7 @@ extension SchemaFileChange {
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
-                .deleteIndex, .setAccess, .setLive, .setSync, .repair:
+                .deleteIndex, .setAccess, .setAccessOfAll, .setLive, .setSync, .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -89,7 +91,7 @@ extension SchemaFileChange {
         switch self {
         case .renameType, .common(.renameField), .common(.renameRelation): true
         case .common, .deleteType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
-            .createIndex, .deleteIndex, .setAccess, .setLive, .setSync, .repair:
+            .createIndex, .deleteIndex, .setAccess, .setAccessOfAll, .setLive, .setSync, .repair:
             false
         }
     }

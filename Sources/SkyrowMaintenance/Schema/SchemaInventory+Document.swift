@@ -5,6 +5,7 @@ extension SchemaInventory {
     /// The file that says what there is; comparing it with the same database finds nothing but drift.
     package var document: SchemaDocument {
         var document = SchemaDocument()
+        if accessOfAll != ClassAccess() { document.accessOfAll = accessOfAll }
         for (name, table) in tables {
             var type = DocumentedType()
             if name != .user, let comment = table.comment, comment != name.tableComment { type.comment = comment }

@@ -56,7 +56,11 @@ extension SchemaInventory {
             var access = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
             // What says the same as what holds anyway is no rule.
             access.rules = access.rules.filter { $1 != .standard($0) }
-            try update(rows, row) { $0.access = access }
+            if try rows.decode(row: row, column: 0, as: String.self) == ClassAccess.everyName {
+                accessOfAll = access
+            } else {
+                try update(rows, row) { $0.access = access }
+            }
         }
     }
 

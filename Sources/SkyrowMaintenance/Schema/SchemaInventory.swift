@@ -9,6 +9,8 @@ package struct SchemaInventory: Sendable {
     package var otherNames: Set<String>
     /// Tables that have some of the reserved columns but not all, with those that they lack; clients do not see them.
     package var halfMade: [String: [ReservedColumn]]
+    /// The rules of fields of every type, as far as they were asked for.
+    package var accessOfAll = ClassAccess()
 
     package init(
         tables: [RecordTypeName: InventoryTable] = [:],

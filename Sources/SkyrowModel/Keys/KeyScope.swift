@@ -191,7 +191,8 @@ extension ActionName {
             .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
-            .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .authDisableSet,
+            .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess,
+            .schemaFieldAccessGet, .schemaFieldAccessUpdate, .authDisableSet,
             .authInvite, .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,

@@ -70,6 +70,11 @@ extension Migration {
         Migration(version: 41, name: "0041_change_feed", script: text(PackageResources._041_change_feed_sql)),
         Migration(version: 42, name: "0042_live_tickets", script: text(PackageResources._042_live_tickets_sql)),
         Migration(version: 43, name: "0043_field_questions", script: text(PackageResources._043_field_questions_sql)),
+        Migration(
+            version: 44,
+            name: "0044_rules_of_every_field",
+            script: text(PackageResources._044_rules_of_every_field_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

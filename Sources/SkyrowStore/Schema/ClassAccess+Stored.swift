@@ -20,8 +20,8 @@ package struct StoredClassAccess: Hashable, Sendable {
 
 /// The rules of record types as the tables `_class_rule`, `_field_rule` and `_class_option` have them.
 extension ClassAccess {
-    /// A row for each type with rules, or with entries about relations of users: `type`, and `access`, which
-    /// ``init(storedJSON:)`` reads.
+    /// A row for each type with rules, or with entries about relations of users: `type`, which is `*` for the rules of every type, and
+    /// `access`, which ``init(storedJSON:)`` reads.
     package static func rows(in schema: SQLIdentifier) -> SQL {
         """
         SELECT type, jsonb_build_object('rules', rules, 'option', option, 'fields', fields)::text AS access
@@ -52,10 +52,11 @@ extension ClassAccess {
             }
             if let fields = root["fields"], fields.isObject {
                 for (key, uses) in fields.members where uses.isObject {
-                    guard let field = key.string.flatMap({ try? FieldName($0) }) else { continue }
-                    for (key, allow) in uses.members {
-                        guard let use = key.string.flatMap(FieldUse.init(rawValue:)) else { continue }
-                        access.fields[field, default: [:]][use] = FieldSubjects(stored: allow, use)
+                    let rules = FieldRuleGroups.Uses(stored: uses)
+                    if key.string == Self.everyName {
+                        access.everyField = rules
+                    } else if let field = key.string.flatMap({ try? FieldName($0) }), !rules.isEmpty {
+                        access.fields[field] = rules
                     }
                 }
             }
@@ -87,6 +88,17 @@ extension ClassRule {
             return
         }
         self.init(known, mode)
+    }
+}
+
+extension FieldRuleGroups.Uses {
+    /// Reads the rules of a field as an object of arrays of the keys of subjects.
+    init(stored json: JSONView) {
+        self.init()
+        for (key, allow) in json.members {
+            guard let use = key.string.flatMap(FieldUse.init(rawValue:)) else { continue }
+            self[use] = FieldSubjects(stored: allow, use)
+        }
     }
 }
 

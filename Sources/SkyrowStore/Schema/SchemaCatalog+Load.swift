@@ -33,7 +33,8 @@ extension SchemaCatalog {
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }
 
-    /// One row for each field of a record table, and one for each other relation or table without fields.
+    /// One row for each field of a record table, one for each other relation or table without fields, and one for the rules of every
+    /// type where there are any.
     private static func query(_ part: CatalogPart, of schema: SQLIdentifier, readsAccess: Bool = false) -> SQL {
         let reserved = ReservedColumn.allCases.map { column -> SQL in
             "(\(PostgresName(column.rawValue)), \(column.oid))"
@@ -156,6 +157,10 @@ extension SchemaCatalog {
                 ORDER BY 1
                 LIMIT 1
             ) AS reference ON field.atttypid IN ('text'::regtype, 'text[]'::regtype, 'boolean'::regtype)
+            UNION ALL
+            SELECT \(literal: ClassAccess.everyName)::name, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                NULL, NULL, NULL, access, NULL, NULL, NULL
+            FROM class WHERE type = \(literal: ClassAccess.everyName)
             """
     }
 
@@ -166,6 +171,7 @@ extension SchemaCatalog {
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
         var indexes: [RecordTypeName: [TableIndex]] = [:]
         var access: [RecordTypeName: StoredClassAccess] = [:]
+        var accessOfAll = ClassAccess()
         var oids: [RecordTypeName: UInt32] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
@@ -174,6 +180,10 @@ extension SchemaCatalog {
             otherNames = previous.otherNames.subtracting(types.map(\.rawValue))
         }
         for row in rows {
+            if !row.isRecordTable, row.relation == ClassAccess.everyName, let rules = row.access {
+                accessOfAll = rules.rules
+                continue
+            }
             guard row.isRecordTable, let name = try? RecordTypeName(row.relation) else {
                 otherNames.insert(row.relation)
                 continue
@@ -187,9 +197,14 @@ extension SchemaCatalog {
         for (name, columns) in columns {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
             var rules = previous.rules[name] ?? .none
-            if let access = access[name] {
-                let relations = RelationEntries(access.relations, in: previous.schema.name)
-                rules = rules.applying(access.rules, relations: relations) { field in
+            if access[name] != nil || accessOfAll != ClassAccess() {
+                let stored = access[name]
+                rules = rules.applying(
+                    stored?.rules ?? ClassAccess(),
+                    besides: accessOfAll,
+                    relations: stored.flatMap { RelationEntries($0.relations, in: previous.schema.name) },
+                    fields: columns.lazy.map(\.field)
+                ) { field in
                     columns.first { $0.field == field }?.type
                 }
             }

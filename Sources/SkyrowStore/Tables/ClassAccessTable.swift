@@ -82,13 +82,16 @@ package struct ClassAccessTable: Sendable {
                 ON CONFLICT (type, action) DO UPDATE SET allow = EXCLUDED.allow, mode = EXCLUDED.mode
                 """
         }
-        for (field, uses) in change.fields.sorted(by: { $0.key < $1.key }) {
-            for use in uses.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-                guard let allow = access.fields[field]?[use] else {
+        let fields = change.fields.sorted { $0.key < $1.key }.map { field, uses in
+            (name: field.rawValue, changed: uses.keys, rules: access.fields[field] ?? [:])
+        }
+        for field in fields + [(ClassAccess.everyName, change.everyField.keys, access.everyField)] {
+            for use in field.changed.sorted(by: { $0.rawValue < $1.rawValue }) {
+                guard let allow = field.rules[use] else {
                     statements.append(
                         """
                         DELETE FROM \(schema)._field_rule
-                        WHERE type = \(type) AND field = \(field.rawValue) AND action = \(use.rawValue)
+                        WHERE type = \(type) AND field = \(field.name) AND action = \(use.rawValue)
                         """
                     )
                     continue
@@ -96,7 +99,7 @@ package struct ClassAccessTable: Sendable {
                 statements.append(
                     """
                     INSERT INTO \(schema)._field_rule (type, field, action, allow)
-                    VALUES (\(type), \(field.rawValue), \(use.rawValue), \(allow.keys))
+                    VALUES (\(type), \(field.name), \(use.rawValue), \(allow.keys))
                     ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
                     """
                 )
@@ -154,15 +157,16 @@ extension ClassAccessChange {
                 ).at("rules.\(action.rawValue).allow[\(place)]")
             }
         }
-        for (ruled, uses) in fields.sorted(by: { $0.key < $1.key }) {
-            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        let named = fields.sorted { $0.key < $1.key }.map { (name: $0.key.rawValue, uses: $0.value) }
+        for field in named + [(ClassAccess.everyName, everyField)] {
+            for (use, allow) in field.uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 for (place, subject) in (allow?.subjects ?? []).enumerated() {
                     guard case .field(let name) = subject else { continue }
                     if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
                     throw SkyrowError.invalidArgument(
                         "The type has no field \(name) of strings or references to users.",
                         "fields"
-                    ).at("fields.\(ruled).\(use.rawValue)[\(place)]")
+                    ).at("fields.\(field.name).\(use.rawValue)[\(place)]")
                 }
             }
         }

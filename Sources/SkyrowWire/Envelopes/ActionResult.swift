@@ -64,6 +64,8 @@ package enum ActionResult: Sendable {
     case indexes([RecordIndex])
     /// `schema:access:set`, `schema:access:get`
     case classAccess(RecordTypeName, ClassAccess)
+    /// `schema:field_access:get`, `schema:field_access:update`
+    case skygearFieldRules([SkygearFieldRule])
     /// `schema:access`
     case createRoles(CreateRolesRequest)
     /// `schema:default_access`, `auth:default_access:set`
@@ -109,7 +111,8 @@ extension JSONWriter {
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .keys, .changes, .compared, .liveSubscribed, .liveTicket,
+                .classAccess, .skygearFieldRules, .createRoles, .defaultAccess, .keys, .changes, .compared,
+                .liveSubscribed, .liveTicket,
                 .json:
                 self.result(result)
             }
@@ -190,6 +193,7 @@ extension JSONWriter {
         case .index(let index): self.index(index)
         case .indexes(let indexes): self.indexes(indexes)
         case .classAccess(let type, let access): classAccess(access, of: type)
+        case .skygearFieldRules(let rules): skygearFieldRules(rules)
         case .createRoles(let request): createRoles(request)
         case .defaultAccess(let request): defaultAccess(request)
         case .liveSubscribed(let result): liveSubscribed(result)

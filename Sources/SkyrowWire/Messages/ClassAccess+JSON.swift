@@ -111,31 +111,47 @@ extension ClassAccessChange {
 }
 
 extension ClassAccessChange {
-    private mutating func read(fields json: JSONView) throws(SkyrowError) {
+    fileprivate mutating func read(fields json: JSONView) throws(SkyrowError) {
         for (key, value) in json.uniqueMembers {
             let place = "fields.\(String(key.prefix(64)))"
-            guard !key.hasPrefix("_"), let field = try? FieldName(key) else {
+            let field = try? FieldName(key)
+            guard key == ClassAccess.everyName || (field != nil && !key.hasPrefix("_")) else {
                 throw SkyrowError.invalidArgument("This is no name of a field.", "fields").at(place)
             }
-            if value.isNull {
-                for use in FieldUse.allCases { fields[field, default: [:]].updateValue(nil, forKey: use) }
+            let uses = try Self.uses(value, at: place)
+            guard let field else {
+                everyField = uses
                 continue
             }
-            guard value.isObject else {
-                throw SkyrowError.invalidArgument("The rules of a field are an object.", "fields").at(place)
-            }
-            for (key, value) in value.uniqueMembers {
-                let place = "\(place).\(String(key.prefix(64)))"
-                guard let use = FieldUse(rawValue: key) else {
-                    throw SkyrowError.invalidArgument(
-                        "A rule of a field is about create, read, update, compare or discover.",
-                        "fields"
-                    ).at(place)
-                }
-                let allow = try value.isNull ? nil : FieldSubjects(ofFieldRule: value, about: use, at: place)
-                fields[field, default: [:]].updateValue(allow, forKey: use)
-            }
+            if !uses.isEmpty { fields[field] = uses }
         }
+    }
+
+    /// The rules of a field, null for a change that takes all of them away.
+    private static func uses(
+        _ json: JSONView,
+        at place: String
+    ) throws(SkyrowError) -> [FieldUse: FieldSubjects?] {
+        var uses: [FieldUse: FieldSubjects?] = [:]
+        if json.isNull {
+            for use in FieldUse.allCases { uses.updateValue(nil, forKey: use) }
+            return uses
+        }
+        guard json.isObject else {
+            throw SkyrowError.invalidArgument("The rules of a field are an object.", "fields").at(place)
+        }
+        for (key, value) in json.uniqueMembers {
+            let place = "\(place).\(String(key.prefix(64)))"
+            guard let use = FieldUse(rawValue: key) else {
+                throw SkyrowError.invalidArgument(
+                    "A rule of a field is about create, read, update, compare or discover.",
+                    "fields"
+                ).at(place)
+            }
+            let allow = try value.isNull ? nil : FieldSubjects(ofFieldRule: value, about: use, at: place)
+            uses.updateValue(allow, forKey: use)
+        }
+        return uses
     }
 }
 
@@ -185,6 +201,16 @@ extension ClassAccess {
         self = ClassAccess().applying(change)
         // What says the same as what holds anyway is no rule.
         rules = rules.filter { $1 != .standard($0) }
+    }
+}
+
+extension ClassAccess {
+    /// Reads the member `access` of a schema file that is about every type: `{"fields": {"*": {"update": []}}}`.
+    package init(ofAll json: JSONView) throws(SkyrowError) {
+        guard json.isObject else { throw .invalidArgument("The rules of every type are an object.", "access") }
+        var change = ClassAccessChange(type: .user)
+        if let fields = try Parameters(json).object("fields") { try change.read(fields: fields) }
+        self = ClassAccess().applying(change)
     }
 }
 
@@ -304,20 +330,41 @@ extension JSONWriter {
         endArray()
     }
 
-    /// The member `fields`; nil in a rule takes it away.
-    private func rules(ofFields fields: [FieldName: [FieldUse: FieldSubjects?]]) {
+    /// The member `fields`, where there are any; nil in a rule takes it away.
+    private func rules(
+        ofFields fields: [FieldName: [FieldUse: FieldSubjects?]],
+        ofEvery everyField: [FieldUse: FieldSubjects?]
+    ) {
+        if fields.isEmpty, everyField.isEmpty { return }
         key("fields")
         beginObject()
-        for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {
-            key(field.rawValue)
-            beginObject()
-            for use in FieldUse.allCases {
-                guard let allow = uses[use] else { continue }
-                key(use.rawValue)
-                if let allow { subjects(allow) } else { null() }
-            }
-            endObject()
+        for (field, uses) in fields.sorted(by: { $0.key < $1.key }) { rules(of: field.rawValue, uses) }
+        if !everyField.isEmpty { rules(of: ClassAccess.everyName, everyField) }
+        endObject()
+    }
+
+    private func rules(of field: String, _ uses: [FieldUse: FieldSubjects?]) {
+        key(field)
+        beginObject()
+        for use in FieldUse.allCases {
+            guard let allow = uses[use] else { continue }
+            key(use.rawValue)
+            if let allow { subjects(allow) } else { null() }
         }
+        endObject()
+    }
+
+    private func rulesOfFields(_ access: ClassAccess) {
+        rules(
+            ofFields: access.fields.mapValues { $0.mapValues { .some($0) } },
+            ofEvery: access.everyField.mapValues { .some($0) }
+        )
+    }
+
+    /// The rules of every type in a schema file.
+    package func documentedFieldAccess(_ access: ClassAccess) {
+        beginObject()
+        rulesOfFields(access)
         endObject()
     }
 
@@ -329,7 +376,7 @@ extension JSONWriter {
             rule(access.rule(action), of: action)
         }
         endObject()
-        if !access.fields.isEmpty { rules(ofFields: access.fields.mapValues { $0.mapValues { .some($0) } }) }
+        rulesOfFields(access)
         key("default_access")
         accessList(access.defaultAccess)
         key("list_by")
@@ -364,7 +411,7 @@ extension JSONWriter {
             }
             endObject()
         }
-        if !change.fields.isEmpty { rules(ofFields: change.fields) }
+        rules(ofFields: change.fields, ofEvery: change.everyField)
         if let list = change.defaultAccess {
             key("default_access")
             accessList(list)

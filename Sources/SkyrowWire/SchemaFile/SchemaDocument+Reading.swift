@@ -15,12 +15,16 @@ extension SchemaDocument {
     package init(schemaFile json: JSONView) throws(SkyrowError) {
         self.init()
         let file = FileObject(json, at: "the file")
-        let members = try file.members(of: ["record_types", "accepted_drift"])
+        let members = try file.members(of: ["record_types", "access", "accepted_drift"])
         guard let types = members["record_types"] else { throw file.fault("has no member \"record_types\"") }
         for (name, value) in try FileObject(types, at: "record_types").uniqueMembers() {
             let place = "record_types.\(name)"
             let typeName = try reading(at: place) { () throws(SkyrowError) in try RecordTypeName(name) }
             self.types[typeName] = try DocumentedType(FileObject(value, at: place), named: typeName)
+        }
+        if let json = members["access"], !json.isNull {
+            _ = try FileObject(json, at: "access").members(of: ["fields"])
+            accessOfAll = try reading(at: "access") { () throws(SkyrowError) in try ClassAccess(ofAll: json) }
         }
         guard let accepted = members["accepted_drift"] else { return }
         acceptedDrift = Set(try FileObject(accepted, at: "accepted_drift").strings())

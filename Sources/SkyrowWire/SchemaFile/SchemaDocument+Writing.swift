@@ -8,6 +8,11 @@ extension SchemaDocument {
             "    \(quoted(name.rawValue)): {\n\(type.lines.joined(separator: ",\n"))\n    }"
         }
         var members = ["  \"record_types\": {\n\(types.joined(separator: ",\n"))\n  }"]
+        if let accessOfAll {
+            let writer = JSONWriter()
+            writer.documentedFieldAccess(accessOfAll)
+            members.append("  \"access\": \(String(decoding: writer.bytes, as: UTF8.self))")
+        }
         if !acceptedDrift.isEmpty {
             let keys = acceptedDrift.sorted().map { "    \(quoted($0))" }
             members.append("  \"accepted_drift\": [\n\(keys.joined(separator: ",\n"))\n  ]")

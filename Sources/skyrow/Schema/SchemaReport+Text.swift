@@ -77,7 +77,7 @@ extension SchemaFileChange {
         case .common(.deleteField), .common(.deleteRelation), .deleteType, .deleteIndex: "-"
         case .common(.widenField), .common(.renameField), .common(.renameRelation), .renameType, .convertField,
             .setDeleteRule, .setTextLanguage,
-            .setDefault, .setComment, .setAccess, .setLive, .setSync, .repair:
+            .setDefault, .setComment, .setAccess, .setAccessOfAll, .setLive, .setSync, .repair:
             "~"
         }
     }

@@ -208,6 +208,14 @@ import Testing
             "There is a rule of the field gone of note, which there is not."
         ),
         (
+            "INSERT INTO _field_rule VALUES ('*', '*', 'read', '{public,Editors}')", .rules,
+            "The rule of the field \"*\" of \"*\" names 'Editors', which is no subject of it."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('gone', '*', 'read', '{public}')", .rules,
+            "There are rules of the type gone, which there is not."
+        ),
+        (
             "INSERT INTO _field_rule VALUES ('note', 'title', 'read', '{public,Editors}')", .rules,
             "The rule of the field title of note names 'Editors', which is no subject of it."
         ),

@@ -103,6 +103,40 @@ import Testing
         ),
     ]
 
+    /// What rules of every type and field are, policies follow; a change of one closes every type until they are made anew.
+    @Test func rulesOfEveryTypeAndFieldCloseTypesUntilTheNextApply() async throws {
+        try await withPolicies { f in
+            try await f.psql("INSERT INTO note (_id, _owner, title) VALUES ('1', 'bob', 'x'), ('2', 'ann', 'y')")
+            try await f.apply(["ann": "ann"])
+            let digests =
+                "SELECT string_agg(_rules_digest(relname::text), ' ' ORDER BY relname) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'app'::regnamespace AND relname !~ '^_'"
+            var known = try await f.psql(digests).split(separator: " ").map(String.init)
+            for (rule, titles, isRefused) in [
+                ("('*', '*', 'read', '{owner}')", "y", false), ("('*', 'title', 'read', '{public}')", "x y", false),
+                ("('note', '*', 'read', '{owner}')", "y", false), ("('*', '*', 'compare', '{}')", "y", true),
+            ] {
+                try await f.psql("INSERT INTO _field_rule VALUES \(rule)")
+                let digest = try await f.psql(digests).split(separator: " ").map(String.init)
+                let isOfOne = rule.hasPrefix("('note'")
+                #expect(zip(digest, known).filter { $0 != $1 }.count == (isOfOne ? 1 : known.count), "\(rule)")
+                known = digest
+                let closed = await #expect(throws: (any Error).self) { try await f.sql("ann", "SELECT _id FROM note") }
+                #expect(closed != nil)
+                guard !isRefused else {
+                    let refused = await #expect(throws: SkyrowError.self) { try await f.apply([:]) }
+                    #expect(refused?.code == .invalidArgument)
+                    continue
+                }
+                try await f.apply([:])
+                let seen = try await f.sql(
+                    "ann",
+                    "SELECT title FROM \(rule.contains("title") ? "note" : "app_visible.note") WHERE title IS NOT NULL ORDER BY 1"
+                ).rows
+                #expect(seen.joined(separator: " ") == titles, "\(rule)")
+            }
+        }
+    }
+
     @Test func everyDifferenceIsFound() async throws {
         for (statement, what, heals) in Self.changes {
             try await withPolicies { f in

@@ -533,6 +533,42 @@ import Testing
         }
     }
 
+    /// The rules of every type stand beside the types; a file without them leaves them as they are.
+    @Test func aFileHasTheRulesOfEveryType() async throws {
+        try await withStore { fixture in
+            try await fixture.keep(draft("film/1", ["title": .string("x")]))
+            var document = try await fixture.store.schemaDocument()
+            #expect(document.accessOfAll == nil)
+            var access = ClassAccess()
+            access.fields = [field("title"): [.read: [.owner, .role("it's")]]]
+            access.everyField = [.update: []]
+            document.accessOfAll = access
+            document.types[type("film")]?.access = ClassAccess()
+            document.types[type("film")]?.access?.everyField = [.create: [.users]]
+            let report = try await apply(document, to: fixture)
+            #expect(
+                Set(report.difference.changes.map(\.change.summary)) == [
+                    "rules of access: create * users",
+                    "rules of fields of every type: read title owner role:it's, update * none",
+                ]
+            )
+            let rules = try #require(fixture.store.cache.current[type("film")]).rules.fields
+            let ann = FieldAccess.user("ann")
+            #expect(rules.standing(.read, of: field("title"), for: ann) == .owned)
+            #expect(rules.standing(.update, of: field("other"), for: ann) == .none)
+            let written = try await fixture.store.schemaDocument()
+            #expect(written.accessOfAll == access)
+            var silent = written
+            silent.accessOfAll = nil
+            #expect(try await fixture.store.compareSchema(with: silent).difference.changes.isEmpty)
+            var without = written
+            without.accessOfAll = ClassAccess()
+            let removal = try await apply(without, to: fixture)
+            #expect(removal.difference.changes.map(\.change.summary) == ["rules of fields of every type: none"])
+            #expect(try await fixture.store.schemaDocument().accessOfAll == nil)
+        }
+    }
+
     @Test func otherProcessesLearnOfIt() async throws {
         try await withStore(.production) { fixture in
             try await withPostgresClient(fixture.database.url) { client in

@@ -126,6 +126,7 @@ import Testing
         access.fields = [
             field("score"): [.read: [], .update: [.owner, .role("a")]], field("a"): [.create: [.everyone]],
         ]
+        access.everyField = [.read: [.users], .update: []]
         access.defaultAccess = AccessList([])
         access.listWriters = .owner
         access.transferrers = .owner
@@ -140,6 +141,28 @@ import Testing
             other.rules[.update] = ClassRule([.everyone], .override)
             other.allowsPrivate = false
             #expect(other.applying(change) == access)
+        }
+    }
+
+    /// A schema file has the rules of every type beside the types.
+    @Test func aSchemaFileHasTheRulesOfEveryType() throws {
+        var document = SchemaDocument(types: [type("note"): DocumentedType()])
+        var access = ClassAccess()
+        access.fields = [field("title"): [.read: [.owner], .compare: []]]
+        access.everyField = [.update: [.role("a")]]
+        for rules in [access, ClassAccess(), nil] {
+            document.accessOfAll = rules
+            #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        }
+        for (rules, place) in [
+            (#"{"rules":{}}"#, "access"), (#"{"fields":[]}"#, "access"), (#"{"fields":{"*":{"write":[]}}}"#, "access"),
+            ("7", "access"),
+        ] {
+            let error = try refusal("{\"record_types\":{},\"access\":\(rules)}") { try SchemaDocument(schemaFile: $0) }
+            #expect(
+                error?.code == .invalidArgument && error?.message.hasPrefix(place) == true,
+                "\(rules) \(String(describing: error))"
+            )
         }
     }
 

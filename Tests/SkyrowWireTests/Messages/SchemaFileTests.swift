@@ -85,7 +85,7 @@ import Testing
         arguments: [
             ("[]", "the file is no object."),
             ("{}", "the file has no member \"record_types\"."),
-            (#"{"types":{}}"#, "the file has a member \"types\"; there are: record_types, accepted_drift."),
+            (#"{"types":{}}"#, "the file has a member \"types\"; there are: record_types, access, accepted_drift."),
             (#"{"record_types":[]}"#, "record_types is no object."),
             (#"{"record_types":{"a":{"fields":[]},"a":{"fields":[]}}}"#, "record_types has a member twice."),
             (

@@ -1,0 +1,143 @@
+internal import SkyrowJSON
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The rules of fields of all types, as far as Skygear's `schema:field_access:get` and `schema:field_access:update` carry them.
+package struct SkygearFieldRuleTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// The rules that Skygear's form says, in its order.
+    package func rules() async throws(SkyrowError) -> [SkygearFieldRule] {
+        try await store.reporting { try stored(in: try await store.client.read(question)).skygearRules }
+    }
+
+    /// Puts these in the place of the rules that Skygear's form says, and returns the ones that there are then; this process goes by
+    /// them when it returns.
+    ///
+    /// Types and fields may have rules before they exist. Throws `108 InvalidArgument`, and changes nothing, for rules that
+    /// ``StoredFieldRules/replacingSkygearRules(_:)`` refuses, and for one that names a field of an existing type in which no ids of users
+    /// stand.
+    package func replace(
+        _ rules: [SkygearFieldRule],
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> [SkygearFieldRule] {
+        for (place, rule) in rules.enumerated() {
+            guard case .field(let name) = rule.subject, let type = rule.scope.type,
+                let table = try await store.table(of: type)
+            else { continue }
+            if let fieldType = table[name]?.type, MemberField(name, of: fieldType) != nil { continue }
+            throw SkyrowError.invalidArgument(
+                "The type \(type) has no field \(name) of strings or references to users.",
+                "access"
+            ).at("access[\(place)].user_role")
+        }
+        return try await store.reporting {
+            let (result, changed) = try await store.client.withTransaction { transaction in
+                // One change after the other: each is made of what the one before has left.
+                _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+                let known = try stored(in: try await transaction.query(question))
+                let new = try known.replacingSkygearRules(rules)
+                let changed = Set(known.rules.keys).union(new.rules.keys).filter { known.rules[$0] != new.rules[$0] }
+                if !changed.isEmpty {
+                    _ = try await transaction.query(removal(of: changed))
+                    _ = try await transaction.query(insertion(of: new.rules.filter { changed.contains($0.key) }))
+                }
+                if let event { _ = try await transaction.query(recording(event)) }
+                return (new.skygearRules, changed)
+            }
+            let types = changed.map(\.type)
+            if types.contains(nil) {
+                try await store.cache.reload()
+            } else if !types.isEmpty {
+                try await store.cache.reload(.types(Set(types.compactMap { $0 })))
+            }
+            return result
+        }
+    }
+
+    private var question: SQL {
+        """
+        SELECT type, field, jsonb_object_agg(action, to_jsonb(allow))::text AS uses FROM \(schema)._field_rule GROUP BY type, field
+        """
+    }
+
+    private func stored(in result: PostgresResult) throws -> StoredFieldRules {
+        var stored = StoredFieldRules()
+        for row in 0..<result.rowCount {
+            let type = try result.decode(row: row, column: 0, as: String.self)
+            let field = try result.decode(row: row, column: 1, as: String.self)
+            guard let scope = FieldRuleScope(storedType: type, field: field) else { continue }
+            let text = try result.decode(row: row, column: 2, as: String.self)
+            stored.rules[scope] = try JSONDocument(Array(text.utf8)).withRoot { FieldRuleGroups.Uses(stored: $0) }
+        }
+        return stored
+    }
+
+    private func removal(of scopes: Set<FieldRuleScope>) -> SQL {
+        let scopes = scopes.sorted()
+        return """
+            DELETE FROM \(schema)._field_rule AS rule USING unnest(
+                \(scopes.map(\.storedType)), \(scopes.map(\.storedField))
+            ) AS gone (type, field)
+            WHERE rule.type = gone.type AND rule.field = gone.field
+            """
+    }
+
+    private func insertion(of rules: [FieldRuleScope: FieldRuleGroups.Uses]) -> SQL {
+        let writer = JSONWriter()
+        writer.beginArray()
+        for (scope, uses) in rules.sorted(by: { $0.key < $1.key }) {
+            for use in FieldUse.allCases {
+                guard let allow = uses[use] else { continue }
+                writer.beginObject()
+                writer.key("type")
+                writer.string(scope.storedType)
+                writer.key("field")
+                writer.string(scope.storedField)
+                writer.key("action")
+                writer.string(use.rawValue)
+                writer.key("allow")
+                writer.strings(allow.keys)
+                writer.endObject()
+            }
+        }
+        writer.endArray()
+        return """
+            INSERT INTO \(schema)._field_rule (type, field, action, allow)
+            SELECT type, field, action, allow
+            FROM jsonb_to_recordset(\(PostgresJSONB(utf8: writer.bytes)))
+                AS rule (type text, field text, action text, allow text[])
+            """
+    }
+
+    /// Stores what the rules of fields are now.
+    private func recording(_ event: AuditEvent) -> SQL {
+        event.insertion(
+            into: schema,
+            from:
+                "(SELECT jsonb_object_agg(type || '.' || field, uses::jsonb) AS fields FROM (\(question)) AS item) AS one",
+            user: "NULL",
+            data: "jsonb_build_object('fields', coalesce(one.fields, '{}'))"
+        )
+    }
+}
+
+extension FieldRuleScope {
+    fileprivate var storedType: String { type?.rawValue ?? ClassAccess.everyName }
+    fileprivate var storedField: String { field?.rawValue ?? ClassAccess.everyName }
+
+    /// nil for names of psql's making that no type or field has.
+    fileprivate init?(storedType: String, field storedField: String) {
+        self.init(type: try? RecordTypeName(storedType), field: try? FieldName(storedField))
+        guard type != nil || storedType == ClassAccess.everyName,
+            field != nil || storedField == ClassAccess.everyName, field?.isReserved != true
+        else { return nil }
+    }
+}
+
+extension RecordStore {
+    /// The rules of fields as Skygear's calls have them.
+    package var skygearFieldRules: SkygearFieldRuleTable { SkygearFieldRuleTable(store: self) }
+}

@@ -1,0 +1,109 @@
+package import SkyrowJSON
+package import SkyrowModel
+
+extension SkygearFieldRule {
+    /// Reads the member `access` of `schema:field_access:update`.
+    ///
+    /// Throws `108 InvalidArgument` for whatever is not understood, with its place in `info.path`.
+    package static func list(parameters json: JSONView) throws(SkyrowError) -> [SkygearFieldRule] {
+        let list = try Parameters(json).required("access", json["access"])
+        guard list.isArray, list.count <= maximumRules else {
+            throw SkyrowError.invalidArgument("\"access\" is an array of at most \(maximumRules) rules.", "access")
+                .at("access")
+        }
+        var rules: [SkygearFieldRule] = []
+        rules.reserveCapacity(list.count)
+        for (place, element) in list.elements.enumerated() {
+            rules.append(try SkygearFieldRule(element, at: "access[\(place)]"))
+        }
+        return rules
+    }
+
+    private init(_ json: JSONView, at place: String) throws(SkyrowError) {
+        guard json.isObject else { throw malformed("A rule of a field is an object.", place) }
+        var texts: [String: String] = [:]
+        var flags: [String: Bool] = [:]
+        for (key, value) in json.uniqueMembers {
+            let place = "\(place).\(String(key.prefix(64)))"
+            switch key {
+            case "record_type", "record_field", "user_role":
+                guard let text = value.string, !text.hasNUL else { throw malformed("\"\(key)\" is a string.", place) }
+                texts[key] = text
+            case "writable", "readable", "comparable", "discoverable":
+                guard let flag = value.boolean else { throw malformed("\"\(key)\" is true or false.", place) }
+                flags[key] = flag
+            default:
+                throw malformed("A rule of a field has no such member.", place)
+            }
+        }
+        func text(_ name: String) throws(SkyrowError) -> String {
+            guard let text = texts[name] else { throw malformed("A rule of a field has \"\(name)\".", place) }
+            return text
+        }
+        func flag(_ name: String) throws(SkyrowError) -> Bool {
+            guard let flag = flags[name] else { throw malformed("A rule of a field has \"\(name)\".", place) }
+            return flag
+        }
+        let (typeText, fieldText, role) = (try text("record_type"), try text("record_field"), try text("user_role"))
+        var scope = FieldRuleScope(type: nil, field: nil)
+        if typeText != ClassAccess.everyName {
+            guard let type = try? RecordTypeName(typeText) else {
+                throw malformed("This is no name of a record type, and not \"*\".", "\(place).record_type")
+            }
+            scope.type = type
+        }
+        if fieldText != ClassAccess.everyName {
+            guard let field = try? FieldName(fieldText), !field.isReserved else {
+                throw malformed("This is no name of a field, and not \"*\".", "\(place).record_field")
+            }
+            scope.field = field
+        }
+        guard let subject = Subject(skygearRole: role) else {
+            throw malformed(
+                "A \"user_role\" is _owner, _user_id:…, _field:…, _role:…, _any_user or _public.",
+                "\(place).user_role"
+            )
+        }
+        self.init(
+            scope,
+            subject,
+            writable: try flag("writable"),
+            readable: try flag("readable"),
+            comparable: try flag("comparable"),
+            discoverable: try flag("discoverable")
+        )
+    }
+}
+
+private func malformed(_ message: String, _ place: String) -> SkyrowError {
+    SkyrowError.invalidArgument(message, "access").at(place)
+}
+
+extension JSONWriter {
+    /// The result of `schema:field_access:get` and `schema:field_access:update`, and the parameters of the latter.
+    package func skygearFieldRules(_ rules: [SkygearFieldRule]) {
+        beginObject()
+        key("access")
+        beginArray()
+        for rule in rules {
+            beginObject()
+            key("record_type")
+            string(rule.scope.type?.rawValue ?? ClassAccess.everyName)
+            key("record_field")
+            string(rule.scope.field?.rawValue ?? ClassAccess.everyName)
+            key("user_role")
+            string(rule.subject.skygearRole ?? "")
+            key("writable")
+            boolean(rule.isWritable)
+            key("readable")
+            boolean(rule.isReadable)
+            key("comparable")
+            boolean(rule.isComparable)
+            key("discoverable")
+            boolean(rule.isDiscoverable)
+            endObject()
+        }
+        endArray()
+        endObject()
+    }
+}

@@ -1,0 +1,53 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// Rules of fields of all types, in every process at once.
+@Suite(.timeLimit(.minutes(10))) struct FieldAccessProcessTests {
+    @Test func anotherProcessGoesByRulesOfEveryTypeAtOnce() async throws {
+        try await withService { fixture in
+            try await fixture.psql(
+                "SELECT _create_type('film'); ALTER TABLE film ADD title text; SELECT _create_type('song')"
+            )
+            try await fixture.withSecondService { other in
+                try await fixture.service.store.cache.reload()
+                let film = try RecordTypeName("film")
+                let title = try FieldName("title")
+                let staff = FieldAccess(Caller(kind: .user("sue"), roles: ["staff"]))
+                func standings(_ service: ServiceFixture, _ name: String) -> [FieldStanding] {
+                    guard let type = try? RecordTypeName(name) else { return [] }
+                    let rules = service.service.store.cache.current[type]?.rules.fields
+                    return [.anonymous, staff].compactMap { rules?.standing(.read, of: title, for: $0) }
+                }
+                let everywhere = FieldRuleScope(type: nil, field: nil)
+                let rows: [(rules: [SkygearFieldRule], film: [FieldStanding], song: [FieldStanding])] = [
+                    ([SkygearFieldRule(everywhere, .role("staff"), readable: true)], [.none, .all], [.none, .all]),
+                    (
+                        [
+                            SkygearFieldRule(everywhere, .role("staff"), readable: true),
+                            SkygearFieldRule(FieldRuleScope(type: film, field: title), .everyone, readable: true),
+                        ], [.all, .all], [.none, .all]
+                    ),
+                    (
+                        [SkygearFieldRule(FieldRuleScope(type: film, field: nil), .everyone)], [.none, .none],
+                        [.all, .all]
+                    ),
+                    ([], [.all, .all], [.all, .all]),
+                ]
+                for row in rows {
+                    let answered = try await fixture.service.replaceSkygearFieldRules(row.rules)
+                    #expect(Set(answered) == Set(row.rules))
+                    // This process goes by them when it answers, the other one once it has heard.
+                    #expect(standings(fixture, "film") == row.film && standings(fixture, "song") == row.song)
+                    try await waiting(until: "the other process has heard") {
+                        standings(other, "film") == row.film && standings(other, "song") == row.song
+                    }
+                    #expect(try await other.service.skygearFieldRules() == answered)
+                }
+            }
+        }
+    }
+}
