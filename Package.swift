@@ -200,6 +200,7 @@ let package = Package(
         .testTarget(
             name: "SkyrowActionsTests",
             dependencies: [
+                .target(name: "CMalloc", condition: server),
                 "SkyrowActions", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
                 "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),

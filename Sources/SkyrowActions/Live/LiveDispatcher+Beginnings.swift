@@ -73,7 +73,8 @@ extension LiveDispatcher {
         while true {
             let asked = state.withLock { state -> (SubscriptionIndex.Group, SubscriptionGroup, RecordTable)? in
                 guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group),
-                    let table = state.details[subscriber]?.table, state.registry.beginMembers(of: number)
+                    let table = state.registry.subscribers[subscriber]?.question.table,
+                    state.registry.beginMembers(of: number)
                 else { return nil }
                 return (number, group, table)
             }
@@ -92,8 +93,8 @@ extension LiveDispatcher {
             do {
                 let (moment, records) = try await store.matchingRecords(
                     of: table,
-                    in: group.key.database,
-                    group.query.predicate,
+                    in: group.database,
+                    group.predicate,
                     limit: configuration.limits.members
                 )
                 try await setMembers(number, records, at: LiveStart(moment: moment))
@@ -120,26 +121,28 @@ extension LiveDispatcher {
     // MARK: Records
 
     private func read(_ load: Load, _ service: ActionService) async throws {
-        let details = state.withLock { state in
-            state.isCurrent(load.attempt, of: load.subscriber) ? state.details[load.subscriber]?.value : nil
+        let found = state.withLock { state in
+            state.isCurrent(load.attempt, of: load.subscriber)
+                ? state.registry.subscribers[load.subscriber]?.value : nil
         }
-        guard let details else { throw Superseded() }
-        let turn: ReadTurn? = details.caller.isOperator ? nil : ReadTurn(of: details.client, in: service.reads)
+        guard let subscriber = found else { throw Superseded() }
+        let (holder, question) = (subscriber.holder, subscriber.question)
+        let turn: ReadTurn? = holder.caller.isOperator ? nil : ReadTurn(of: holder.client, in: service.reads)
         try await turn?.enter()
         defer { turn?.leave() }
-        var request = details.request
-        request.limit = Self.pageSize
+        var request = ChangesRequest(database: question.database, query: question.query, limit: Self.pageSize)
         var phase: LiveText.Phase?
-        switch details.position {
+        switch subscriber.position {
         case .now: request.limit = 1
         case .initial: phase = .initial
-        case .since(let token):
+        case .since, .mark:
+            guard let token = subscriber.positionToken else { throw SkyrowError.unexpected }
             phase = .resume
             request.position = .since(token)
         }
         var moment: ChangeMoment?
         while true {
-            let page = try await service.changesOfSubscription(request, by: details.caller, turn: turn)
+            let page = try await service.changesOfSubscription(request, by: holder.caller, turn: turn)
             if let reason = page.reset {
                 state.withLock { state in
                     guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
@@ -163,8 +166,8 @@ extension LiveDispatcher {
 
     private func send(_ page: ChangesResult, _ phase: LiveText.Phase, _ load: Load) async throws {
         guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
-        let head = state.withLock { $0.registry.subscribers[load.subscriber]?.head }
-        guard let head else { throw Superseded() }
+        let name = state.withLock { $0.registry.subscribers[load.subscriber]?.name }
+        guard let head = name.map({ LiveText.head($0) }) else { throw Superseded() }
         // What is removed comes first: a record may have been deleted and made again.
         var events = page.removed.map { LiveText.event(head, "removed", id: $0) }
         for source in page.changed {
@@ -195,27 +198,21 @@ extension LiveDispatcher {
             guard state.isCurrent(load.attempt, of: load.subscriber),
                 let known = state.registry.subscribers[load.subscriber]
             else { return nil }
-            state.details[load.subscriber]?.template = token
-            guard let messages = state.registry.finishLoading(load.subscriber, from: LiveStart(moment: moment)) else {
-                guard state.details[load.subscriber]?.hasRestarted == false,
-                    let position = state.details[load.subscriber]?.position
-                else {
+            state.registry.take(token, of: load.subscriber)
+            let sent = state.connections[known.connection]?.sentBytes ?? 0
+            let start = LiveStart(moment: moment)
+            guard let messages = state.registry.finishLoading(load.subscriber, from: start, after: sent) else {
+                guard state.registry.restart(load.subscriber) else {
                     state.reset(load.subscriber, .gap, after: .seconds(1) + .jitter(within: .seconds(2)))
                     return nil
                 }
-                state.details[load.subscriber]?.hasRestarted = true
                 // What was sent of the beginning holds, so that only what came since is read.
-                let next: LiveState.Position = if case .now = position { .now } else { .since(token.text) }
-                return state.beginAgain(load.subscriber, at: next).map {
+                let next: LiveSubscriber.Position =
+                    if case .now = known.position { .now } else { .mark(LiveMark(token)) }
+                return state.registry.begin(load.subscriber, at: next).map {
                     Load(subscriber: load.subscriber, attempt: $0)
                 }
             }
-            state.details[load.subscriber]?.hasRestarted = false
-            if case .now = state.details[load.subscriber]?.position {
-                // From here on it goes on from the moment at which it began.
-                state.details[load.subscriber]?.position = .since(token.text)
-            }
-            state.details[load.subscriber]?.beganAtBytes = state.connections[known.connection]?.sentBytes ?? 0
             let checkpoint = LiveText.checkpoint([(known.name, token.text)], isReady: true)
             state.send(checkpoint, to: known.connection)
             for message in messages { state.send(message, to: known.connection) }

@@ -14,7 +14,8 @@ extension LiveDispatcher {
     private struct Holder: Sendable {
         let credentials: Credentials
         let caller: Caller
-        var subscribers: [LiveRegistry.Subscriber] = []
+        /// Its part in the subscriptions of connections.
+        var parts: [(holder: LiveHolder, subscribers: [LiveRegistry.Subscriber])] = []
         var watchers: [WatchRegistry.Watcher] = []
         var connections: Set<LiveRegistry.Connection> = []
         /// Whether relations of users decide what it may read.
@@ -80,13 +81,16 @@ extension LiveDispatcher {
     private func holders() -> [Holder] {
         state.withLock { state in
             var holders: [HolderKey: Holder] = [:]
-            for (subscriber, details) in state.details {
-                guard let known = state.registry.subscribers[subscriber] else { continue }
-                let key = HolderKey(credentials: details.credentials, caller: details.caller)
-                holders[key, default: Holder(credentials: details.credentials, caller: details.caller)]
-                    .subscribers.append(subscriber)
-                holders[key]?.connections.insert(known.connection)
-                if known.audience.read.asksRelations { holders[key]?.asksRelations = true }
+            for (connection, account) in state.registry.accounts {
+                for party in account.parties {
+                    let holder = party.holder
+                    let key = HolderKey(credentials: holder.credentials, caller: holder.caller)
+                    // All of the connection, of which it ends those that are its own.
+                    holders[key, default: Holder(credentials: holder.credentials, caller: holder.caller)]
+                        .parts.append((holder, account.subscribers))
+                    holders[key]?.connections.insert(connection)
+                    if party.relatedCount > 0 { holders[key]?.asksRelations = true }
+                }
             }
             for (watcher, known) in state.watches.watchers {
                 let request = known.request
@@ -138,7 +142,11 @@ extension LiveDispatcher {
 
     private func end(_ holder: Holder, _ reason: LiveText.Reset) {
         state.withLock { state in
-            for subscriber in holder.subscribers { state.reset(subscriber, reason) }
+            for (owner, subscribers) in holder.parts {
+                for subscriber in subscribers where state.registry.subscribers[subscriber]?.holder === owner {
+                    state.reset(subscriber, reason)
+                }
+            }
             for watcher in holder.watchers { state.resetWatch(watcher, reason) }
             guard reason == .session else { return }
             for connection in holder.connections { state.connections[connection]?.outlet.close(.sessionEnded) }

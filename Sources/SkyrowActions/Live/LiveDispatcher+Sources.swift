@@ -267,15 +267,15 @@ extension LiveDispatcher {
             state.registry.forgetAllMembers()
             state.pending = []
             var loads: [Load] = []
-            for (subscriber, known) in state.registry.subscribers {
+            for subscriber in state.registry.subscribers.numbers {
+                guard let known = state.registry.subscribers[subscriber] else { continue }
                 if case .paused = known.state { continue }
-                var position = state.details[subscriber]?.position ?? .now
-                if let token = state.resumptionToken(of: subscriber) { position = .since(token) }
+                let position = state.resumption(of: subscriber).map { .mark($0) } ?? known.position
                 guard loads.count < Self.maximumResumptions else {
                     state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
                     continue
                 }
-                if let attempt = state.beginAgain(subscriber, at: position) {
+                if let attempt = state.registry.begin(subscriber, at: position) {
                     loads.append(Load(subscriber: subscriber, attempt: attempt))
                 }
             }

@@ -35,7 +35,7 @@ final class LiveDispatcher: Sendable {
     /// The beginning of one subscription.
     struct Load: Sendable {
         let subscriber: LiveRegistry.Subscriber
-        let attempt: Int
+        let attempt: UInt32
     }
 
     /// How many beginnings are read at once.
@@ -86,7 +86,7 @@ final class LiveDispatcher: Sendable {
 
     func close(_ connection: LiveRegistry.Connection) {
         state.withLock { state in
-            for subscriber in state.registry.subscribers(of: connection) { state.remove(subscriber) }
+            for subscriber in state.registry.subscribers(of: connection) { state.registry.remove(subscriber) }
             for watcher in state.watches.watchers(of: connection) { state.watches.remove(watcher) }
             state.connections[connection] = nil
         }
@@ -99,7 +99,7 @@ final class LiveDispatcher: Sendable {
                 return true
             }
             guard let subscriber = state.registry.subscriber(name, of: connection) else { return false }
-            state.remove(subscriber)
+            state.registry.remove(subscriber)
             return true
         }
         guard isKnown else { throw .noSuchSubscription }
@@ -118,8 +118,8 @@ final class LiveDispatcher: Sendable {
             state.connections[connection]?.deferred = []
             state.watches.resume(connection)
             return state.registry.subscribers(of: connection).compactMap { subscriber in
-                guard let position = state.details[subscriber]?.position else { return nil }
-                return state.beginAgain(subscriber, at: position).map { Load(subscriber: subscriber, attempt: $0) }
+                guard let position = state.registry.subscribers[subscriber]?.position else { return nil }
+                return state.registry.begin(subscriber, at: position).map { Load(subscriber: subscriber, attempt: $0) }
             }
         }
         for load in loads { self.loads.continuation.yield(load) }

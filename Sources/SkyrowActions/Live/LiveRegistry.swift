@@ -19,19 +19,35 @@ struct LiveRegistry {
     struct Request {
         let name: String
         let connection: Connection
-        /// Whose it counts as; nil for the operator.
-        let share: LiveShare?
+        let holder: LiveHolder
+        let question: LiveQuestion
+        let position: LiveSubscriber.Position
+        /// The type with all its fields.
         let table: RecordTable
         let database: DatabaseScope
-        /// The predicate, as it is for the caller.
-        let query: ResolvedQuery
+        /// As it is for the caller; nil for all records.
+        let predicate: ResolvedPredicate?
         let asked: Set<FieldName>?
         let audience: SubscriptionGroup.AudienceKey
-        let events: Set<LiveEventKind>
-        let watched: Set<FieldName>?
-        let previous: PreviousFields
+        /// nil for all events without old values.
+        let filter: LiveFilter?
         /// Whether the log of the type has of records before their changes the ids alone.
         var hasKeysAlone = false
+    }
+
+    /// Who has subscriptions of a connection.
+    struct Party {
+        let holder: LiveHolder
+        fileprivate(set) var count = 0
+        /// How many of its subscriptions relations of users decide about.
+        fileprivate(set) var relatedCount = 0
+    }
+
+    /// What one connection has.
+    struct Account {
+        fileprivate(set) var subscribers: [Subscriber] = []
+        /// Mostly one: a connection may get other credentials.
+        fileprivate(set) var parties: [Party] = []
     }
 
     /// What a transaction leads to.
@@ -48,10 +64,12 @@ struct LiveRegistry {
 
     let limits: SubscriptionLimits
     private(set) var index: SubscriptionIndex
-    private(set) var subscribers: [Subscriber: Boxed<LiveSubscriber>] = [:]
-    private var groups: [SubscriptionIndex.Group: Boxed<SubscriptionGroup>] = [:]
-    private var groupNumbers: [SubscriptionGroup.Key: SubscriptionIndex.Group] = [:]
-    private var names: [Connection: [String: Subscriber]] = [:]
+    private(set) var subscribers = SlotTable<Boxed<LiveSubscriber>>()
+    private(set) var accounts: [Connection: Account] = [:]
+    private var groups = SlotTable<Boxed<SubscriptionGroup>>()
+    /// The groups by the digests of their keys.
+    private var groupNumbers: [Int: SubscriptionIndex.Group] = [:]
+    private var audiences: [SubscriptionGroup.AudienceKey: (audience: LiveAudience, count: Int)] = [:]
     private var shares: [LiveShare: Int] = [:]
     private var encodings: [RecordEncoding.Key: (encoding: RecordEncoding, count: Int)] = [:]
     private var membership = Membership()
@@ -63,7 +81,9 @@ struct LiveRegistry {
     private var starting: Set<Subscriber> = []
     /// How many groups each type has.
     private var groupCounts: [RecordTypeName: Int] = [:]
-    private var nextNumber = 0
+    /// The moments at which a subscription has become live last, and behind which one has begun.
+    private var recentBeginning: LiveMark?
+    private var recentPosition: LiveMark?
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
@@ -80,10 +100,11 @@ struct LiveRegistry {
     ///
     /// Its name is one that the connection does not use. Throws `135 Overloaded` beyond a limit.
     mutating func subscribe(_ request: Request) throws(SkyrowError) -> Subscriber {
-        guard (names[request.connection]?.count ?? 0) < limits.perConnection else {
+        guard (accounts[request.connection]?.subscribers.count ?? 0) < limits.perConnection else {
             throw .tooManySubscriptions("A connection has at most \(limits.perConnection) subscriptions.")
         }
-        if let share = request.share, shares[share] ?? 0 >= limits.perUser {
+        let share = request.holder.share
+        if let share, shares[share] ?? 0 >= limits.perUser {
             throw .tooManySubscriptions("A user has at most \(limits.perUser) subscriptions, over all connections.")
         }
         guard subscribers.count < limits.total else {
@@ -91,129 +112,225 @@ struct LiveRegistry {
         }
         let group = try group(of: request)
         if request.hasKeysAlone { groups[group]?.hasKeysAlone = true }
-        nextNumber += 1
-        let number = nextNumber
-        join(group, request.audience, of: request, number)
-        subscribers[number] = Boxed(
-            LiveSubscriber(
-                name: request.name,
-                head: LiveText.head(request.name),
-                connection: request.connection,
-                group: group,
-                // The one of the group, which all its subscriptions share.
-                audience: groups[group]?.audiences[request.audience]?.key ?? request.audience,
-                share: request.share,
-                events: request.events,
-                watched: request.watched,
-                previous: request.previous,
-                state: .loading(LiveBuffer())
+        let audience = audience(request.audience)
+        let place = place(of: audience, in: group, of: request)
+        // The list itself is not held, since it would be copied when it grows.
+        let count = groups[group]?.audiences[place].subscribers.count ?? 0
+        let former = groups[group]?.audiences[place].subscribers.last
+        // What it has in common with the one before it.
+        let last = former.flatMap { subscribers[$0] }
+        func shared<Part>(_ part: Part, _ known: Part?, _ isSame: (Part) -> Bool) -> Part {
+            if let known, isSame(known) { known } else { part }
+        }
+        let number = subscribers.insert(
+            Boxed(
+                LiveSubscriber(
+                    name: request.name,
+                    connection: request.connection,
+                    group: group,
+                    audience: audience,
+                    holder: enter(request.holder, audience, of: request.connection),
+                    question: shared(request.question, last?.question, request.question.isSame),
+                    filter: request.filter.map { shared($0, last?.filter, $0.isSame) },
+                    state: .loading(LiveBuffer()),
+                    position: request.position,
+                    place: UInt32(count)
+                )
             )
         )
-        names[request.connection, default: [:]][request.name] = number
-        if let share = request.share { shares[share, default: 0] += 1 }
+        groups[group]?.audiences[place].subscribers.append(number)
+        accounts[request.connection]?.subscribers.append(number)
+        if let share { shares[share, default: 0] += 1 }
         return number
     }
 
     private mutating func group(of request: Request) throws(SkyrowError) -> SubscriptionIndex.Group {
-        let predicate = request.query.predicate
+        let predicate = request.predicate
         let key = SubscriptionGroup.Key(
             database: request.database,
             type: request.table.name,
             predicate: predicate.map { PredicateKey($0) },
             asked: request.asked
         )
-        if let known = groupNumbers[key] { return known }
+        var digest = key.hashValue
+        while let known = groupNumbers[digest] {
+            if groups[known]?.value.isOf(key) == true { return known }
+            // Another key with the same digest.
+            digest = digest.hashValue
+        }
         guard index.hasRoom(in: key.database, of: key.type, for: predicate) else {
             throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
         }
-        nextNumber += 1
-        groupNumbers[key] = nextNumber
-        groups[nextNumber] = Boxed(SubscriptionGroup(key, request.query))
-        index.insert(nextNumber, in: key.database, of: key.type, predicate)
+        let number = groups.insert(Boxed(SubscriptionGroup(key, predicate, digest: digest)))
+        groupNumbers[digest] = number
+        index.insert(number, in: key.database, of: key.type, predicate)
         if tables[key.type] == nil { tables[key.type] = request.table }
         groupCounts[key.type, default: 0] += 1
-        return nextNumber
+        return number
     }
 
-    private mutating func join(
-        _ group: SubscriptionIndex.Group,
-        _ audience: SubscriptionGroup.AudienceKey,
-        of request: Request,
-        _ subscriber: Subscriber
-    ) {
-        if groups[group]?.audiences[audience] == nil {
-            let key = RecordEncoding.Key(of: request.table, for: audience.fields, asked: request.asked)
-            let encoding = encodings[key]?.encoding ?? RecordEncoding(key, for: audience.fields)
-            encodings[key, default: (encoding, 0)].count += 1
-            groups[group]?.audiences[audience] = SubscriptionGroup.Audience(key: audience, encoding: encoding)
-        }
-        groups[group]?.audiences[audience]?.subscribers.append(subscriber)
+    /// The audience of a key, which counts one subscription more.
+    private mutating func audience(_ key: SubscriptionGroup.AudienceKey) -> LiveAudience {
+        let audience = audiences[key]?.audience ?? LiveAudience(key)
+        // The key of the table is that of the object, so that both are in memory once.
+        audiences[audience.key, default: (audience, 0)].count += 1
+        return audience
+    }
+
+    /// The place of an audience in a group.
+    private mutating func place(
+        of audience: LiveAudience,
+        in group: SubscriptionIndex.Group,
+        of request: Request
+    ) -> Int {
+        if let known = groups[group]?.audiences.place(of: audience) { return known }
+        let key = RecordEncoding.Key(of: request.table, for: audience.key.fields, asked: request.asked)
+        let encoding = encodings[key]?.encoding ?? RecordEncoding(key, for: audience.key.fields)
+        encodings[key, default: (encoding, 0)].count += 1
+        return groups[group]?.audiences.append(SubscriptionGroup.Audience(audience: audience, encoding: encoding)) ?? 0
+    }
+
+    /// Counts a subscription of a connection; returns who has it, as the connection knows it.
+    private mutating func enter(
+        _ holder: LiveHolder,
+        _ audience: LiveAudience,
+        of connection: Connection
+    ) -> LiveHolder {
+        var account = accounts.removeValue(forKey: connection) ?? Account()
+        defer { accounts[connection] = account }
+        let place = account.parties.firstIndex { $0.holder.isSame(as: holder) } ?? account.parties.count
+        if place == account.parties.count { account.parties.append(Party(holder: holder)) }
+        account.parties[place].count += 1
+        if audience.asksRelations { account.parties[place].relatedCount += 1 }
+        return account.parties[place].holder
     }
 
     /// The subscription of a name; nil where there is none.
     func subscriber(_ name: String, of connection: Connection) -> Subscriber? {
-        names[connection]?[name]
+        accounts[connection]?.subscribers.first { subscribers[$0]?.name == name }
     }
 
     /// The subscriptions of a connection.
     func subscribers(of connection: Connection) -> [Subscriber] {
-        names[connection].map { Array($0.values) } ?? []
+        accounts[connection]?.subscribers ?? []
     }
 
     /// Ends a subscription.
     mutating func remove(_ number: Subscriber) {
-        guard let subscriber = subscribers.removeValue(forKey: number) else { return }
+        guard let subscriber = subscribers.remove(number)?.value else { return }
         starting.remove(number)
-        names[subscriber.connection]?[subscriber.name] = nil
-        if names[subscriber.connection]?.isEmpty == true { names[subscriber.connection] = nil }
-        if let share = subscriber.share {
+        exit(number, subscriber)
+        if let share = subscriber.holder.share {
             shares[share, default: 1] -= 1
             if shares[share] == 0 { shares[share] = nil }
         }
-        leave(subscriber.group, subscriber.audience, number)
+        let key = subscriber.audience.key
+        audiences[key]?.count -= 1
+        if audiences[key]?.count == 0 { audiences[key] = nil }
+        leave(subscriber)
     }
 
-    private mutating func leave(
-        _ number: SubscriptionIndex.Group,
-        _ audience: SubscriptionGroup.AudienceKey,
-        _ subscriber: Subscriber
-    ) {
-        groups[number]?.audiences[audience]?.subscribers.removeAll { $0 == subscriber }
-        guard let left = groups[number]?.audiences[audience], left.subscribers.isEmpty else { return }
-        groups[number]?.audiences[audience] = nil
+    private mutating func exit(_ number: Subscriber, _ subscriber: LiveSubscriber) {
+        guard var account = accounts.removeValue(forKey: subscriber.connection) else { return }
+        account.subscribers.removeAll { $0 == number }
+        if let place = account.parties.firstIndex(where: { $0.holder === subscriber.holder }) {
+            account.parties[place].count -= 1
+            if subscriber.audience.asksRelations { account.parties[place].relatedCount -= 1 }
+            if account.parties[place].count == 0 { account.parties.remove(at: place) }
+        }
+        if !account.subscribers.isEmpty { accounts[subscriber.connection] = account }
+    }
+
+    private mutating func leave(_ subscriber: LiveSubscriber) {
+        let number = subscriber.group
+        guard let place = groups[number]?.audiences.place(of: subscriber.audience) else { return }
+        // The last of the list takes its place.
+        let placeInList = Int(subscriber.place)
+        guard let moved = groups[number]?.audiences[place].subscribers.popLast() else { return }
+        if let count = groups[number]?.audiences[place].subscribers.count, placeInList < count {
+            groups[number]?.audiences[place].subscribers[placeInList] = moved
+            subscribers[moved]?.place = subscriber.place
+        }
+        guard let left = groups[number]?.audiences[place], left.subscribers.isEmpty else { return }
+        groups[number]?.audiences.remove(at: place)
         let encoding = left.encoding.key
         encodings[encoding]?.count -= 1
         if encodings[encoding]?.count == 0 { encodings[encoding] = nil }
-        guard let group = groups[number], group.audiences.isEmpty else { return }
-        groups[number] = nil
-        groupNumbers[group.key] = nil
+        guard let group = groups[number]?.value, group.audiences.isEmpty else { return }
+        groups.remove(number)
+        groupNumbers[group.digest] = nil
         loadingGroups.remove(number)
         membership.removeAll(of: number)
-        index.remove(number, in: group.key.database, of: group.key.type, group.query.predicate)
-        groupCounts[group.key.type, default: 1] -= 1
-        guard groupCounts[group.key.type] == 0 else { return }
-        groupCounts[group.key.type] = nil
-        tables[group.key.type] = nil
+        index.remove(number, in: group.database, of: group.type, group.predicate)
+        groupCounts[group.type, default: 1] -= 1
+        guard groupCounts[group.type] == 0 else { return }
+        groupCounts[group.type] = nil
+        tables[group.type] = nil
     }
 
     // MARK: Beginning
 
-    /// Has a subscription wait for the records at its beginning, again or for the first time.
-    mutating func beginLoading(_ number: Subscriber) {
+    /// Has a subscription begin at a position, again or for the first time, and wait for the records there; returns the number of
+    /// the attempt.
+    mutating func begin(_ number: Subscriber, at position: LiveSubscriber.Position) -> UInt32? {
+        guard subscribers[number] != nil else { return nil }
         subscribers[number]?.state = .loading(LiveBuffer())
+        subscribers[number]?.position = position
+        // What its connection gets until then says nothing of this subscription.
+        subscribers[number]?.beganAtBytes = .max
+        subscribers[number]?.attempt &+= 1
+        return subscribers[number]?.attempt
     }
 
-    /// Sends nothing to the subscriptions of a connection until they begin again.
-    mutating func pause(_ connection: Connection) {
-        for number in subscribers(of: connection) { subscribers[number]?.state = .paused }
+    /// Sends nothing to a subscription until it begins again, at a position.
+    mutating func pause(_ number: Subscriber, at position: LiveSubscriber.Position) {
+        subscribers[number]?.state = .paused
+        subscribers[number]?.position = position
+        subscribers[number]?.attempt &+= 1
+    }
+
+    /// Takes the token of the moment that a subscription has read the records of.
+    mutating func take(_ token: ChangeToken, of number: Subscriber) {
+        guard let subscriber = subscribers[number]?.value else { return }
+        let template = LiveTemplate(token)
+        let others = groups[subscriber.group].flatMap { group in
+            group.audiences.place(of: subscriber.audience).map { group.audiences[$0].subscribers }
+        }
+        // Those that came before it and after it have mostly asked in the same words.
+        var known = template
+        for case let other? in [others?.first, others?.last] {
+            if let shared = subscribers[other]?.template, shared.isSame(as: template) { known = shared }
+        }
+        subscribers[number]?.template = known
+        let mark = LiveMark(token)
+        if recentBeginning?.covers(mark) != true { recentBeginning = mark }
+        subscribers[number]?.began = recentBeginning
     }
 
     /// Makes a subscription live, and returns the events that waited for it; nil where too many did, so that the records
     /// have to be read again.
-    mutating func finishLoading(_ number: Subscriber, from start: LiveStart) -> [LiveMessage]? {
-        guard let subscriber = subscribers[number], case .loading(let buffer) = subscriber.state else { return [] }
+    ///
+    /// - Parameter bytes: what its connection has got.
+    mutating func finishLoading(_ number: Subscriber, from start: LiveStart, after bytes: Int) -> [LiveMessage]? {
+        guard let subscriber = subscribers[number]?.value, case .loading(let buffer) = subscriber.state else {
+            return []
+        }
         guard !buffer.isOverflown else { return nil }
-        subscribers[number]?.state = .live(since: start)
+        subscribers[number]?.state = .starting(start)
+        subscribers[number]?.beganAtBytes = bytes
+        subscribers[number]?.hasRestarted = false
+        switch subscriber.position {
+        case .now:
+            // From here on it goes on from the moment at which it began.
+            if let began = subscriber.began { subscribers[number]?.position = .mark(began) }
+        case .since(let text):
+            if let mark = subscriber.mark(ofToken: text) {
+                // A client has tokens of one moment for all of its subscriptions.
+                if recentPosition?.covers(mark) != true { recentPosition = mark }
+                subscribers[number]?.position = .mark(recentPosition ?? mark)
+            }
+        case .initial, .mark: break
+        }
         starting.insert(number)
         var messages: [LiveMessage] = []
         var events: [[[UInt8]]] = []
@@ -230,30 +347,37 @@ struct LiveRegistry {
         return messages
     }
 
+    /// Notes that a subscription is begun again because too much had changed meanwhile; false where it was before.
+    mutating func restart(_ number: Subscriber) -> Bool {
+        guard subscribers[number]?.hasRestarted == false else { return false }
+        subscribers[number]?.hasRestarted = true
+        return true
+    }
+
     /// Forgets what the subscriptions have seen at their beginning, once the stream is beyond it.
     mutating func passed(_ position: UInt64) {
+        guard !starting.isEmpty else { return }
+        var later: Set<Subscriber> = []
         for number in starting {
-            guard case .live(let start?)? = subscribers[number]?.state else {
-                starting.remove(number)
-                continue
-            }
-            guard start.position <= position else { continue }
-            starting.remove(number)
-            subscribers[number]?.state = .live(since: nil)
+            guard case .starting(let start)? = subscribers[number]?.state else { continue }
+            if start.position <= position { subscribers[number]?.state = .live } else { later.insert(number) }
         }
+        starting = later
     }
 
     // MARK: Members
 
     /// The group of a subscription.
     func group(of number: Subscriber) -> (number: SubscriptionIndex.Group, group: SubscriptionGroup)? {
-        guard let subscriber = subscribers[number], let group = groups[subscriber.group]?.value else { return nil }
+        guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value else {
+            return nil
+        }
         return (subscriber.group, group)
     }
 
     /// Whether the members of a group have to be read, which then counts as begun.
     mutating func beginMembers(of number: SubscriptionIndex.Group) -> Bool {
-        guard case .unknown? = groups[number]?.members else { return false }
+        guard groups[number]?.value.lacksMembers == true else { return false }
         groups[number]?.members = .loading([], bytes: 0)
         loadingGroups.insert(number)
         return true
@@ -273,12 +397,12 @@ struct LiveRegistry {
 
     /// Forgets the members of all groups.
     mutating func forgetAllMembers() {
-        for number in groups.keys { forgetMembers(of: number) }
+        for number in groups.numbers { forgetMembers(of: number) }
     }
 
     /// Forgets the members of the groups whose changes come with the records before from now on, with the stream.
     mutating func forgetMembersBesideStream() {
-        for (number, group) in groups where !group.hasKeysAlone { forgetMembers(of: number) }
+        for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
     /// Takes the members of a group as they were read, and judges what has changed since.
@@ -288,10 +412,12 @@ struct LiveRegistry {
         readAt start: LiveStart,
         relations: RelatedUsers = .none
     ) -> Dispatch {
-        guard let group = groups[number], case .loading(let waiting, _) = group.members else { return Dispatch() }
+        guard let group = groups[number]?.value, case .loading(let waiting, _) = group.members else {
+            return Dispatch()
+        }
         loadingGroups.remove(number)
         groups[number]?.members = .known
-        let named = tables[group.key.type]?.memberFields ?? []
+        let named = tables[group.type]?.memberFields ?? []
         for record in records { membership.insert(record, naming: named, into: number, isChange: false) }
         var result = Dispatch()
         for transaction in waiting where !start.covers(transaction.mark) {
@@ -309,8 +435,8 @@ struct LiveRegistry {
     /// client has it.
     mutating func keepSent(_ record: Record, to number: SubscriptionIndex.Group) {
         guard let group = groups[number], case .known = group.members else { return }
-        let member = StoredRecord(record, in: group.key.database) { $0.id }
-        let named = tables[group.key.type]?.memberFields ?? []
+        let member = StoredRecord(record, in: group.database) { $0.id }
+        let named = tables[group.type]?.memberFields ?? []
         membership.insert(member, naming: named, into: number, isChange: false)
     }
 
@@ -322,12 +448,12 @@ struct LiveRegistry {
     func askedRelations(_ transaction: CommittedTransaction) -> Set<RelatedUsers.Question>? {
         var questions: Set<RelatedUsers.Question> = []
         for change in transaction.changes {
-            let rows = rows(of: change)
-            let owners = Set(rows.records.filter { !($0.access?.relations.isEmpty ?? true) }.compactMap(\.owner))
+            let records = forms(of: change).records
+            let owners = Set(records.filter { !($0.access?.relations.isEmpty ?? true) }.compactMap(\.owner))
             guard !owners.isEmpty else { continue }
-            for number in rows.candidates {
-                for audience in groups[number]?.audiences.values.map(\.key) ?? [] {
-                    guard let user = audience.read.relatedUser else { continue }
+            for number in rows(of: change).candidates {
+                for audience in groups[number]?.audiences.list.map(\.audience) ?? [] where audience.asksRelations {
+                    guard let user = audience.key.read.relatedUser else { continue }
                     for owner in owners { questions.insert(RelatedUsers.Question(user: user, owner: owner)) }
                     guard questions.count <= limits.relationPairs else { return nil }
                 }
@@ -336,19 +462,26 @@ struct LiveRegistry {
         return questions
     }
 
-    /// The forms of a record that a change is about, and the groups that it may concern.
-    private func rows(
-        of change: RecordChange
-    ) -> (records: [StoredRecord], member: Membership.Found?, candidates: Set<SubscriptionIndex.Group>) {
+    /// The forms of a record that a change is about.
+    private func forms(of change: RecordChange) -> (records: [StoredRecord], member: Membership.Found?) {
         var records: [StoredRecord] = []
         if let after = change.after { records.append(after) }
         if let old = change.old { records.append(old) }
-        var candidates = index.candidates(of: change.table.name, records)
         guard case .unknown = change.before, let member = membership.member(change.table.name, change.storedID) else {
-            return (records, nil, candidates)
+            return (records, nil)
         }
-        candidates.formUnion(member.groups)
-        return (records + [member.record], member, candidates)
+        return (records + [member.record], member)
+    }
+
+    /// What is known of the record before a change, and the groups that the change may concern.
+    private func rows(
+        of change: RecordChange
+    ) -> (member: Membership.Found?, candidates: Set<SubscriptionIndex.Group>) {
+        let (records, member) = forms(of: change)
+        // A member has no fields, and its groups are known.
+        var candidates = index.candidates(of: change.table.name, member == nil ? records : records.dropLast())
+        if let member { candidates.formUnion(member.groups) }
+        return (member, candidates)
     }
 
     /// Judges what a transaction changed.
@@ -382,8 +515,8 @@ struct LiveRegistry {
 
     private mutating func keepForLoading(_ transaction: CommittedTransaction) {
         for number in loadingGroups {
-            guard let group = groups[number], case .loading(var waiting, let bytes) = group.members,
-                transaction.changes.contains(where: { $0.table.name == group.key.type })
+            guard let group = groups[number]?.value, case .loading(var waiting, let bytes) = group.members,
+                transaction.changes.contains(where: { $0.table.name == group.type })
             else { continue }
             groups[number]?.members = .unknown
             waiting.append(transaction)
@@ -429,9 +562,9 @@ struct LiveRegistry {
         let matches = change.after.map { group.matches($0) } ?? false
         keepMember(change, matches, number, group, &outgoing)
         guard didMatch || matches else { return }
-        for audience in group.audiences.values {
+        for audience in group.audiences.list {
             func sight(_ record: StoredRecord?, _ matches: Bool) -> LiveSight {
-                guard let record, audience.key.read.admits(record, isRelated: relations.isRelated) else {
+                guard let record, audience.audience.key.read.admits(record, isRelated: relations.isRelated) else {
                     return .hidden
                 }
                 return matches ? .matching : .readable
@@ -462,7 +595,7 @@ struct LiveRegistry {
         }
         membership.insert(after, naming: change.table.memberFields, into: number, isChange: true)
         guard membership.count(of: number) > limits.members else { return }
-        for subscriber in group.audiences.values.flatMap(\.subscribers) {
+        for subscriber in group.subscribers {
             outgoing.dispatch.resets.append((subscriber, .gap))
         }
     }
@@ -475,15 +608,17 @@ struct LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let subscriber = subscribers[number]?.value, subscriber.events.contains(kind) else { return }
+        guard let subscriber = subscribers[number]?.value, subscriber.filter?.events.contains(kind) ?? true else {
+            return
+        }
         switch subscriber.state {
         case .paused: return
-        case .live(let start?): if start.covers(outgoing.mark) { return }
-        case .live(nil), .loading: break
+        case .starting(let start): if start.covers(outgoing.mark) { return }
+        case .live, .loading: break
         }
         if kind == .updated {
             let changed = written.changedFields(change)
-            if let watched = subscriber.watched, watched.isDisjoint(with: changed) { return }
+            if let watched = subscriber.filter?.watched, watched.isDisjoint(with: changed) { return }
             guard encoding.shows(change, of: changed) else { return }
         }
         guard let event = event(kind, subscriber, change, encoding, &written) else { return }
@@ -504,24 +639,31 @@ struct LiveRegistry {
         _ encoding: RecordEncoding,
         _ written: inout WrittenChange
     ) -> [[UInt8]]? {
-        if kind == .deleted { return LiveText.event(subscriber.head, kind.rawValue, id: change.wireID) }
+        let head = LiveText.head(subscriber.name)
+        if kind == .deleted { return LiveText.event(head, kind.rawValue, id: change.wireID) }
         guard let record = written.record(change, encoding) else { return nil }
-        let previous = kind == .created ? nil : written.previous(change, encoding, subscriber.previous)
-        return LiveText.event(subscriber.head, kind.rawValue, record: record, previous: previous)
+        let previous =
+            if kind != .created, let fields = subscriber.filter?.previous {
+                written.previous(change, encoding, fields)
+            } else {
+                [UInt8]?.none
+            }
+        return LiveText.event(head, kind.rawValue, record: record, previous: previous)
     }
 
     private mutating func resetAll(of type: RecordTypeName, _ dispatch: inout Dispatch) {
-        for (number, group) in groups where group.key.type == type {
+        for number in groups.numbers {
+            guard let group = groups[number]?.value, group.type == type else { continue }
             if case .known = group.members { forgetMembers(of: number) }
-            resetAll(of: group.value, &dispatch)
+            resetAll(of: group, &dispatch)
         }
     }
 
     private mutating func resetAll(of group: SubscriptionGroup, _ dispatch: inout Dispatch) {
-        for subscriber in group.audiences.values.flatMap(\.subscribers) {
+        for subscriber in group.subscribers {
             guard let state = subscribers[subscriber]?.state else { continue }
             switch state {
-            case .live: dispatch.resets.append((subscriber, .bulk))
+            case .starting, .live: dispatch.resets.append((subscriber, .bulk))
             case .loading(var buffer):
                 // The records at its beginning are read once more.
                 buffer.overflow()
@@ -536,8 +678,9 @@ struct LiveRegistry {
     private mutating func resetUnjudged(_ transaction: CommittedTransaction, _ dispatch: inout Dispatch) {
         let types = Set(transaction.changes.filter(\.lacksBefore).map(\.table.name))
         guard !types.isEmpty else { return }
-        for group in groups.values where types.contains(group.key.type) && group.lacksMembers {
-            resetAll(of: group.value, &dispatch)
+        for number in groups.numbers {
+            guard let group = groups[number]?.value, types.contains(group.type), group.lacksMembers else { continue }
+            resetAll(of: group, &dispatch)
         }
     }
 
@@ -553,8 +696,9 @@ struct LiveRegistry {
                 tables[type] = table
                 continue
             }
-            for group in groups.values where group.key.type == type {
-                resets += group.audiences.values.flatMap(\.subscribers).map { ($0, reason) }
+            for number in groups.numbers {
+                guard let group = groups[number]?.value, group.type == type else { continue }
+                resets += group.subscribers.map { ($0, reason) }
             }
         }
         return resets

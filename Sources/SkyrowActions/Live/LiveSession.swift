@@ -57,37 +57,29 @@ package final class LiveSession: Sendable {
             guard !hasKeysAlone || request.previous == .none else { throw .previousNotLogged(request.type) }
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
-            let share: LiveShare? =
-                caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
             let (subscriber, source) = try live.state.withLock { state throws(SkyrowError) in
                 try state.requireFree(request.name, on: connection)
                 let subscriber = try state.registry.subscribe(
                     LiveRegistry.Request(
                         name: request.name,
                         connection: connection,
-                        share: share,
+                        holder: LiveHolder(caller: caller, credentials: credentials, client: client),
+                        question: LiveQuestion(
+                            database: request.database,
+                            query: resolved.changes,
+                            table: resolved.table
+                        ),
+                        position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now),
                         table: resolved.whole,
                         database: resolved.access.database,
-                        query: resolved.query,
+                        predicate: resolved.query.predicate,
                         asked: resolved.asked,
                         audience: SubscriptionGroup.AudienceKey(
                             read: resolved.query.visibility.records,
                             fields: resolved.access.fields
                         ),
-                        events: request.events,
-                        watched: resolved.watched,
-                        previous: resolved.previous,
+                        filter: LiveFilter(request.events, watched: resolved.watched, previous: resolved.previous),
                         hasKeysAlone: hasKeysAlone
-                    )
-                )
-                state.details[subscriber] = Boxed(
-                    LiveState.Details(
-                        request: resolved.changes,
-                        caller: caller,
-                        credentials: credentials,
-                        client: client,
-                        table: resolved.table,
-                        position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now)
                     )
                 )
                 return (subscriber, state.mode == .polling ? LiveSourceName.polling : .logical)
@@ -98,10 +90,10 @@ package final class LiveSession: Sendable {
                     if source == .polling { try await service.store.requireFollowing(resolved.whole) }
                     try await live.loadMembers(of: subscriber)
                 } catch let error as SkyrowError {
-                    live.state.withLock { $0.remove(subscriber) }
+                    live.state.withLock { $0.registry.remove(subscriber) }
                     throw error
                 } catch {
-                    live.state.withLock { $0.remove(subscriber) }
+                    live.state.withLock { $0.registry.remove(subscriber) }
                     throw .changesNotFollowed
                 }
             }
@@ -159,7 +151,7 @@ extension ActionService {
         let watched: Set<FieldName>?
         let previous: PreviousFields
         /// What is asked of the change feed for its beginning.
-        let changes: ChangesRequest
+        let changes: ChangeQuery
     }
 
     func resolve(
@@ -202,13 +194,10 @@ extension ActionService {
             asked: asked,
             watched: try fields(request.watched, "watch"),
             previous: previous,
-            changes: ChangesRequest(
-                database: request.database,
-                query: ChangeQuery(
-                    type: request.type,
-                    predicate: request.predicate,
-                    desiredFields: request.desiredFields
-                )
+            changes: ChangeQuery(
+                type: request.type,
+                predicate: request.predicate,
+                desiredFields: request.desiredFields
             )
         )
     }

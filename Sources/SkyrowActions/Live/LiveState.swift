@@ -12,8 +12,9 @@ struct LiveState {
         var sentBytes = 0
         /// Those of the longest message: an outlet that holds nothing takes one of any length.
         var longest = 0
-        /// Moments up to which all events were sent, with the bytes sent by then, the oldest first.
-        var moments: [(bytes: Int, moment: ChangeMoment)] = []
+        /// Moments up to which all events were sent, with the bytes sent by then, the oldest first: the last one whose bytes have left
+        /// for certain, and those after it.
+        fileprivate(set) var moments: [(bytes: Int, mark: LiveMark)] = []
         /// Whether anything was sent since the last checkpoint, and when that was.
         var hasNews = false
         var lastCheckpoint: ContinuousClock.Instant
@@ -21,35 +22,6 @@ struct LiveState {
         var isBehind = false
         /// What it gets as soon as it takes something again.
         var deferred: [LiveMessage] = []
-    }
-
-    /// Where a subscription begins.
-    enum Position {
-        /// With what comes.
-        case now
-        /// With all that matches.
-        case initial
-        /// Behind a change token.
-        case since(String)
-    }
-
-    /// What is needed to begin a subscription, again and again.
-    struct Details {
-        let request: ChangesRequest
-        let caller: Caller
-        let credentials: Credentials
-        let client: ClientKey
-        /// The type as the caller sees it.
-        let table: RecordTable
-        var position: Position
-        /// A token of the subscription, whose transactions are replaced for another one.
-        var template: ChangeToken?
-        /// The bytes that its connection had got when it became live.
-        var beganAtBytes = 0
-        /// Which attempt to begin it counts; those before are given up.
-        var attempt = 0
-        /// Whether it was begun again because too much had changed meanwhile.
-        var hasRestarted = false
     }
 
     /// Which source changes come from.
@@ -63,10 +35,9 @@ struct LiveState {
     var registry: LiveRegistry
     var watches: WatchRegistry
     var connections: [LiveRegistry.Connection: Connection] = [:]
-    var details: [LiveRegistry.Subscriber: Boxed<Details>] = [:]
     var mode = Mode.none
     /// All transactions that were visible at this moment have been dispatched.
-    var complete: ChangeMoment?
+    var complete: LiveMark?
     /// Moments that the stream has to pass first.
     var pending: [ChangeMoment] = []
     /// Where in the log the stream is.
@@ -106,10 +77,8 @@ struct LiveState {
         connections[number]?.isBehind = true
         // What waits for records at the beginning of a subscription was dropped as well.
         for subscriber in registry.subscribers(of: number) {
-            if let position = positionAfterLoss(of: subscriber) { details[subscriber]?.position = position }
-            details[subscriber]?.attempt += 1
+            if let position = positionAfterLoss(of: subscriber) { registry.pause(subscriber, at: position) }
         }
-        registry.pause(number)
         watches.pause(number)
     }
 
@@ -124,7 +93,7 @@ struct LiveState {
         let hasToken = reason == .gap || reason == .bulk
         let token = hasToken ? resumptionToken(of: subscriber) : nil
         let message = LiveText.reset(known.name, reason, token: token, after: pause)
-        remove(subscriber)
+        registry.remove(subscriber)
         deliver(message, to: known.connection)
     }
 
@@ -137,51 +106,38 @@ struct LiveState {
         }
     }
 
-    mutating func remove(_ subscriber: LiveRegistry.Subscriber) {
-        registry.remove(subscriber)
-        details[subscriber] = nil
-    }
-
     // MARK: Checkpoints
 
-    /// The token of a subscription at a moment; nil before it has begun.
-    func token(of subscriber: LiveRegistry.Subscriber, at moment: ChangeMoment) -> String? {
-        guard var token = details[subscriber]?.template else { return nil }
-        token.branch = moment.branch
-        token.takenAt = moment.takenAt
-        token.transactions = moment.transactions
-        return token.text
+    /// The moment from which a subscription goes on without a gap; nil where that is its beginning.
+    func resumption(of subscriber: LiveRegistry.Subscriber) -> LiveMark? {
+        guard let known = registry.subscribers[subscriber], known.value.isLive else { return nil }
+        // Before the first moment there is the one at which the subscription began.
+        return complete ?? known.began
     }
 
-    /// A token from which a subscription goes on without a gap; nil where that is its beginning.
+    /// The same as a token.
     func resumptionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
-        guard let known = registry.subscribers[subscriber], case .live = known.state else { return nil }
-        // Before the first moment there is the one at which the subscription began.
-        guard let complete else { return details[subscriber]?.template?.text }
-        return token(of: subscriber, at: complete)
+        resumption(of: subscriber).flatMap { registry.subscribers[subscriber]?.value.token(at: $0) }
     }
 
     /// Where a subscription whose connection has dropped messages goes on.
     ///
     /// At most as many bytes of the last ones were dropped as an outlet holds, and one message: what was sent before has left.
-    private func positionAfterLoss(of subscriber: LiveRegistry.Subscriber) -> Position? {
-        guard let known = registry.subscribers[subscriber], let details = details[subscriber],
-            let connection = connections[known.connection]
-        else { return nil }
-        let safe = connection.moments.last {
-            $0.bytes <= connection.sentBytes - outletBuffer - connection.longest && $0.bytes >= details.beganAtBytes
+    private func positionAfterLoss(of subscriber: LiveRegistry.Subscriber) -> LiveSubscriber.Position? {
+        guard let known = registry.subscribers[subscriber], let connection = connections[known.connection] else {
+            return nil
         }
-        guard let safe, let token = token(of: subscriber, at: safe.moment) else { return details.position }
-        return .since(token)
+        let left = connection.certainBytes(outletBuffer)
+        let safe = connection.moments.last { $0.bytes <= left && $0.bytes >= known.beganAtBytes }
+        return safe.map { .mark($0.mark) } ?? known.position
     }
 
     /// Takes a moment up to which all has been dispatched.
     mutating func completed(_ moment: ChangeMoment) {
-        complete = moment
-        for number in connections.keys {
-            guard let connection = connections[number], !connection.isBehind else { continue }
-            connections[number]?.moments.append((connection.sentBytes, moment))
-            if connection.moments.count > 128 { connections[number]?.moments.removeFirst(64) }
+        let mark = LiveMark(moment)
+        complete = mark
+        for number in connections.keys where connections[number]?.isBehind == false {
+            connections[number]?.note(mark, outletBuffer)
         }
     }
 
@@ -193,8 +149,8 @@ struct LiveState {
             guard elapsed >= .seconds(25) || (connection.hasNews && elapsed >= .seconds(5)) else { continue }
             var tokens: [(name: String, token: String)] = []
             for subscriber in registry.subscribers(of: number) {
-                guard let known = registry.subscribers[subscriber], case .live = known.state,
-                    let token = token(of: subscriber, at: complete)
+                guard let known = registry.subscribers[subscriber]?.value, known.isLive,
+                    let token = known.token(at: complete)
                 else { continue }
                 tokens.append((known.name, token))
             }
@@ -220,18 +176,9 @@ struct LiveState {
         }
     }
 
-    /// Has a subscription begin again; returns the number of the attempt.
-    mutating func beginAgain(_ subscriber: LiveRegistry.Subscriber, at position: Position) -> Int? {
-        guard details[subscriber] != nil else { return nil }
-        registry.beginLoading(subscriber)
-        details[subscriber]?.position = position
-        details[subscriber]?.attempt += 1
-        return details[subscriber]?.attempt
-    }
-
     /// Whether an attempt to begin a subscription still counts.
-    func isCurrent(_ attempt: Int, of subscriber: LiveRegistry.Subscriber) -> Bool {
-        details[subscriber]?.attempt == attempt
+    func isCurrent(_ attempt: UInt32, of subscriber: LiveRegistry.Subscriber) -> Bool {
+        registry.subscribers[subscriber]?.attempt == attempt
     }
 
     /// Sends what a transaction led to.
@@ -246,6 +193,30 @@ struct LiveState {
         defer { waiters = [:] }
         return Array(waiters.values)
     }
+}
+
+extension LiveState.Connection {
+    /// How many bytes of what was sent have left for certain.
+    fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
+
+    /// Notes a moment up to which all was sent.
+    fileprivate mutating func note(_ mark: LiveMark, _ outletBuffer: Int) {
+        if moments.last?.bytes == sentBytes {
+            // Nothing was sent in between, so the earlier one is of no use.
+            moments[moments.count - 1].mark = mark
+        } else {
+            moments.append((sentBytes, mark))
+        }
+        let certain = certainBytes(outletBuffer)
+        if moments.count > 1, moments[1].bytes <= certain {
+            moments.removeFirst(moments.lastIndex { $0.bytes <= certain } ?? 0)
+        }
+        guard moments.count > Self.maximumMoments else { return }
+        // The first one stays, and of the others every second one.
+        moments = moments.enumerated().compactMap { $0.isMultiple(of: 2) ? $1 : nil }
+    }
+
+    private static var maximumMoments: Int { 128 }
 }
 
 extension Duration {

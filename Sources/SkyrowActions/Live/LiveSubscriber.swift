@@ -3,28 +3,82 @@ import SkyrowQuery
 import SkyrowStore
 
 /// One subscription of a connection, as the registry has it.
+///
+/// There may be 100,000 of them, so what several have in common is in objects that they share, and what few have is apart.
 struct LiveSubscriber {
     /// Where it stands between its beginning and the present.
     enum State {
         /// The records at its beginning are being sent; events wait.
-        case loading(LiveBuffer)
-        /// Events are sent. Those of transactions that the records at its beginning have shown are dropped.
-        case live(since: LiveStart?)
+        indirect case loading(LiveBuffer)
+        /// Events are sent but those of transactions that the records at its beginning have shown.
+        indirect case starting(LiveStart)
+        /// Events are sent.
+        case live
         /// The connection is behind; nothing is sent until it resumes.
         case paused
     }
 
+    /// Where it begins.
+    enum Position {
+        /// With what comes.
+        case now
+        /// With all that matches.
+        case initial
+        /// Behind a change token that the client has brought.
+        indirect case since(String)
+        /// Behind a moment.
+        case mark(LiveMark)
+    }
+
     let name: String
-    /// What each of its events begins with.
-    let head: [UInt8]
     let connection: LiveRegistry.Connection
     let group: SubscriptionIndex.Group
-    let audience: SubscriptionGroup.AudienceKey
-    let share: LiveShare?
-    let events: Set<LiveEventKind>
-    let watched: Set<FieldName>?
-    let previous: PreviousFields
+    let audience: LiveAudience
+    let holder: LiveHolder
+    let question: LiveQuestion
+    /// nil for all events without old values.
+    let filter: LiveFilter?
     var state: State
+    var position: Position
+    /// nil before it has begun for the first time.
+    var template: LiveTemplate?
+    /// The moment at which it became live.
+    var began: LiveMark?
+    /// The bytes that its connection had got when it became live; more than any while it is not.
+    var beganAtBytes = Int.max
+    /// Its place among the subscriptions of its audience.
+    var place: UInt32
+    /// Which attempt to begin it counts; those before are given up.
+    var attempt: UInt32 = 0
+    /// Whether it was begun again because too much had changed meanwhile.
+    var hasRestarted = false
+
+    var isLive: Bool {
+        switch state {
+        case .starting, .live: true
+        case .loading, .paused: false
+        }
+    }
+
+    /// Its token at a moment; nil before it has begun.
+    func token(at mark: LiveMark) -> String? { template?.text(at: mark) }
+
+    /// The moment of a token that differs from its own ones in nothing else; nil for any other.
+    func mark(ofToken text: String) -> LiveMark? {
+        guard let template, let token = ChangeToken(text: text), template.isSame(as: LiveTemplate(token)) else {
+            return nil
+        }
+        return LiveMark(token)
+    }
+
+    /// The token behind which it begins; nil where that is not behind one.
+    var positionToken: String? {
+        switch position {
+        case .now, .initial: nil
+        case .since(let text): text
+        case .mark(let mark): token(at: mark)
+        }
+    }
 }
 
 /// Whose subscriptions are counted together.

@@ -26,19 +26,29 @@ enum LiveText {
         case initial, resume, live
     }
 
-    /// `{"subscription":"s1","event":"`, which each of its events begins with.
+    /// `{"subscription":"s1","event":"`, which each of the events of a subscription begins with, and room for what follows.
     static func head(_ name: String) -> [UInt8] {
-        let writer = JSONWriter(capacity: 48 + name.utf8.count)
-        writer.beginObject()
-        writer.key("subscription")
-        writer.string(name)
-        writer.key("event")
-        return writer.bytes + [UInt8(ascii: "\"")]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(96 + name.utf8.count)
+        bytes += headBeginning
+        if name.utf8.allSatisfy({ $0 >= 32 && $0 < 127 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            bytes.append(UInt8(ascii: "\""))
+            bytes += name.utf8
+            bytes.append(UInt8(ascii: "\""))
+        } else {
+            let writer = JSONWriter(capacity: 16 + name.utf8.count)
+            writer.string(name)
+            bytes += writer.bytes
+        }
+        bytes += headEnd
+        return bytes
     }
 
     /// An event with a record, and with old values where there are some.
     static func event(_ head: [UInt8], _ name: String, record: [UInt8], previous: [UInt8]?) -> [[UInt8]] {
-        let beginning = head + Array("\(name)\",\"record\":".utf8)
+        var beginning = head
+        beginning += name.utf8
+        beginning += recordKey
         guard let previous else { return [beginning, record, closingBrace] }
         return [beginning, record, previousKey, previous, closingBrace]
     }
@@ -55,7 +65,12 @@ enum LiveText {
     static func event(_ head: [UInt8], _ name: String, id: String) -> [[UInt8]] {
         let writer = JSONWriter(capacity: 2 + id.utf8.count)
         writer.string(id)
-        return [head + Array("\(name)\",\"id\":".utf8) + writer.bytes + closingBrace]
+        var event = head
+        event += name.utf8
+        event += idKey
+        event += writer.bytes
+        event += closingBrace
+        return [event]
     }
 
     /// `live:changes` of some events.
@@ -133,6 +148,10 @@ enum LiveText {
         return LiveMessage(.reset, parameters: [writer.bytes])
     }
 
+    private static let headBeginning = Array("{\"subscription\":".utf8)
+    private static let headEnd = Array(",\"event\":\"".utf8)
+    private static let recordKey = Array("\",\"record\":".utf8)
+    private static let idKey = Array("\",\"id\":".utf8)
     private static let comma = [UInt8(ascii: ",")]
     private static let closingBrace = [UInt8(ascii: "}")]
     private static let closingList = Array("]}".utf8)

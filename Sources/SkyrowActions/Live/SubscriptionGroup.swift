@@ -22,7 +22,7 @@ struct SubscriptionGroup {
 
     /// The subscriptions of one audience.
     struct Audience {
-        let key: AudienceKey
+        let audience: LiveAudience
         let encoding: RecordEncoding
         var subscribers: [LiveRegistry.Subscriber] = []
     }
@@ -32,28 +32,99 @@ struct SubscriptionGroup {
         /// Nothing has asked for them.
         case unknown
         /// They are being read; what has changed meanwhile waits.
-        case loading([CommittedTransaction], bytes: Int)
+        indirect case loading([CommittedTransaction], bytes: Int)
         case known
     }
 
-    let key: Key
-    let query: ResolvedQuery
+    let database: DatabaseScope
+    let type: RecordTypeName
+    /// nil for all records.
+    let predicate: ResolvedPredicate?
+    let asked: Set<FieldName>?
+    /// By which the registry finds it.
+    let digest: Int
     /// Whether the log of the type has of records before their changes the ids alone, so that members are kept beside it too.
     var hasKeysAlone = false
-    var audiences: [AudienceKey: Audience] = [:]
+    var audiences = GroupAudiences()
     var members = Members.unknown
 
-    init(_ key: Key, _ query: ResolvedQuery) {
-        self.key = key
-        self.query = query
+    init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int) {
+        database = key.database
+        type = key.type
+        asked = key.asked
+        self.predicate = predicate
+        self.digest = digest
+    }
+
+    /// Whether it is the group of a key.
+    func isOf(_ key: Key) -> Bool {
+        type == key.type && database == key.database && asked == key.asked
+            && predicate.map { PredicateKey($0) } == key.predicate
     }
 
     /// Whether nothing has asked for its members.
     var lacksMembers: Bool { if case .unknown = members { true } else { false } }
 
+    /// All subscriptions, whoever asks.
+    var subscribers: [LiveRegistry.Subscriber] { audiences.list.flatMap(\.subscribers) }
+
     /// Whether the predicate is true of a record.
     func matches(_ record: StoredRecord) -> Bool {
-        query.predicate == nil || MemoryInterpreter(query).truth(of: record) == .yes
+        predicate.map { $0.truth(of: record) == .yes } ?? true
+    }
+}
+
+/// Who asks for the changes of some type.
+///
+/// An object, which all groups and subscriptions of those who may read the same have in common.
+final class LiveAudience: Sendable {
+    let key: SubscriptionGroup.AudienceKey
+    /// Whether relations of users decide what it may read.
+    let asksRelations: Bool
+
+    init(_ key: SubscriptionGroup.AudienceKey) {
+        self.key = key
+        asksRelations = key.read.asksRelations
+    }
+}
+
+/// The audiences of a group: mostly one, and sometimes one for each user.
+struct GroupAudiences {
+    /// As many are looked through; of more a table says where each is.
+    private static let scanned = 8
+
+    private(set) var list: [SubscriptionGroup.Audience] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+
+    var isEmpty: Bool { list.isEmpty }
+
+    func place(of audience: LiveAudience) -> Int? {
+        places.isEmpty ? list.firstIndex { $0.audience === audience } : places[ObjectIdentifier(audience)]
+    }
+
+    subscript(place: Int) -> SubscriptionGroup.Audience {
+        get { list[place] }
+        _modify { yield &list[place] }
+    }
+
+    /// Adds an audience that it does not have; returns its place.
+    mutating func append(_ audience: SubscriptionGroup.Audience) -> Int {
+        list.append(audience)
+        if !places.isEmpty {
+            places[ObjectIdentifier(audience.audience)] = list.count - 1
+        } else if list.count > Self.scanned {
+            for (place, known) in list.enumerated() { places[ObjectIdentifier(known.audience)] = place }
+        }
+        return list.count - 1
+    }
+
+    /// Takes the audience of a place out; the last one takes its place.
+    mutating func remove(at place: Int) {
+        if !places.isEmpty { places[ObjectIdentifier(list[place].audience)] = nil }
+        let last = list.removeLast()
+        guard place < list.count else { return }
+        list[place] = last
+        if !places.isEmpty { places[ObjectIdentifier(last.audience)] = place }
     }
 }
 

@@ -9,8 +9,45 @@ struct SubscriptionIndex {
     /// The place of a group in its owner's table.
     typealias Group = Int
 
+    /// The groups of a value, which mostly is one.
+    private enum Groups {
+        case one(Group)
+        case several(Set<Group>)
+
+        mutating func insert(_ group: Group) {
+            switch self {
+            case .one(group): break
+            case .one(let other): self = .several([other, group])
+            case .several(var groups):
+                self = .one(group)
+                groups.insert(group)
+                self = .several(groups)
+            }
+        }
+
+        /// Takes a group out; true where none is left.
+        mutating func remove(_ group: Group) -> Bool {
+            switch self {
+            case .one(let only): return only == group
+            case .several(var groups):
+                self = .one(group)
+                groups.remove(group)
+                if groups.count == 1, let only = groups.first { self = .one(only) } else { self = .several(groups) }
+                return groups.isEmpty
+            }
+        }
+
+        func add(to found: inout Set<Group>) {
+            switch self {
+            case .one(let group): found.insert(group)
+            case .several(let groups): found.formUnion(groups)
+            }
+        }
+    }
+
     private struct TypeIndex {
-        var keyed: [SubscriptionTerm.Place: [ResolvedLiteral: Set<Group>]] = [:]
+        /// By the hash of the value: that of another value with the same one makes a candidate more, which is then judged.
+        var keyed: [SubscriptionTerm.Place: [Int: Groups]] = [:]
         var scanned: Set<Group> = []
 
         var isEmpty: Bool { keyed.isEmpty && scanned.isEmpty }
@@ -54,7 +91,9 @@ struct SubscriptionIndex {
         var index = databases[database]?[type] ?? TypeIndex()
         databases[database]?[type] = nil
         if let terms = predicate.flatMap({ SubscriptionTerms($0) }) {
-            for term in terms.terms { index.keyed[term.place, default: [:]][term.value, default: []].insert(group) }
+            for term in terms.terms {
+                index.keyed[term.place, default: [:]][term.value.hashValue, default: .one(group)].insert(group)
+            }
         } else {
             index.scanned.insert(group)
         }
@@ -71,8 +110,8 @@ struct SubscriptionIndex {
         databases[database]?[type] = nil
         if let terms = predicate.flatMap({ SubscriptionTerms($0) }) {
             for term in terms.terms {
-                index.keyed[term.place]?[term.value]?.remove(group)
-                if index.keyed[term.place]?[term.value]?.isEmpty == true { index.keyed[term.place]?[term.value] = nil }
+                let hash = term.value.hashValue
+                if index.keyed[term.place]?[hash]?.remove(group) == true { index.keyed[term.place]?[hash] = nil }
                 if index.keyed[term.place]?.isEmpty == true { index.keyed[term.place] = nil }
             }
         } else {
@@ -83,7 +122,7 @@ struct SubscriptionIndex {
     }
 
     /// The groups whose predicates may be true of one of some forms of a record.
-    func candidates(of type: RecordTypeName, _ records: [StoredRecord]) -> Set<Group> {
+    func candidates(of type: RecordTypeName, _ records: some Sequence<StoredRecord>) -> Set<Group> {
         var found: Set<Group> = []
         for record in records {
             add(databases[record.database]?[type], record, to: &found)
@@ -97,17 +136,17 @@ struct SubscriptionIndex {
         var found: Set<Group> = []
         for case let index? in [databases[database]?[type], databases[.union]?[type]] {
             found.formUnion(index.scanned)
-            for values in index.keyed.values { for groups in values.values { found.formUnion(groups) } }
+            for values in index.keyed.values { for groups in values.values { groups.add(to: &found) } }
         }
         return found
     }
 
     private func add(_ index: TypeIndex?, _ record: StoredRecord, to found: inout Set<Group>) {
         guard let index else { return }
-        found.formUnion(index.scanned)
+        if !index.scanned.isEmpty { found.formUnion(index.scanned) }
         for (place, values) in index.keyed {
             record.forEachTerm(at: place) { value in
-                if let groups = values[value] { found.formUnion(groups) }
+                if let groups = values[value.hashValue] { groups.add(to: &found) }
             }
         }
     }

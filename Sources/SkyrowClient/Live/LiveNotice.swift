@@ -23,6 +23,8 @@ enum LiveNotice: Sendable {
     case changes([Change], wholeOf: String?)
     case checkpoint(tokens: [String: String], isReady: Bool)
     case reset(subscription: String, LiveReset, token: String?, pause: Duration?)
+    /// The stream ends: the code that a WebSocket would be closed with, and when to come back where that is said.
+    case closed(code: Int?, pause: Duration?)
     /// What this version does not define.
     case unknown
 }
@@ -33,7 +35,7 @@ extension LiveNotice {
 
     /// Reads an event; throws `108 InvalidArgument` when it is not what the service sends.
     init(_ event: EventStreamParser.Event) throws(SkyrowError) {
-        guard ["response", "live:changes", "live:checkpoint", "live:reset"].contains(event.name) else {
+        guard ["response", "live:changes", "live:checkpoint", "live:reset", "close"].contains(event.name) else {
             self = .unknown
             return
         }
@@ -48,6 +50,8 @@ extension LiveNotice {
             case "response": LiveNotice.response(root)
             case "live:changes": try LiveNotice.changes(root)
             case "live:checkpoint": LiveNotice.checkpoint(root)
+            case "close":
+                .closed(code: root["code"]?.wholeNumber.flatMap { Int(exactly: $0) }, pause: LiveNotice.pause(root))
             default: try LiveNotice.reset(root)
             }
         }
@@ -137,17 +141,22 @@ extension LiveNotice {
         guard let subscription = json["subscription"]?.string, let reason = json["reason"]?.string else {
             throw .invalidArgument("A reset names its subscription and the reason.", "subscription")
         }
+        return .reset(
+            subscription: subscription,
+            LiveReset(rawValue: reason),
+            token: json["token"]?.string,
+            pause: pause(json)
+        )
+    }
+
+    /// When to come back, a minute at most.
+    private static func pause(_ json: JSONView) -> Duration? {
         let seconds: Double? =
             switch json["retry_after"]?.number {
             case .integer(let seconds): Double(seconds)
             case .double(let seconds): seconds
             case .outOfRange, nil: nil
             }
-        return .reset(
-            subscription: subscription,
-            LiveReset(rawValue: reason),
-            token: json["token"]?.string,
-            pause: seconds.map { .seconds(min(max($0, 0), 60)) }
-        )
+        return seconds.map { .seconds(min(max($0, 0), 60)) }
     }
 }

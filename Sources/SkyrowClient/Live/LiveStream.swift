@@ -180,7 +180,11 @@ extension LiveStream {
             for try await bytes in stream.body {
                 wasOpen = true
                 state.withLock { $0.heard += 1 }
-                for event in try parser.take(bytes) { try take(event, generation, client, session) }
+                for event in try parser.take(bytes) {
+                    if let closing = try take(event, generation, client, session) {
+                        return end(closing, client, session, asked: parser.retry)
+                    }
+                }
             }
             return ending()
         } catch let error as SkyrowError {
@@ -194,19 +198,43 @@ extension LiveStream {
         }
     }
 
+    /// Why the service ends a stream.
+    private struct Closing {
+        let code: Int?
+        let pause: Duration?
+    }
+
+    /// How a stream ends that the service closes.
+    private func end(_ closing: Closing, _ client: SkyrowClient, _ session: Session?, asked: Duration?) -> End {
+        switch closing.code {
+        case 4401:
+            client.forget(session)
+            return .refused(
+                .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
+            )
+        // There are too many, so each time it waits for longer.
+        case 4429: return .ended(wasOpen: false, asked: closing.pause ?? asked)
+        // It goes on from its last checkpoints.
+        default: return .ended(wasOpen: true, asked: closing.pause ?? asked)
+        }
+    }
+
+    /// Takes an event; returns why the service ends the stream, if it does.
     private func take(
         _ event: EventStreamParser.Event,
         _ generation: Int,
         _ client: SkyrowClient,
         _ session: Session?
-    ) throws(SkyrowError) {
+    ) throws(SkyrowError) -> Closing? {
         let notice = try LiveNotice(event)
+        if case .closed(let code, let pause) = notice { return Closing(code: code, pause: pause) }
         switch notice {
         case .reset(_, .session, _, _): client.forget(session)
         case .response(_, let error?) where error.code == .accessTokenNotAccepted: client.forget(session)
         default: break
         }
         hand(out: notice, generation)
+        return nil
     }
 
     private func hand(out notice: LiveNotice, _ generation: Int) {

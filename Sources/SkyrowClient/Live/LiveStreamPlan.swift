@@ -93,7 +93,7 @@ struct LiveStreamPlan {
             guard isIn(name) else { return [] }
             members[name] = nil
             return [(name, .reset(reason, token: token, pause: pause), 0)]
-        case .unknown:
+        case .closed, .unknown:
             return []
         }
     }

@@ -50,14 +50,15 @@ extension HTTP1Connection {
     private func start(_ exchange: RequestExchange, at time: NIODeadline) {
         lastNumber += 1
         let number = lastNumber
-        let (request, hold) = exchange.begin(from: peer, at: time, in: loop)
+        let hold = exchange.begin(at: time, in: loop)
         exchange.parts?.observe { [weak self] in self?.taken($0, of: number) }
         current = Current(number: number, exchange: exchange)
         sendOwedContinue()
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let responder = loop.responder
+        let started = NIOLoopBound(exchange, eventLoop: loop.eventLoop)
+        let (responder, client) = (loop.responder, peer.client)
         let task = Task.startingNow(on: loop.executor) {
-            let response = await responder.respond(to: request)
+            let response = await responder.respond(to: started.value.takeRequest(from: client, at: time))
             hold?.release()
             guard let stream = connection.value.respond(response, number: number) else { return }
             await connection.value.stream(stream, number: number)

@@ -22,6 +22,8 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     fileprivate struct State {
         var queue = OutboundQueue<ByteBuffer>()
+        /// What it begins with, until that is written.
+        var beginning = ByteBuffer()
         var live: LiveSession?
         var seat: LiveSeat?
         var share: LiveMemory.Share?
@@ -147,14 +149,26 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     // MARK: - The response
 
-    /// Writes the stream, until its end or the client's.
+    /// Takes what its first events are.
     ///
-    /// - Parameter responses: what its first events are.
-    func write(_ responses: [ByteBuffer], to writer: ResponseWriter) async throws {
+    /// They are in no frame of the task that writes, which would keep them for as long as the stream lasts.
+    func begin(with responses: [ByteBuffer]) {
+        var beginning = ByteBuffer(string: "retry: \(EventStream.usualRetry)\n\n")
+        for response in responses { beginning.writeEvent("response", response) }
+        state.withLock { [beginning] in $0.beginning = beginning }
+    }
+
+    private func takeBeginning() -> ByteBuffer {
+        state.withLock { state in
+            defer { state.beginning = ByteBuffer() }
+            return state.beginning
+        }
+    }
+
+    /// Writes the stream, until its end or the client's.
+    func write(to writer: ResponseWriter) async throws {
         try await withTaskCancellationHandler {
-            var head = ByteBuffer(string: "retry: \(EventStream.usualRetry)\n\n")
-            for response in responses { head.writeEvent("response", response) }
-            try await writer.write(head)
+            try await writer.write(takeBeginning())
             while true {
                 switch await next() {
                 case .write(let text, let bytes, let live):

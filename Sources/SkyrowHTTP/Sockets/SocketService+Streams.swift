@@ -89,7 +89,7 @@ extension SocketService {
             let status = failsWithStatus ? reply.error?.httpStatus ?? .ok : .ok
             response = reply.message.map { HTTPResponse(status: status, body: $0) } ?? HTTPResponse(status: .noContent)
         } else {
-            let responses = reply.message.map { [$0] } ?? []
+            stream.begin(with: reply.message.map { [$0] } ?? [])
             response = HTTPResponse(
                 status: .ok,
                 // Proxies such as nginx would collect the events.
@@ -98,7 +98,7 @@ extension SocketService {
                 body: .stream(
                     ResponseStream(isEndless: true) { writer in
                         defer { withExtendedLifetime(hold) {} }
-                        try await hold.stream.write(responses, to: writer)
+                        try await hold.stream.write(to: writer)
                     }
                 )
             )

@@ -52,6 +52,13 @@ private struct RecordSources {
 }
 
 extension ResolvedPredicate {
+    /// What it is for a record.
+    ///
+    /// For a predicate of which ``ResolvedQuery/isAboutRecordsAlone`` is true; any other finds no record but this one.
+    package func truth(of record: StoredRecord) -> Truth {
+        RecordView.truth(self, of: record)
+    }
+
     /// What it is for an element of an array, which is nil where it is NULL, and of which alone it is.
     func truth(ofElement element: StoredValue?) -> Truth {
         RecordView.truth(self, ofElement: element)
@@ -261,18 +268,29 @@ private struct RecordView {
     }
 
     static func truth(_ predicate: ResolvedPredicate, ofElement element: StoredValue?) -> Truth {
-        var view = RecordView(
-            StoredRecord(type: .user, storedID: ""),
-            [],
-            ResolvedVisibility(
-                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil))),
-                of: .user,
-                rules: [:]
-            ),
-            RecordSources(lookup: { _, _ in nil }, all: { _ in [] }, isRelated: { _, _ in false })
-        )
+        var view = RecordView(alone: StoredRecord(type: .user, storedID: ""))
         view.element = element
         return view.truth(predicate)
+    }
+
+    static func truth(_ predicate: ResolvedPredicate, of record: StoredRecord) -> Truth {
+        var view = RecordView(alone: record)
+        return view.truth(predicate)
+    }
+
+    /// A record beside which there is no other.
+    private init(alone record: StoredRecord) {
+        self.init(record, [], Self.anyVisibility, Self.noSources)
+    }
+
+    private static let anyVisibility = ResolvedVisibility(
+        RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil))),
+        of: .user,
+        rules: [:]
+    )
+
+    private static var noSources: RecordSources {
+        RecordSources(lookup: { _, _ in nil }, all: { _ in [] }, isRelated: { _, _ in false })
     }
 
     /// Whether something is so of what a predicate is for each of some elements.

@@ -25,11 +25,17 @@ struct FeedRun: Sendable {
     /// - Parameters:
     ///   - pass: the token of the end of the pass, and the place in it.
     ///   - isNew: whether the pass begins with this page.
-    func page(_ pass: ChangeToken, moment: ChangeMoment, isNew: Bool) async throws -> ChangesResult {
+    ///   - hasNews: whether anything may have changed that the client has not seen.
+    func page(
+        _ pass: ChangeToken,
+        moment: ChangeMoment,
+        isNew: Bool,
+        hasNews: Bool
+    ) async throws -> ChangesResult {
         var end = pass
         end.pass = nil
         var result = ChangesResult(moment: isNew ? moment : nil)
-        guard let statement, let step = pass.pass, step.base?.transactions != pass.transactions else {
+        guard let statement, hasNews, let step = pass.pass, step.base?.transactions != pass.transactions else {
             result.token = end.text
             return result
         }

@@ -21,8 +21,8 @@ extension RecordStore {
         try await asking(request, with: access, retention: retention, admitting: admit) { feed, start in
             switch start {
             case .reset(let reason): ChangesResult(reset: reason)
-            case .pass(let pass, let moment, let isNew):
-                try await feed.page(pass, moment: moment, isNew: isNew)
+            case .pass(let pass, let found, let isNew):
+                try await feed.page(pass, moment: found.moment, isNew: isNew, hasNews: found.hasNews)
             }
         }
     }
@@ -39,7 +39,7 @@ extension RecordStore {
         try await asking(request, with: access, retention: retention, admitting: admit) { feed, start in
             switch start {
             case .reset(let reason): ComparedRecords(reset: reason)
-            case .pass(let pass, let moment, _): try await feed.pairs(pass, moment: moment)
+            case .pass(let pass, let found, _): try await feed.pairs(pass, moment: found.moment)
             }
         }
     }
@@ -76,17 +76,24 @@ extension RecordStore {
                 }
                 if case .since = request.position, let table { try await self.requireFollowing(table) }
                 if let statement { try await admit?(statement.cost) }
-                let (moment, relations) = try await self.changeMoment(relationsOf: statement?.related)
+                // Most clients that ask have everything, which one statement says.
+                var since: (token: ChangeToken, hasNews: SQL)?
+                if let known, known.pass == nil {
+                    let seen = known.transactions
+                    since = (known, Self.hasNews(of: type, table, in: access.database, since: seen, self.schema))
+                }
+                let found = try await self.changeMoment(relationsOf: statement?.related, since: since)
+                let moment = found.moment
                 let present = ChangeToken(
                     branch: moment.branch,
                     takenAt: moment.takenAt,
                     transactions: moment.transactions,
-                    audience: (statement?.audience ?? 0) ^ UInt64(bitPattern: relations),
+                    audience: (statement?.audience ?? 0) ^ UInt64(bitPattern: found.relations),
                     scope: ChangesStatement.scope(of: type, in: access.database, self.schema),
                     query: statement?.query ?? 0,
                     form: table?.form ?? ChangeToken.Form(table: 0, columns: 0, digest: 0)
                 )
-                let start = try FeedStart(known, present, moment, table, request, retention: retention)
+                let start = try FeedStart(known, present, found, table, request, retention: retention)
                 return try await body(FeedRun(self, request, statement, access), start)
             }
         }
@@ -126,7 +133,7 @@ enum FeedStart: Sendable {
     /// Its token leads no further.
     case reset(ChangeReset)
     /// The token of the end of the pass, with the place in it that was reached, and the moment it began at where it is new.
-    case pass(ChangeToken, ChangeMoment, isNew: Bool)
+    case pass(ChangeToken, PresentMoment, isNew: Bool)
 
     /// - Parameters:
     ///   - known: what the request brought.
@@ -136,7 +143,7 @@ enum FeedStart: Sendable {
     init(
         _ known: ChangeToken?,
         _ present: ChangeToken,
-        _ moment: ChangeMoment,
+        _ moment: PresentMoment,
         _ table: RecordTable?,
         _ request: ChangesRequest,
         retention: Duration

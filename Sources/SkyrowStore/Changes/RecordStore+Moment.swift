@@ -11,6 +11,8 @@ extension RecordStore {
     private static let flushLooks = 4
     /// How often it is looked afterwards: its log writer does so three times a second, whatever happens.
     private static let patientFlushLooks = 20
+    /// For how long a client goes on with a token since which nothing has changed, rather than wait for the log; in seconds.
+    private static let keptTokenAge: Int64 = 3600
 
     /// The present moment: the first question of every pass through the change feed.
     ///
@@ -20,21 +22,35 @@ extension RecordStore {
     ///
     /// Throws what the database failed with, and `135 Overloaded` where more than 4,096 transactions run for two seconds.
     package func changeMoment() async throws -> ChangeMoment {
-        try await changeMoment(relationsOf: nil).moment
+        try await changeMoment(relationsOf: nil, since: nil).moment
     }
 
-    /// - Parameter user: whose relations are asked for too; nil for nothing.
-    func changeMoment(relationsOf user: UserID?) async throws -> (moment: ChangeMoment, relations: Int64) {
+    /// The present moment, with what else is asked of it in the same statement.
+    ///
+    /// Where nothing has changed since a token and the log is not on the disk, the moment has the transactions of that token: a client
+    /// that has seen these has seen everything, and nothing waits for the disk.
+    ///
+    /// - Parameters:
+    ///   - user: whose relations are asked for too; nil for nothing.
+    ///   - since: a token, and what is true if anything has changed that it has not seen; nil for nothing.
+    func changeMoment(
+        relationsOf user: UserID?,
+        since known: (token: ChangeToken, hasNews: SQL)?
+    ) async throws -> PresentMoment {
         for attempt in 0..<Self.momentAttempts {
             if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
-            let found = try await client.read(MomentStatement.make(in: schema, relationsOf: user))
+            let found = try await client.read(
+                MomentStatement.make(in: schema, relationsOf: user, hasNews: known?.hasNews)
+            )
             guard let read = try MomentStatement.read(found) else {
                 try await moveRevisions()
                 continue
             }
             guard read.moment.snapshot.running.count <= Self.maximumRunning else { continue }
-            if !read.isOnDisk { try await flushLog(upTo: read.moment.walPosition) }
-            return (read.moment, read.relations)
+            guard !read.isOnDisk else { return read }
+            if let token = known?.token, let kept = read.keeping(token, for: Self.keptTokenAge) { return kept }
+            try await flushLog(upTo: read.moment.walPosition)
+            return read
         }
         throw SkyrowError(.overloaded, "Too many transactions run for a change token; try again in a moment.")
     }
@@ -79,14 +95,44 @@ extension RecordStore {
     }
 }
 
+/// A moment, with what was asked for in the statement that read it.
+struct PresentMoment: Sendable {
+    var moment: ChangeMoment
+    /// A digest of the relations of a user.
+    let relations: Int64
+    /// Whether anything has changed that a token has not seen; true where that was not asked.
+    let hasNews: Bool
+    /// Whether PostgreSQL's log is on the disk, as far as it had come at the moment or farther.
+    let isOnDisk: Bool
+
+    /// The moment with the transactions of a token since which nothing has changed; nil for one of another history and for an old one,
+    /// which would expire some day.
+    ///
+    /// - Parameter age: in seconds.
+    func keeping(_ token: ChangeToken, for age: Int64) -> PresentMoment? {
+        guard !hasNews, token.branch == moment.branch, moment.takenAt - token.takenAt < age else { return nil }
+        var kept = self
+        kept.moment = ChangeMoment(
+            snapshot: moment.snapshot,
+            transactions: token.transactions,
+            branch: moment.branch,
+            takenAt: token.takenAt,
+            walPosition: moment.walPosition
+        )
+        return kept
+    }
+}
+
 /// The question for the present moment, in one statement, so that all of it is of one snapshot.
 ///
 /// ```sql
 /// SELECT pg_current_snapshot()::text, …, pg_current_wal_insert_lsn() FROM "app"."_meta" AS "meta"
 /// ```
 enum MomentStatement {
-    /// - Parameter user: of whose relations a digest is asked for.
-    static func make(in schema: SQLIdentifier, relationsOf user: UserID?) -> SQL {
+    /// - Parameters:
+    ///   - user: of whose relations a digest is asked for.
+    ///   - hasNews: a condition that is asked of the same snapshot.
+    static func make(in schema: SQLIdentifier, relationsOf user: UserID?, hasNews: SQL? = nil) -> SQL {
         let relations: SQL =
             if let user {
                 """
@@ -103,17 +149,13 @@ enum MomentStatement {
                 "meta"."revision_offset", "meta"."former_offsets", "meta"."former_until",
                 concat_ws(' ', "meta"."system_identifier", "meta"."timeline", "meta"."history"),
                 extract(epoch FROM now())::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \(relations),
-                (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint
+                (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint, \(hasNews ?? "true")
             FROM \(schema)."_meta" AS "meta"
             """
     }
 
     /// nil where PostgreSQL was started anew, and revisions are to be moved.
-    ///
-    /// Whether it is on disk says whether PostgreSQL's log is, as far as it had come at the moment or farther.
-    static func read(
-        _ result: PostgresResult
-    ) throws -> (moment: ChangeMoment, relations: Int64, isOnDisk: Bool)? {
+    static func read(_ result: PostgresResult) throws -> PresentMoment? {
         guard try !result.isEmpty && result.decode(row: 0, column: 1, as: Bool.self) else { return nil }
         let text = try result.decode(row: 0, column: 0, as: String.self)
         guard let snapshot = TransactionSnapshot(text) else { throw SkyrowError.unexpected }
@@ -135,7 +177,12 @@ enum MomentStatement {
             walPosition: UInt64(bitPattern: position)
         )
         let flushed = try result.decode(row: 0, column: 9, as: Int64.self)
-        return (moment, try result.decode(row: 0, column: 8), flushed >= position)
+        return PresentMoment(
+            moment: moment,
+            relations: try result.decode(row: 0, column: 8),
+            hasNews: try result.decode(row: 0, column: 10),
+            isOnDisk: flushed >= position
+        )
     }
 }
 
@@ -159,6 +206,20 @@ extension RecordStore {
         in database: DatabaseScope,
         since seen: TransactionSet
     ) async throws -> Bool {
+        let question = Self.hasNews(of: type, try await table(of: type), in: database, since: seen, schema)
+        return try await client.read("SELECT \(question)").decode(row: 0, column: 0, as: Bool.self)
+    }
+
+    /// The condition that anything of a type in a database was written, deleted or hidden that a set of transactions does not have.
+    ///
+    /// - Parameter table: nil for a type without one.
+    static func hasNews(
+        of type: RecordTypeName,
+        _ table: RecordTable?,
+        in database: DatabaseScope,
+        since seen: TransactionSet,
+        _ schema: SQLIdentifier
+    ) -> SQL {
         let name =
             switch database {
             case .everyone: "_public"
@@ -177,10 +238,8 @@ extension RecordStore {
             "\"t\".\"type\" = \(type.rawValue) AND \"t\".\"database\"",
             "\"t\".\"revision\""
         )
-        let rows = try await table(of: type).map { table in
-            found("\(table.qualifiedName) AS \"r\"", "\"r\".\"_database\"", "\"r\".\"_revision\"")
-        }
-        let question: SQL = rows.map { "SELECT \($0) OR \(graves)" } ?? "SELECT \(graves)"
-        return try await client.read(question).decode(row: 0, column: 0, as: Bool.self)
+        guard let table else { return "(\(graves))" }
+        let rows = found("\(table.qualifiedName) AS \"r\"", "\"r\".\"_database\"", "\"r\".\"_revision\"")
+        return "(\(rows) OR \(graves))"
     }
 }

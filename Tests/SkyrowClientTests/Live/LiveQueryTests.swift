@@ -394,6 +394,52 @@ import Testing
         #expect(scripted.client.session == nil)
     }
 
+    /// The reset of each subscription may be what was lost.
+    @Test func aStreamThatIsClosedForTheSessionEndsItsQueries() async throws {
+        let scripted = StreamingClient(session: Session(userID: "ann", accessToken: "secret"))
+        let log = Log(try tasks(scripted))
+        let stream = try await scripted.transport.stream(1)
+        stream.checkpoint(["q1": "a"], ready: true)
+        try await log.waits(for: ["ready"])
+        stream.say(("close", #"{"code":4401,"reason":"The session has ended; log in again."}"#))
+        try await waiting(until: "the query ends") { log.hasEnded && stream.hasEnded }
+        #expect(log.error?.serverCode == .accessTokenNotAccepted)
+        #expect(scripted.client.session == nil && scripted.transport.streams.count == 1)
+    }
+
+    /// Whatever the reason, the next stream goes on from the last checkpoints; the pauses are in seconds.
+    @Test(
+        arguments: [
+            (#"{"code":1012,"retry_after":4.2}"#, 4.2...6.3, 4.2...6.3),
+            (#"{"code":4408,"reason":"The client reads too slowly."}"#, 0.25...0.5, 0.25...0.5),
+            (#"{"code":4429,"reason":"There are too many connections."}"#, 0.25...0.5, 0.5...1),
+            (#"{"code":4499}"#, 0.25...0.5, 0.25...0.5), (#"{}"#, 0.25...0.5, 0.25...0.5),
+        ] as [(String, ClosedRange<Double>, ClosedRange<Double>)]
+    )
+    func aClosedStreamIsOpenedAgain(
+        _ reason: String,
+        _ first: ClosedRange<Double>,
+        _ second: ClosedRange<Double>
+    ) async throws {
+        let scripted = StreamingClient(session: Session(userID: "ann", accessToken: "secret"))
+        let log = Log(try tasks(scripted))
+        for number in 1...2 {
+            let stream = try await scripted.transport.stream(number)
+            stream.checkpoint(["q1": "a\(number)"], ready: true)
+            try await log.waits(for: Array(repeating: "ready", count: number))
+            // The connection stays open, and what comes behind the end counts no more.
+            stream.say(("close", reason), ("live:reset", #"{"subscription":"q1","reason":"access"}"#))
+            let next = try await scripted.transport.stream(number + 1)
+            #expect(stream.hasEnded)
+            #expect(next.subscriptions["q1"]?.contains(#""since":"a\#(number)""#) == true)
+        }
+        #expect(scripted.pauses.count == 2 && scripted.client.session != nil && !log.hasEnded)
+        for (pause, range) in zip(scripted.pauses, [first, second]) {
+            #expect(range.contains(pause / .seconds(1)), "\(pause)")
+        }
+        log.cancel()
+    }
+
     @Test func anotherUserGetsAnotherStream() async throws {
         let scripted = StreamingClient(session: Session(userID: "ann", accessToken: "a"))
         let log = Log(try tasks(scripted))

@@ -69,6 +69,7 @@ final class LiveResponder: HTTPResponder {
             let stream = EventStream(in: connections, seat: seat, drain: drain)
             connections.watch(stream)
             state.withLock { $0.streams.append(stream) }
+            stream.begin(with: [ByteBuffer(string: "{\"id\":1}")])
             let hold = EventStreamHold(stream)
             return HTTPResponse(
                 status: .ok,
@@ -76,7 +77,7 @@ final class LiveResponder: HTTPResponder {
                 body: .stream(
                     ResponseStream(isEndless: true) { writer in
                         defer { withExtendedLifetime(hold) {} }
-                        try await hold.stream.write([ByteBuffer(string: "{\"id\":1}")], to: writer)
+                        try await hold.stream.write(to: writer)
                     }
                 )
             )

@@ -6,18 +6,21 @@ import SkyrowModel
 
 extension HTTP2Stream {
     func start() {
-        guard let (request, hold) = exchange?.begin(from: connection.peer, at: .now(), in: loop) else { return }
-        exchange?.parts?.observe { [weak self] in self?.taken($0) }
+        guard let exchange else { return }
+        let time = NIODeadline.now()
+        let hold = exchange.begin(at: time, in: loop)
+        exchange.parts?.observe { [weak self] in self?.taken($0) }
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let responder = loop.responder
+        let started = NIOLoopBound(exchange, eventLoop: loop.eventLoop)
+        let (responder, client) = (loop.responder, connection.peer.client)
         let task = Task.startingNow(on: loop.executor) {
-            let response = await responder.respond(to: request)
+            let response = await responder.respond(to: started.value.takeRequest(from: client, at: time))
             hold?.release()
             guard let parts = stream.value.respond(response) else { return }
             await stream.value.stream(parts)
         }
         // A request that was responded to without waiting has left already.
-        if exchange?.lifecycle.output != .ended { exchange?.task = task }
+        if exchange.lifecycle.output != .ended { exchange.task = task }
     }
 
     // MARK: - The service responds

@@ -102,19 +102,23 @@ final class RequestExchange {
         hold?.release(count)
     }
 
-    /// The request for the service, and the memory of its collected body, which is given back when the service returns.
-    func begin(from peer: ConnectionPeer, at time: NIODeadline, in loop: EventLoopContext) -> (
-        HTTPRequest, BodyHold?
-    ) {
+    /// Begins the work; returns the memory of the collected body, which is given back when the service returns.
+    func begin(at time: NIODeadline, in loop: EventLoopContext) -> BodyHold? {
         lifecycle.started(at: time, loop.limits)
+        guard parts == nil else { return nil }
+        defer { hold = nil }
+        return hold
+    }
+
+    /// The request for the service, which alone has its body then: a stream in response may last for days.
+    ///
+    /// - Parameters:
+    ///   - client: the other end of the connection.
+    ///   - time: when the work began.
+    func takeRequest(from client: Client, at time: NIODeadline) -> HTTPRequest {
         let body = parts.map { RequestBody.stream($0) } ?? .collected(bytes)
-        let request = HTTPRequest(head: head, body: body, id: id, peer: peer.client, arrival: time)
-        guard parts == nil else { return (request, nil) }
-        defer {
-            hold = nil
-            bytes = ByteBuffer()
-        }
-        return (request, hold)
+        bytes = ByteBuffer()
+        return HTTPRequest(head: head, body: body, id: id, peer: client, arrival: time)
     }
 
     func takeWriter() -> CheckedContinuation<Void, any Error>? {

@@ -1,0 +1,53 @@
+import CMalloc
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// What live queries take of the memory, counted by the allocator of a process that does nothing else.
+@Suite struct LiveMemoryTests {
+    private static let connections = 200
+    private static let each = 100
+
+    /// Bytes that are allocated, of which none is mapped by itself: of what was, glibc counts a page too many each time.
+    private static func allocated() -> Int { mallinfo2().uordblks }
+
+    /// What each of many subscriptions takes, its part of the connection's account included.
+    ///
+    /// - Parameter isDistinct: whether each has a query of its own.
+    private static func bytes(isDistinct: Bool) throws -> Int {
+        #expect(mallopt(M_MMAP_MAX, 0) == 1)
+        var scene = LiveScene()
+        // What is made once.
+        _ = try scene.subscribe("first", on: 0)
+        let before = allocated()
+        for connection in 1...connections {
+            for place in 0..<each {
+                let number = Int64(connection * each + place)
+                let subscriber = try scene.subscribe("s\(place)", on: connection, group: isDistinct ? number : nil)
+                // A thousand begin in a second, while others write and one transaction stays open.
+                let moment = LiveScene.moment(1000 + number, at: number / 1000, running: [500])
+                scene.finish(subscriber, at: moment, query: isDistinct ? UInt64(number) : 3)
+            }
+        }
+        scene.state.registry.passed(.max)
+        let bytes = (allocated() - before) / (connections * each)
+        return withExtendedLifetime(scene) { bytes }
+    }
+
+    @Test func aSubscriptionTakesLittle() async {
+        await #expect(processExitsWith: .success) {
+            let bytes = try Self.bytes(isDistinct: false)
+            #expect(bytes < 300, "\(bytes) bytes")
+        }
+    }
+
+    @Test func aQueryOfItsOwnTakesLittle() async {
+        await #expect(processExitsWith: .success) {
+            let bytes = try Self.bytes(isDistinct: true)
+            #expect(bytes < 1500, "\(bytes) bytes")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowQuery
+import SkyrowStore
+import SkyrowTestSupport
+
+@testable import SkyrowActions
+
+/// Subscriptions without a service: what asks for them is made anew each time, as requests are.
+struct LiveScene {
+    static let table = RecordTable(
+        name: type("note"),
+        schema: "app",
+        identifier: "note",
+        columns: [
+            RecordColumn(field: field("title"), identifier: "title", type: .string, oid: .text),
+            RecordColumn(field: field("grp"), identifier: "grp", type: .integer, oid: .int8),
+        ]
+    )
+    private static let catalog = SchemaCatalog(schema: "app", version: 1, tables: [table])
+
+    var state: LiveState
+
+    init(total: Int = 1_000_000, outletBuffer: Int = 1 << 20) {
+        var limits = SubscriptionLimits()
+        limits.total = total
+        limits.perUser = total
+        state = LiveState(limits: limits, outletBuffer: outletBuffer)
+        state.mode = .logical
+    }
+
+    mutating func connect(_ number: LiveRegistry.Connection, _ outlet: any LiveOutlet) {
+        state.connections[number] = LiveState.Connection(
+            outlet: outlet,
+            generation: outlet.generation,
+            lastCheckpoint: .now
+        )
+    }
+
+    /// Subscribes as the service does, and reads nothing yet.
+    ///
+    /// - Parameter group: the value of `grp` that is asked for; nil for all records.
+    mutating func subscribe(
+        _ name: String,
+        on connection: LiveRegistry.Connection,
+        group: Int64? = nil,
+        as user: UserID? = nil,
+        from position: LiveSubscriber.Position = .now
+    ) throws -> LiveRegistry.Subscriber {
+        let predicate = group.map { group in
+            RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "grp")), .value(.integer(group)))
+        }
+        let caller = user.map { Caller(kind: .user($0), isRegistered: true) } ?? .anonymous
+        let access = RecordAccess(in: .everyone, for: .reading, by: caller)
+        var resolver = Resolver(schema: Self.catalog, root: Self.table, access: access)
+        let query = try resolver.resolve(RecordQuery(type: Self.table.name, predicate: predicate))
+        return try state.registry.subscribe(
+            LiveRegistry.Request(
+                name: name,
+                connection: connection,
+                holder: LiveHolder(
+                    caller: caller,
+                    credentials: Credentials(key: "a key that is longer than fifteen bytes \(connection)"),
+                    client: .none
+                ),
+                question: LiveQuestion(
+                    database: .everyone,
+                    query: ChangeQuery(type: Self.table.name, predicate: predicate),
+                    table: Self.table
+                ),
+                position: position,
+                table: Self.table,
+                database: .everyone,
+                predicate: query.predicate,
+                asked: nil,
+                audience: SubscriptionGroup.AudienceKey(read: query.visibility.records, fields: access.fields),
+                filter: LiveFilter(LiveEventKind.all, watched: nil, previous: .none)
+            )
+        )
+    }
+
+    /// A moment at which some transactions run.
+    static func moment(_ end: Int64, at time: Int64, running: [Int64] = []) -> ChangeMoment {
+        ChangeMoment(
+            snapshot: TransactionSnapshot(xmin: running.first ?? end, xmax: end, running: running),
+            transactions: TransactionSet(end: end, missing: running),
+            branch: 7,
+            takenAt: time,
+            walPosition: UInt64(end) * 100
+        )
+    }
+
+    /// A token of a subscription at a moment; the query distinguishes those of other predicates.
+    static func token(at moment: ChangeMoment, query: UInt64 = 3) -> ChangeToken {
+        ChangeToken(
+            branch: moment.branch,
+            takenAt: moment.takenAt,
+            transactions: moment.transactions,
+            audience: 1,
+            scope: 2,
+            query: query,
+            form: ChangeToken.Form(table: 4, columns: 5, digest: 6)
+        )
+    }
+
+    /// The records at the beginning of a subscription have been read.
+    mutating func finish(_ subscriber: LiveRegistry.Subscriber, at moment: ChangeMoment, query: UInt64 = 3) {
+        state.registry.take(Self.token(at: moment, query: query), of: subscriber)
+        let connection = state.registry.subscribers[subscriber]?.connection ?? 0
+        let sent = state.connections[connection]?.sentBytes ?? 0
+        _ = state.registry.finishLoading(subscriber, from: LiveStart(moment: moment), after: sent)
+    }
+
+    func position(of subscriber: LiveRegistry.Subscriber) -> String {
+        guard let known = state.registry.subscribers[subscriber]?.value else { return "none" }
+        return switch known.position {
+        case .now: "now"
+        case .initial: "initial"
+        case .since(let text): "since \(text)"
+        case .mark(let mark): "mark \(mark.transactions.end)"
+        }
+    }
+}

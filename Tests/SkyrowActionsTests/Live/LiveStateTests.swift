@@ -1,0 +1,185 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// Where subscriptions go on, and what they have in common.
+@Suite struct LiveStateTests {
+    private static func message(_ bytes: Int) -> LiveMessage {
+        LiveMessage(.changes, parameters: [[UInt8](repeating: 32, count: bytes)])
+    }
+
+    @Test func aLossGoesOnFromTheLastMomentThatHasLeft() throws {
+        var scene = LiveScene(outletBuffer: 1000)
+        let outlet = SilentOutlet()
+        scene.connect(1, outlet)
+        let subscriber = try scene.subscribe("s", on: 1)
+        #expect(scene.position(of: subscriber) == "now")
+        scene.finish(subscriber, at: LiveScene.moment(100, at: 10))
+        #expect(scene.position(of: subscriber) == "mark 100")
+        for step in 1...20 {
+            scene.state.send(Self.message(100), to: 1)
+            scene.state.completed(LiveScene.moment(100 + Int64(step), at: 10 + Int64(step)))
+        }
+        // Of 2,000 bytes the last 1,100 may have been dropped.
+        scene.state.fellBehind(1)
+        #expect(scene.position(of: subscriber) == "mark 109")
+        #expect(scene.state.connections[1]?.moments.first?.mark.transactions.end == 109)
+    }
+
+    @Test func aConnectionWithoutNewsHasOneMoment() throws {
+        var scene = LiveScene(outletBuffer: 1000)
+        scene.connect(1, SilentOutlet())
+        _ = try scene.subscribe("s", on: 1)
+        for step in 1...500 { scene.state.completed(LiveScene.moment(Int64(step), at: Int64(step))) }
+        #expect(scene.state.connections[1]?.moments.map(\.mark.transactions.end) == [500])
+    }
+
+    @Test func theMomentThatHasLeftStaysHoweverManyFollow() throws {
+        var scene = LiveScene(outletBuffer: 100_000)
+        scene.connect(1, SilentOutlet())
+        let subscriber = try scene.subscribe("s", on: 1)
+        scene.finish(subscriber, at: LiveScene.moment(1, at: 1))
+        scene.state.send(Self.message(100_000), to: 1)
+        scene.state.completed(LiveScene.moment(2, at: 2))
+        scene.state.send(Self.message(100_000), to: 1)
+        for step in 3...2000 {
+            scene.state.send(Self.message(10), to: 1)
+            scene.state.completed(LiveScene.moment(Int64(step), at: Int64(step)))
+        }
+        scene.state.send(Self.message(81_000), to: 1)
+        #expect((scene.state.connections[1]?.moments.count ?? 0) <= 128)
+        scene.state.fellBehind(1)
+        #expect(scene.position(of: subscriber) == "mark 2")
+    }
+
+    /// Failed once: what the others of its connection got counted as its own, so that it went on behind what waited for it.
+    @Test func whatIsLostWhileASubscriptionBeginsIsReadFromItsBeginning() throws {
+        var scene = LiveScene(outletBuffer: 100)
+        scene.connect(1, SilentOutlet())
+        let subscriber = try scene.subscribe("s", on: 1)
+        let other = try scene.subscribe("other", on: 1)
+        for one in [subscriber, other] { scene.finish(one, at: LiveScene.moment(100, at: 10)) }
+        scene.state.send(Self.message(50), to: 1)
+        // It reads what came behind 100, and has not got it yet.
+        let mark = try #require(scene.state.resumption(of: subscriber))
+        #expect(scene.state.registry.begin(subscriber, at: .mark(mark)) == 1)
+        scene.state.completed(LiveScene.moment(200, at: 20))
+        for _ in 0..<10 { scene.state.send(Self.message(50), to: 1) }
+        scene.state.fellBehind(1)
+        #expect(scene.position(of: subscriber) == "mark 100")
+        #expect(scene.position(of: other) == "mark 200")
+    }
+
+    @Test func aTokenOfTheClientIsKeptAsItsMoment() throws {
+        var scene = LiveScene()
+        scene.connect(1, SilentOutlet())
+        let known = LiveScene.token(at: LiveScene.moment(50, at: 5, running: [48])).text
+        let subscriber = try scene.subscribe("s", on: 1, from: .since(known))
+        #expect(scene.state.registry.subscribers[subscriber]?.value.positionToken == known)
+        scene.finish(subscriber, at: LiveScene.moment(100, at: 10))
+        #expect(scene.position(of: subscriber) == "mark 50")
+        #expect(scene.state.registry.subscribers[subscriber]?.value.positionToken == known)
+        // One that differs in more stays as it is.
+        let foreign = LiveScene.token(at: LiveScene.moment(50, at: 5), query: 9).text
+        let other = try scene.subscribe("t", on: 1, from: .since(foreign))
+        scene.finish(other, at: LiveScene.moment(100, at: 10))
+        #expect(scene.position(of: other) == "since \(foreign)")
+    }
+
+    @Test func whatIsTheSameIsInMemoryOnce() throws {
+        var scene = LiveScene()
+        for connection in 1...2 { scene.connect(connection, SilentOutlet()) }
+        var all: [LiveRegistry.Subscriber] = []
+        for place in 0..<6 {
+            let subscriber = try scene.subscribe("s\(place)", on: 1 + place % 2)
+            scene.finish(subscriber, at: LiveScene.moment(100 + Int64(place), at: 10, running: [99]))
+            all.append(subscriber)
+        }
+        let values = all.compactMap { scene.state.registry.subscribers[$0]?.value }
+        #expect(Set(values.map { ObjectIdentifier($0.audience) }).count == 1)
+        #expect(Set(values.map { ObjectIdentifier($0.question) }).count == 1)
+        #expect(Set(values.compactMap { $0.template.map { ObjectIdentifier($0) } }).count == 1)
+        #expect(Set(values.map { ObjectIdentifier($0.holder) }).count == 2)
+        // They began within a second.
+        #expect(values.map { $0.began?.transactions.end } == Array(repeating: 100, count: 6))
+        #expect(values.map { $0.token(at: LiveMark(LiveScene.moment(7, at: 8))) }.allSatisfy { $0 != nil })
+        // Other callers of one connection are others.
+        let ann = try scene.subscribe("ann", on: 1, as: "ann")
+        #expect(scene.state.registry.accounts[1]?.parties.map(\.count) == [3, 1])
+        scene.state.registry.remove(ann)
+        for subscriber in all { scene.state.registry.remove(subscriber) }
+        #expect(scene.state.registry.isEmpty && scene.state.registry.accounts.isEmpty)
+        #expect(scene.state.registry.groupCount == 0 && scene.state.registry.types.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (100, 10, [], 100, 10, [], true), (100, 10, [], 101, 11, [], true), (100, 10, [], 101, 12, [], false),
+            (101, 10, [], 100, 10, [], false), (100, 10, [98], 101, 10, [98], true), (100, 10, [98], 101, 10, [], true),
+            (100, 10, [], 101, 10, [98], false), (100, 10, [], 102, 10, [100], true), (100, 11, [], 100, 10, [], false),
+        ] as [(Int64, Int64, [Int64], Int64, Int64, [Int64], Bool)]
+    )
+    func aMomentStandsForThoseThatFollowSoon(
+        _ end: Int64,
+        _ time: Int64,
+        _ running: [Int64],
+        _ otherEnd: Int64,
+        _ otherTime: Int64,
+        _ otherRunning: [Int64],
+        _ covers: Bool
+    ) {
+        let mark = LiveMark(LiveScene.moment(end, at: time, running: running))
+        let other = LiveMark(LiveScene.moment(otherEnd, at: otherTime, running: otherRunning))
+        #expect(mark.covers(other) == covers)
+    }
+
+    /// More audiences than are looked through one after the other.
+    @Test func aGroupFindsEachOfItsAudiences() throws {
+        var scene = LiveScene()
+        var all: [(user: UserID, subscriber: LiveRegistry.Subscriber)] = []
+        for number in 0..<30 {
+            let user = UserID("user\(number)")
+            for name in ["a", "b"] {
+                all.append((user, try scene.subscribe(name, on: number, as: user)))
+            }
+        }
+        #expect(scene.state.registry.groupCount == 1)
+        var random = SeededGenerator(seed: 84)
+        while let place = all.indices.randomElement(using: &random) {
+            let (user, subscriber) = all.remove(at: place)
+            scene.state.registry.remove(subscriber)
+            let group = all.first.flatMap { scene.state.registry.group(of: $0.subscriber)?.group }
+            #expect(Set(group?.subscribers ?? []) == Set(all.map(\.subscriber)), "\(user)")
+            for (place, audience) in (group?.audiences.list ?? []).enumerated() {
+                #expect(group?.audiences.place(of: audience.audience) == place)
+                for subscriber in audience.subscribers {
+                    let owner = all.first { $0.subscriber == subscriber }?.user
+                    #expect(audience.audience.key.fields.user == owner)
+                }
+            }
+        }
+        #expect(scene.state.registry.isEmpty && scene.state.registry.groupCount == 0)
+    }
+
+    @Test(arguments: ["s1", "", "a \"b\" \\", "é\u{1}\n", "😀", "\u{7f}/"])
+    func anEventBeginsWithTheNameOfItsSubscription(_ name: String) throws {
+        let writer = JSONWriter(capacity: 64)
+        writer.beginObject()
+        writer.key("subscription")
+        writer.string(name)
+        writer.key("event")
+        #expect(LiveText.head(name) == writer.bytes + Array("\"".utf8))
+    }
+}
+
+/// A connection that takes everything and keeps nothing.
+final class SilentOutlet: LiveOutlet {
+    var generation: Int { 0 }
+
+    func send(_ message: LiveMessage, in generation: Int) -> Bool { true }
+    func close(_ reason: LiveClosure) {}
+}
