@@ -89,12 +89,14 @@ enum Tool {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         Thread.detachNewThread {
             var rest: [UInt8] = []
-            while let chunk = try? file.read(upTo: 4096), !chunk.isEmpty {
-                rest += chunk
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
-                    rest.removeSubrange(...end)
+            while let chunk = try? file.read(upTo: 1 << 16), !chunk.isEmpty {
+                // Only what is new is searched: a line may have megabytes.
+                let parts = chunk.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                for part in parts.dropLast() {
+                    continuation.yield(String(decoding: rest + part, as: UTF8.self))
+                    rest = []
                 }
+                rest += parts.last ?? []
             }
             if !rest.isEmpty { continuation.yield(String(decoding: rest, as: UTF8.self)) }
             continuation.finish()

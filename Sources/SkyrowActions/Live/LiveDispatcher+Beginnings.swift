@@ -132,15 +132,19 @@ extension LiveDispatcher {
         defer { turn?.leave() }
         var request = ChangesRequest(database: question.database, query: question.query, limit: Self.pageSize)
         var phase: LiveText.Phase?
+        // The moment of a beginning before this one, of which the client may have got some.
+        var earlier: String?
         switch subscriber.position {
         case .now: request.limit = 1
-        case .initial: phase = .initial
+        case .initial:
+            phase = .initial
+            earlier = subscriber.began.flatMap { subscriber.token(at: $0) }
         case .since, .mark:
             guard let token = subscriber.positionToken else { throw SkyrowError.unexpected }
             phase = .resume
             request.position = .since(token)
         }
-        var moment: ChangeMoment?
+        var begun: (moment: ChangeMoment, token: ChangeToken)?
         while true {
             let page = try await service.changesOfSubscription(request, by: holder.caller, turn: turn)
             if let reason = page.reset {
@@ -150,17 +154,36 @@ extension LiveDispatcher {
                 }
                 return
             }
-            if let begun = page.moment { moment = begun }
-            guard let text = page.token ?? page.cursor, var token = ChangeToken(text: text), let moment else {
-                throw SkyrowError.unexpected
+            if begun == nil {
+                guard let moment = page.moment, let text = page.token ?? page.cursor,
+                    var token = ChangeToken(text: text)
+                else { throw SkyrowError.unexpected }
+                token.pass = nil
+                begun = (moment, token)
+                if phase == .initial { try noteBeginning(load, token) }
             }
-            token.pass = nil
             if let phase { try await send(page, phase, load) }
             guard let cursor = page.cursor, phase != nil else {
-                try finish(load, at: moment, token)
+                if let token = earlier {
+                    // The records of this beginning do not say which ones of the earlier one are gone.
+                    earlier = nil
+                    phase = .resume
+                    request.position = .since(token)
+                    continue
+                }
+                guard let begun else { throw SkyrowError.unexpected }
+                try finish(load, at: begun.moment, begun.token)
                 return
             }
             request.position = .cursor(cursor)
+        }
+    }
+
+    /// Notes from when on the client may hold records.
+    private func noteBeginning(_ load: Load, _ token: ChangeToken) throws(Superseded) {
+        try state.withLock { state throws(Superseded) in
+            guard state.isCurrent(load.attempt, of: load.subscriber) else { throw Superseded() }
+            state.registry.take(token, of: load.subscriber)
         }
     }
 

@@ -302,6 +302,8 @@ struct LiveRegistry {
             if let shared = subscribers[other]?.template, shared.isSame(as: template) { known = shared }
         }
         subscribers[number]?.template = known
+        // Where the beginning is sent once more, the client may hold records of the first time.
+        if case .initial = subscriber.position, subscriber.began != nil { return }
         let mark = LiveMark(token)
         if recentBeginning?.covers(mark) != true { recentBeginning = mark }
         subscribers[number]?.began = recentBeginning

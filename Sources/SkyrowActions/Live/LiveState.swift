@@ -128,8 +128,12 @@ struct LiveState {
             return nil
         }
         let left = connection.certainBytes(outletBuffer)
-        let safe = connection.moments.last { $0.bytes <= left && $0.bytes >= known.beganAtBytes }
-        return safe.map { .mark($0.mark) } ?? known.position
+        if let safe = connection.moments.last(where: { $0.bytes <= left && $0.bytes >= known.beganAtBytes }) {
+            return .mark(safe.mark)
+        }
+        // All that was sent of its beginning has left.
+        if let began = known.began, known.beganAtBytes <= left { return .mark(began) }
+        return known.position
     }
 
     /// Takes a moment up to which all has been dispatched.

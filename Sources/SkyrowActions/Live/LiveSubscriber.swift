@@ -42,7 +42,7 @@ struct LiveSubscriber {
     var position: Position
     /// nil before it has begun for the first time.
     var template: LiveTemplate?
-    /// The moment at which it became live.
+    /// The moment of what the client got first, since when it may hold records.
     var began: LiveMark?
     /// The bytes that its connection had got when it became live; more than any while it is not.
     var beganAtBytes = Int.max

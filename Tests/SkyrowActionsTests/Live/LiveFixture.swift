@@ -38,8 +38,18 @@ final class MemoryOutlet: LiveOutlet {
     }
 
     private let state = Mutex(State())
+    /// What happens while a page of records waits to leave.
+    let whileWaiting = Mutex<(@Sendable () async -> Void)?>(nil)
 
     var generation: Int { state.withLock { $0.generation } }
+
+    func waitForRoom(atMost limit: Duration) async {
+        let happens = whileWaiting.withLock { happens in
+            defer { happens = nil }
+            return happens
+        }
+        await happens?()
+    }
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let bytes = Data(message.parameters.joined())

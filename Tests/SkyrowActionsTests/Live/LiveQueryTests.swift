@@ -309,13 +309,46 @@ import Testing
             try await fixture.change("INSERT INTO note (_id) VALUES ('3')")
             outlet.beginNextGeneration()
             session.outletCaughtUp()
-            // The records at the beginning are sent again: a client drops what is not among them after a reset, and here
-            // the token says what is gone.
+            // The records at the beginning are sent again, and then what is gone of those that were sent before.
             try await waiting(until: "it has caught up") {
                 outlet.held("s")["note/1"]?["n"] == "2" && outlet.held("s")["note/3"] != nil
+                    && outlet.held("s")["note/2"] == nil
             }
             try await fixture.change("INSERT INTO note (_id) VALUES ('4')")
             try await waiting(until: "it goes on") { outlet.held("s")["note/4"] != nil }
+            session.end()
+        }
+    }
+
+    /// What the client got of a beginning that was cut off is not forgotten by the next one.
+    @Test(arguments: sources)
+    func whatIsGoneFromABeginningThatWasCutOffIsNamed(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            try await fixture.change("INSERT INTO note (_id, n) SELECT i::text, 0 FROM generate_series(1, 3) AS i")
+            let outlet = MemoryOutlet()
+            let session = LiveSession(of: fixture.service, outlet: outlet)
+            for round in 1...2 {
+                // In the second round the one before has ended, and nothing has come since.
+                outlet.whileWaiting.withLock { happens in
+                    happens = {
+                        outlet.beginNextGeneration()
+                        try? await fixture.change("DELETE FROM note WHERE _id = '\(round)'")
+                        outlet.beginNextGeneration()
+                        session.outletCaughtUp()
+                    }
+                }
+                if round == 1 {
+                    try await session.subscribe(Self.request { $0.sendsInitial = true }, as: .anonymous)
+                } else {
+                    outlet.beginNextGeneration()
+                    outlet.beginNextGeneration()
+                    session.outletCaughtUp()
+                }
+                try await waiting(until: "the deletion of \(round) is known") {
+                    outlet.isReady("s") && outlet.held("s").count == 3 - round
+                }
+                #expect(outlet.held("s")["note/3"] != nil && outlet.reset("s") == nil)
+            }
             session.end()
         }
     }
