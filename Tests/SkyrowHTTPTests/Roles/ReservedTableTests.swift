@@ -111,6 +111,31 @@ import Testing
         return names
     }
 
+    /// What becomes of each call, all of them in one batch. The master key passes every other rule.
+    private func answers(_ service: TestService, _ exits: [Exit], about table: String) async throws -> [JSONValue] {
+        let calls = exits.enumerated().map { place, exit in
+            let parameters = exit.parameters.replacing("TABLE", with: table)
+            return #"{"jsonrpc":"2.0","id":\#(place),"method":"\#(exit.method)","params":\#(parameters)}"#
+        }
+        let response = try await service.rpc("[\(calls.joined(separator: ","))]", key: TestService.masterKey)
+        let answers = try JSONValue(response.body).elements
+        #expect(answers.count == exits.count, "\(table)")
+        return answers.sorted { ($0["id"].integer ?? 0) < ($1["id"].integer ?? 0) }
+    }
+
+    private func expectRefusalOfSkygear(_ service: TestService, _ exit: Exit, about table: String) async throws {
+        let parameters = exit.parameters.replacing("TABLE", with: table)
+        let body = #"{"action":"\#(exit.method)",\#(parameters.dropFirst())"#
+        let answer = try JSONValue(try await service.v1("/", body, key: TestService.masterKey).body)
+        // Inclusions that lead nowhere are passed over there.
+        if exit.parameters.contains("include"), let record = answer["result"].elements.first {
+            #expect(record["_transient"].members.values.allSatisfy { $0 == .null }, "\(parameters) \(answer)")
+            return
+        }
+        let code = exit.isPerRecord ? answer["result"][0]["code"] : answer["error"]["code"]
+        #expect(code.integer != nil, "\(exit.method) \(parameters) \(answer)")
+    }
+
     private func digest(_ service: TestService) async throws -> String {
         try await service.database.psql(
             """
@@ -134,23 +159,19 @@ import Testing
             #expect(saved["result"][1]["_id"].string == "note/n2", "\(saved)")
             let before = try await digest(service)
             for table in try await tables(service) {
-                for exit in Self.others + (table == "_role" ? [] : Self.reading) {
-                    let parameters = exit.parameters.replacing("TABLE", with: table)
-                    // The master key passes every other rule.
-                    let answer = try await service.call(exit.method, parameters, key: TestService.masterKey)
+                // Roles are read; what they are read by is another suite's.
+                let exits = Self.others + (table == "_role" ? [] : Self.reading)
+                for (exit, answer) in zip(exits, try await answers(service, exits, about: table)) {
                     let found = exit.isPerRecord ? answer["result"][0]["code"] : answer["error"]["code"]
-                    let code = try #require(found.integer, "\(exit.method) \(parameters) \(answer)")
-                    #expect([108, 110, 111, 120].contains(code), "\(exit.method) \(parameters) \(answer)")
-                    let body = #"{"action":"\#(exit.method)",\#(parameters.dropFirst())"#
-                    let old = try JSONValue(try await service.v1("/", body, key: TestService.masterKey).body)
-                    let oldCode = exit.isPerRecord ? old["result"][0]["code"] : old["error"]["code"]
-                    // The envelope of v1 passes over inclusions that lead nowhere.
-                    if exit.parameters.contains("include"), let record = old["result"].elements.first {
-                        #expect(record["_transient"].members.values.allSatisfy { $0 == .null }, "\(parameters) \(old)")
-                        continue
-                    }
-                    #expect(oldCode.integer != nil, "\(exit.method) \(parameters) \(old)")
+                    let code = found.integer ?? 0
+                    #expect(
+                        [108, 110, 111, 120].contains(code),
+                        "\(table) \(exit.method) \(exit.parameters) \(answer)"
+                    )
                 }
+                // The names of types are read by the same code in both envelopes.
+                guard ["_role", "_session"].contains(table) else { continue }
+                for exit in exits { try await expectRefusalOfSkygear(service, exit, about: table) }
             }
             #expect(try await digest(service) == before)
             let types = try await service.call("schema:fetch", "{}", key: TestService.masterKey)

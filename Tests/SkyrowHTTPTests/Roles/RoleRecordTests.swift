@@ -206,6 +206,50 @@ import Testing
         }
     }
 
+    @Test func rolesAreFetchedWithOtherRecordsAndByManyAtOnce() async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            let bob = try await service.signUp("bob")
+            for (name, access) in [
+                ("anns", #"[{"user_id":"\#(ann.id)","level":"read"}]"#),
+                ("bobs", #"[{"user_id":"\#(bob.id)","level":"read"}]"#),
+            ] {
+                _ = try await master(service, "role:save", #"{"name":"\#(name)","access":\#(access)}"#)
+            }
+            let ids = #"{"ids":["_role/anns","user/\#(ann.id)","_role/bobs","_role/anns"]}"#
+            let mixed = try await service.call("record:fetch", ids, token: ann.token)["result"]
+            #expect(mixed[0]["name"].string == "anns" && mixed[1]["username"].string == "ann", "\(mixed)")
+            #expect(mixed[2]["code"].integer == 110 && mixed[3]["name"].string == "anns", "\(mixed)")
+            // Fetches that wait together are one statement, which judges each for the one who asked.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for place in 0..<40 {
+                    let (token, sees) = place % 2 == 0 ? (ann.token, "anns") : (bob.token, "bobs")
+                    group.addTask {
+                        for name in ["anns", "bobs"] {
+                            let one = try await service.call(
+                                "record:fetch",
+                                #"{"ids":["_role/\#(name)"]}"#,
+                                token: token
+                            )
+                            #expect((one["result"][0]["name"].string == name) == (name == sees), "\(one)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            // A name finds its row by the primary key.
+            try await service.database.psql(
+                "INSERT INTO app._role (name) SELECT 'r' || number FROM generate_series(1, 3000) AS number; ANALYZE app._role"
+            )
+            let plan = try await master(
+                service,
+                "record:query",
+                #"{"record_type":"_role","predicate":["eq",{"$type":"keypath","$val":"_id"},"r7"],"explain":true}"#
+            )
+            #expect("\(plan)".contains("_role_pkey"), "\(plan)")
+        }
+    }
+
     @Test func administratorsSeeAllRolesAsLongAsTheyAreOnes() async throws {
         try await withService { service in
             let bob = try await service.signUp("bob")
