@@ -166,7 +166,8 @@ package enum FieldStanding: Hashable, Sendable {
 package struct FieldView: Hashable, Sendable {
     package var hidden: Set<FieldName> = []
     package var partial: [FieldName: FieldReach] = [:]
-    /// The fields of which less may be asked than is seen: in which records anything, and in which whether they have a known value.
+    /// The fields of which more or less may be asked than is seen: in which records anything, and in which whether they have a known
+    /// value.
     package var asked: [FieldName: [FieldStanding]] = [:]
 
     package init(

@@ -47,9 +47,7 @@ package struct FieldRule: Hashable, Sendable {
         guard let allow = allowed[use] else {
             return use.followsRead ? self.standing(.read, audience, members) : standing
         }
-        let asked = FieldStanding(allow, audience, members)
-        // Nothing more is asked of a field than is seen of it: orders and positions of pages give values away.
-        return (use.followsRead ? self.standing(.read, audience, members) : standing).and(asked)
+        return standing.and(FieldStanding(allow, audience, members))
     }
 
     /// In which records a query may do that with the field.
@@ -58,14 +56,17 @@ package struct FieldRule: Hashable, Sendable {
         _ audience: Audience,
         _ members: [FieldName: MemberField]
     ) -> FieldStanding {
-        let compared = standing(FieldUse.compare, audience, members)
-        return switch asking {
-        case .compare: compared
-        case .equal: compared.or(standing(.discover, audience, members))
+        switch asking {
+        case .send: standing(FieldUse.read, audience, members)
+        case .compare: standing(FieldUse.compare, audience, members)
+        case .equal:
+            standing(FieldUse.compare, audience, members).or(standing(FieldUse.discover, audience, members))
+        // What is sent of an order, such as the position of a page, gives values away.
+        case .order: standing(FieldUse.read, audience, members).and(standing(FieldUse.compare, audience, members))
         }
     }
 
-    /// Whether less may be asked of the field than is seen of it, by some callers.
+    /// Whether more or less may be asked of the field than is seen of it, by some callers.
     fileprivate var hasQuestions: Bool { allowed[.compare] != nil || allowed[.discover] != nil }
 
     /// The same of users, before it is known which one asks: the caller must be one of the subjects of each term.
@@ -85,8 +86,8 @@ package struct FieldRule: Hashable, Sendable {
 
 /// The rules of single fields of one record type, beside ``AccessScope``, which judges whole records.
 ///
-/// A field that a caller sees in no record is not sent, and cannot be asked about either: not in a predicate, an order,
-/// an inclusion or a list of fields. A field that owners alone see is as absent from the records of others, wherever it
+/// A field that a caller sees in no record is not sent, and cannot be asked about either, where no rule says so: not in a predicate, an
+/// order, an inclusion or a list of fields. A field that owners alone see is as absent from the records of others, wherever it
 /// is sent or asked about. The master key passes every rule.
 ///
 /// ```swift

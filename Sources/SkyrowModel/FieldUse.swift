@@ -6,7 +6,7 @@ public enum FieldUse: String, Hashable, Sendable, CaseIterable {
     case read
     /// Changing the field of a record that is there.
     case update
-    /// Asking anything about the field: predicates, orders, groups, sums, words. Without a rule as `read`.
+    /// Asking anything about the field: predicates, words, places, and with `read` orders, groups and sums. Without a rule as `read`.
     case compare
     /// Asking whether the field has a value that one knows. Without a rule as `read`.
     case discover
@@ -22,10 +22,14 @@ public enum FieldUse: String, Hashable, Sendable, CaseIterable {
 
 /// What a query does with a field.
 package enum FieldAsking: Hashable, Sendable {
+    /// It sends the field along, or what the field refers to.
+    case send
     /// It finds the records in which the field has a value that the query names, and names no others.
     case equal
-    /// It asks anything else about the field, orders by it, follows it or computes something of it.
+    /// It asks anything else about the field.
     case compare
+    /// It orders or groups by the field, or computes something of it, and sends what comes of that.
+    case order
 }
 
 extension Subject {

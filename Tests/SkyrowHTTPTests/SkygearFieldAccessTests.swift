@@ -92,25 +92,27 @@ import Testing
         }
     }
 
-    /// What a call that is allowed by a flag has to be sent, and is not without it.
-    private static let questions: [(flag: String, method: String, parameters: String)] = [
-        (
-            "c", "record:query",
-            #"{"record_type":"film","predicate":["like",{"$type":"keypath","$val":"title"},"Pla%"]}"#
-        ),
-        ("c", "record:query", #"{"record_type":"film","sort":[[{"$type":"keypath","$val":"title"},"asc"]]}"#),
-        (
-            "cd", "record:query",
-            #"{"record_type":"film","predicate":["eq",{"$type":"keypath","$val":"title"},"Playtime"]}"#
-        ),
+    /// Questions about the title of the one film, and the flags of which one has to be there, and all.
+    private static let questions: [(any: String, all: String, parameters: String)] = [
+        ("c", "", #""predicate":["like",{"$type":"keypath","$val":"title"},"Pla%"]"#),
+        ("cd", "", #""predicate":["eq",{"$type":"keypath","$val":"title"},"Playtime"]"#),
+        ("cd", "", #""predicate":["in",{"$type":"keypath","$val":"title"},["Playtime","x"]],"count":true"#),
+        // The order sends what it is made of.
+        ("c", "r", #""sort":[[{"$type":"keypath","$val":"title"},"asc"]]"#),
+        ("r", "", #""desired_keys":["title"]"#),
     ]
 
     /// Each flag with and without, in each group that may have the rule.
     @Test(arguments: [("film", "title"), ("film", "*"), ("*", "title"), ("*", "*")])
     func eachFlagGrantsAndItsAbsenceRefuses(_ type: String, _ field: String) async throws {
         try await withService { service in
-            let (_, ann) = try await service.signUp("ann")
+            let (id, ann) = try await service.signUp("ann")
             let (_, bob) = try await service.signUp("bob")
+            _ = try await service.call(
+                "role:assign",
+                #"{"users":["\#(id)"],"roles":["staff"]}"#,
+                key: TestService.masterKey
+            )
             let made = try await service.call(
                 "record:save",
                 #"""
@@ -120,41 +122,44 @@ import Testing
                 token: ann
             )
             #expect(made["result"][0]["title"].string == "Playtime", "\(made)")
-            for flags in ["wrcd", "r", "rc", "rd", "rw", "wcd", "", "w"] {
-                // Of what its owner does the rule says nothing, and bob is denied what it does not allow.
+            for flags in ["wrcd", "r", "rc", "rd", "rw", "c", "d", "", "w"] {
+                // The first rule is of ann, and the second of bob, who is denied what it does not allow.
                 let set = try await Self.update(
                     service,
-                    [Self.rule(type, field, "_owner", "wrcd"), Self.rule(type, field, "_any_user", flags)]
+                    [Self.rule(type, field, "_role:staff", "wrcd"), Self.rule(type, field, "_any_user", flags)]
                 )
                 #expect(set["error"] == .null, "\(set)")
                 for (token, flags) in [(ann, "wrcd"), (bob, flags)] {
                     let place = "\(type).\(field) \(flags)"
                     let fetched = try await service.call("record:fetch", #"{"ids":["film/1"]}"#, token: token)
                     #expect((fetched["result"][0]["title"] != .null) == flags.contains("r"), "\(place) \(fetched)")
-                    for (number, id) in ["1", "new\(flags)"].enumerated() {
-                        let record = "{\"_id\":\"film/\(id)\",\"title\":\"\(number == 0 ? "Play" : "Trafic")\"}"
+                    for id in ["1", "new"] {
+                        let record = "{\"_id\":\"film/\(id)\",\"title\":\"Trafic\"}"
                         let saved = try await service.call("record:save", "{\"records\":[\(record)]}", token: token)
-                        let isAllowed = flags.contains("w") || number == 1 && token == bob
-                        // Who makes a record is its owner.
-                        #expect(saved["result"][0]["code"].integer == (isAllowed ? nil : 123), "\(place) \(saved)")
+                        #expect(
+                            saved["result"][0]["code"].integer == (flags.contains("w") ? nil : 123),
+                            "\(place) \(saved)"
+                        )
                     }
                     _ = try await service.database.psql(
                         "UPDATE app.film SET title = 'Playtime'; DELETE FROM app.film WHERE _id <> '1'"
                     )
-                    for question in Self.questions where token == bob {
-                        let asked = try await service.call(question.method, question.parameters, token: token)
-                        let isAllowed = flags.contains("r") && question.flag.contains { flags.contains($0) }
-                        if isAllowed {
-                            #expect(asked["result"]["records"].elements.count == 1, "\(place) \(question) \(asked)")
-                        } else if asked["error"] == .null {
-                            // Owners are asked about their own.
-                            #expect(
-                                !question.parameters.contains("predicate")
-                                    || asked["result"]["records"].elements.isEmpty
-                            )
-                        } else {
+                    for question in Self.questions {
+                        let asked = try await service.call(
+                            "record:query",
+                            "{\"record_type\":\"film\",\(question.parameters)}",
+                            token: token
+                        )
+                        let isAllowed =
+                            question.any.contains { flags.contains($0) }
+                            && question.all.allSatisfy { flags.contains($0) }
+                        guard isAllowed else {
                             #expect(asked["error"]["code"].integer == 124, "\(place) \(question) \(asked)")
+                            continue
                         }
+                        let records = asked["result"]["records"].elements
+                        #expect(records.count == 1, "\(place) \(question) \(asked)")
+                        #expect((records.first?["title"] != .null) == flags.contains("r"), "\(place) \(question)")
                     }
                 }
             }

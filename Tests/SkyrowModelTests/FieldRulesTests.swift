@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    /// What settings say of the readers of a login key, no rule about questions opens either.
+    @Test func rulesAboutQuestionsNarrowThoseOfLoginKeysToo() {
+        let rules = FieldRules.ofLoginKeys([Self.username, Self.email]).applying([
+            Self.username: [.compare: [.everyone]], Self.email: [.compare: [.users], .discover: [.everyone]],
+        ])
+        for (caller, username, email) in [
+            (FieldAccess(Self.ann), FieldStanding.all, FieldStanding.owned), (.anonymous, .none, .none),
+            (.unrestricted, .all, .all),
+        ] {
+            for asking in [FieldAsking.compare, .equal] {
+                #expect(rules.standing(asking, of: Self.username, for: caller) == username)
+                #expect(rules.standing(asking, of: Self.email, for: caller) == email)
+            }
+        }
+    }
+
     @Test func rulesThatWereSetNarrowThoseOfLoginKeys() {
         let bob = FieldAccess(Self.bob)
         let opened = Self.rules.applying([Self.username: [.read: [.everyone], .update: [.everyone]]])
@@ -195,11 +211,13 @@ import Testing
                         }
                     }
                     let seen = first(read, caller, owns, stands)
-                    let compared = seen && first(compare, caller, owns, stands)
-                    let found = compared || (seen && first(discover, caller, owns, stands))
+                    let compared = first(compare, caller, owns, stands)
+                    let found = compared || first(discover, caller, owns, stands)
                     #expect(holds(rules.standing(FieldUse.read, of: city, for: FieldAccess(caller))) == seen)
                     #expect(holds(rules.standing(FieldAsking.compare, of: city, for: FieldAccess(caller))) == compared)
                     #expect(holds(rules.standing(FieldAsking.equal, of: city, for: FieldAccess(caller))) == found)
+                    #expect(holds(rules.standing(.send, of: city, for: FieldAccess(caller))) == seen)
+                    #expect(holds(rules.standing(.order, of: city, for: FieldAccess(caller))) == (seen && compared))
                 }
             }
         }

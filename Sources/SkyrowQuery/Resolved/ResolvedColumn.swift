@@ -41,6 +41,13 @@ package struct ResolvedColumn: Hashable, Sendable {
     /// In which records the caller sees the column; nil where that is all of them. It is missing from others.
     package var limit: Limit?
 
+    /// The same in all records.
+    var unlimited: ResolvedColumn {
+        var column = self
+        column.limit = nil
+        return column
+    }
+
     /// A caller, and what must hold of a record for it.
     package struct Limit: Hashable, Sendable {
         package var user: UserID

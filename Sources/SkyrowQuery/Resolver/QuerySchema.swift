@@ -17,7 +17,10 @@ package protocol QueryRecordType {
     /// The field of this name; nil when there is none, or none that the caller sees.
     func queryField(_ name: FieldName) -> QueryField?
 
-    /// Whether a field that the caller sees leads to any number of records.
+    /// The same of a field that the caller may ask about, whether it sees it or not.
+    func askedField(_ name: FieldName) -> QueryField?
+
+    /// Whether a field that the caller may ask about leads to any number of records.
     var hasRelations: Bool { get }
 
     /// The places of all fields that the caller sees.
@@ -29,7 +32,7 @@ package protocol QueryRecordType {
     /// Whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 
-    /// In which records the caller may ask that about a field that it sees.
+    /// In which records the caller may ask that about a field.
     func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding
 
     /// The rules of access to its records; nil where they are the standard ones.
@@ -41,13 +44,14 @@ package protocol QueryRecordType {
 
 extension QueryRecordType {
     package var hasMetadata: Bool { true }
+    package func askedField(_ name: FieldName) -> QueryField? { queryField(name) }
     package var hasRelations: Bool { true }
     package var referenceFields: [FieldName] { [] }
 }
 
 /// A field as the resolver sees it.
 package struct QueryField: Hashable, Sendable {
-    /// Its place among the fields of the type, in the order of their names.
+    /// Its place among the fields of the type, in the order of their names; those that the caller does not see are behind the others.
     package var position: Int
     package var type: FieldType
     package var collation: TextCollation

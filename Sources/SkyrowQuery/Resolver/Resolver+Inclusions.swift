@@ -35,7 +35,9 @@ extension Resolver {
         var result: [ResolvedInclusion] = []
         result.reserveCapacity(inclusions.count)
         for inclusion in expanded(inclusions) {
-            do throws(SkyrowError) { result.append(try resolved(inclusion)) } catch {
+            do throws(SkyrowError) {
+                result.append(try asking(.send) { resolver throws(SkyrowError) in try resolver.resolved(inclusion) })
+            } catch {
                 throw error.at("include.\(String(inclusion.name.prefix(64)))")
             }
         }
@@ -72,7 +74,7 @@ extension Resolver {
         result.remove(at: place)
         let names = Set(result.map(\.name))
         for field in root.referenceFields
-        where !names.contains(field.rawValue) && root.standing(.compare, of: field, for: access.fields) != .none {
+        where !names.contains(field.rawValue) && root.standing(.send, of: field, for: access.fields) != .none {
             // Of a type that does not exist there is nothing to bring.
             guard let target = root.queryField(field).flatMap({ ValueKind($0.type).target }), schema[target] != nil
             else {
@@ -178,6 +180,7 @@ extension Resolver {
         var resolver = Resolver(schema: schema, root: type, access: access)
         resolver.start = .listedRecord
         resolver.takesLanguages = true
+        resolver.asking = .send
         var list = InclusionList(column: column, parent: parent, options: options, resolver: resolver)
         if !options.sort.isEmpty {
             do throws(SkyrowError) { list.sort = try list.resolver.sort(options.sort) } catch { throw error.at(".") }

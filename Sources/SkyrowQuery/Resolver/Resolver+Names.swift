@@ -130,7 +130,10 @@ extension Resolver {
             }
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
         }
-        if let known = joined.firstIndex(where: { $0.names == names }) { return known }
+        // A reference that is followed in other records for a predicate than to be sent is another way.
+        if let known = joined.indices.first(where: { joined[$0].names == names && joins[$0].reference == reference }) {
+            return known
+        }
         guard let type = try self.type(target) else {
             throw .recordQueryInvalid("The type of the reference does not exist.", path)
         }
@@ -170,7 +173,7 @@ extension Resolver {
         guard let name = try? FieldName(name) else {
             throw .recordQueryInvalid("There is no such field in this record type.", path)
         }
-        guard let field = type.queryField(name) else {
+        guard let field = type.askedField(name) else {
             if type.isHidden(name) { throw .recordQueryDenied(path.description) }
             throw .recordQueryInvalid("There is no such field in this record type.", path)
         }
@@ -183,7 +186,7 @@ extension Resolver {
             language: field.language
         )
         if let type = field.jsonType { column = column.reading(type, at: []) }
-        switch type.standing(asksForKnownValue && field.isScalar ? .equal : .compare, of: name, for: access.fields) {
+        switch type.standing(asking == .equal && !field.isScalar ? .compare : asking, of: name, for: access.fields) {
         case .all: break
         case .none: throw .recordQueryDenied(path.description)
         case .some(let reach):

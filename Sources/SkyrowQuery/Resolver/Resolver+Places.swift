@@ -8,7 +8,11 @@ extension Resolver {
         _ condition: PlaceCondition
     ) throws(SkyrowError) -> ResolvedPredicate {
         try countComparison()
-        let (column, path) = try subject(.keyPath(path), at: 1)
+        // Where the distance is the order, it is sent with the position of a page, and no record is found without one.
+        let isOrder = if case .near = condition { ordersByDistance } else { false }
+        let (column, path) = try asking(isOrder ? .order : asking) { resolver throws(SkyrowError) in
+            try resolver.subject(.keyPath(path), at: 1)
+        }
         try Comparison(column, path, OperatorTable.row(of: condition), literalAt: 2).requireMeaning()
         switch condition {
         case .near(let center, let radius):

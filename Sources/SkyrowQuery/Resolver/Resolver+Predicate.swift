@@ -33,13 +33,12 @@ struct PredicateUse {
 
 extension Resolver {
     mutating func condition(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
-        let outer = asksForKnownValue
-        asksForKnownValue = isForKnownValue(predicate)
-        defer {
-            // What was looked at for such a comparison says nothing about other uses of the path.
-            if asksForKnownValue { walked = nil }
-            asksForKnownValue = outer
+        try asking(isForKnownValue(predicate) ? .equal : .compare) { resolver throws(SkyrowError) in
+            try resolver.resolved(predicate)
         }
+    }
+
+    private mutating func resolved(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
         if let condition = try conditionOnList(predicate) { return condition }
         switch predicate {
         case .and(let parts): return .and(try conditions(parts))

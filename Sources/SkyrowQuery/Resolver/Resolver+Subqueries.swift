@@ -80,6 +80,7 @@ extension Resolver {
         subqueries.append((type, []))
         var inner = Resolver(schema: schema, root: type, access: access)
         inner.subqueryDepth = subqueryDepth
+        inner.asking = asking
         inner.scope = .inside(number)
         inner.subqueries = subqueries
         inner.use = use

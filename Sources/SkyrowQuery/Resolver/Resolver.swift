@@ -43,8 +43,8 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
-    /// Whether what is resolved is a comparison that only finds a value that the query names.
-    var asksForKnownValue = false
+    /// What is done with the fields that key paths lead to: by itself what takes the most rights.
+    var asking = FieldAsking.order
 
     /// How far the path was followed that was looked at last for an array or relation on it, and that has none.
     var walked: Walk?
@@ -76,6 +76,22 @@ package struct Resolver<Schema: QuerySchema> {
         self.schema = schema
         self.root = root
         self.access = access
+    }
+
+    /// Resolves something that does another thing with the fields that key paths lead to.
+    mutating func asking<Result>(
+        _ asking: FieldAsking,
+        _ body: (inout Resolver) throws(SkyrowError) -> Result
+    ) throws(SkyrowError) -> Result {
+        let outer = self.asking
+        // What was looked at for the one says nothing about the other.
+        if asking != outer { walked = nil }
+        self.asking = asking
+        defer {
+            if asking != outer { walked = nil }
+            self.asking = outer
+        }
+        return try body(&self)
     }
 
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
@@ -128,6 +144,10 @@ package struct Resolver<Schema: QuerySchema> {
 
     /// Resolves an order, which ends with the id, in the direction of the key before it.
     package mutating func sort(_ keys: [SortKey]) throws(SkyrowError) -> [ResolvedSort] {
+        try asking(.order) { resolver throws(SkyrowError) in try resolver.sortKeys(keys) }
+    }
+
+    private mutating func sortKeys(_ keys: [SortKey]) throws(SkyrowError) -> [ResolvedSort] {
         var result: [ResolvedSort] = []
         result.reserveCapacity(keys.count + 1)
         for (place, key) in keys.enumerated() {
@@ -169,6 +189,10 @@ package struct Resolver<Schema: QuerySchema> {
 
     /// The number that is sent along.
     mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
+        try asking(.order) { resolver throws(SkyrowError) in try resolver.number(of: inclusion) }
+    }
+
+    private mutating func number(of inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
         let path = inclusion.keyPath
         var column: ResolvedColumn
         do throws(SkyrowError) {
@@ -195,7 +219,7 @@ package struct Resolver<Schema: QuerySchema> {
     ) throws(SkyrowError) -> ResolvedColumn {
         if case .collate(let language) = function { return try inOrder(of: language, column, path) }
         guard case .rank = function else { return try self.function(function, of: path) }
-        guard use.words == 1, let matched, matched.column == column else {
+        guard use.words == 1, let matched, matched.column.unlimited == column.unlimited else {
             throw .recordQueryInvalid("A rank is that of the query's only \"match\", and of its field.", path)
         }
         var rank = column

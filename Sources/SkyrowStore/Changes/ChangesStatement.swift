@@ -246,7 +246,7 @@ extension AccessClause {
 extension RecordTable {
     /// What a client's records depend on besides their rows.
     var form: ChangeToken.Form {
-        form(upTo: columns.map(\.number).max() ?? 0)
+        form(upTo: askedColumns.map(\.number).max() ?? 0)
     }
 
     /// The form without columns that were added behind one.
@@ -255,7 +255,7 @@ extension RecordTable {
             table: oid,
             columns: UInt16(clamping: last),
             digest: ChangeDigest.of { identity in
-                for column in columns.filter({ $0.number <= last }).sorted(by: { $0.number < $1.number }) {
+                for column in askedColumns.filter({ $0.number <= last }).sorted(by: { $0.number < $1.number }) {
                     identity.append(counted: Array(column.field.rawValue.utf8)[...])
                     identity.append(counted: Array(column.type.name.utf8)[...])
                 }
@@ -269,7 +269,7 @@ extension RecordTable {
     func continues(_ known: ChangeToken.Form, isSameBranch: Bool) -> Bool {
         let last = Int(known.columns)
         return (!isSameBranch || known.table == oid) && form(upTo: last).digest == known.digest
-            && !columns.contains { $0.number > last && $0.isFilled }
+            && !askedColumns.contains { $0.number > last && $0.isFilled }
     }
 
     /// Appends which fields this form of the table has, and in which records.

@@ -5,14 +5,30 @@ extension SchemaCatalog: QuerySchema {}
 
 extension RecordTable: QueryRecordType {
     package func queryField(_ name: FieldName) -> QueryField? {
-        guard let position = position(of: name) else { return nil }
-        let column = columns[position]
+        position(of: name).map { queryField(at: $0) }
+    }
+
+    package func askedField(_ name: FieldName) -> QueryField? {
+        if let field = queryField(name) { return field }
+        return unsent.firstIndex { $0.field == name }.map { queryField(at: columns.count + $0) }
+    }
+
+    private func queryField(at position: Int) -> QueryField {
+        let column = column(at: position)
         return QueryField(
             position: position,
             type: column.type,
             collation: column.collation,
             language: column.textLanguage
         )
+    }
+
+    /// The columns of all fields that a query may name.
+    var askedColumns: [RecordColumn] { columns + unsent }
+
+    /// The column of a field that a query names, at the place that ``askedField(_:)`` has given it.
+    package func column(at position: Int) -> RecordColumn {
+        position < columns.count ? columns[position] : unsent[position - columns.count]
     }
 
     package var fieldPositions: [Int] { Array(columns.indices) }

@@ -93,6 +93,8 @@ package final class RecordTable: Sendable {
     package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
+    /// The columns of fields that the callers of this form of the table do not see and may ask about; no statement selects them.
+    package let unsent: [RecordColumn]
     /// The collations of the reserved text columns that are not made as new tables have them.
     package let reservedCollations: [ReservedColumn: TextCollation]
     /// The indexes, sorted by name, those that are not finished among them.
@@ -143,6 +145,7 @@ package final class RecordTable: Sendable {
             source: source ?? "\(schema).\(identifier)",
             oid: oid,
             columns: columns,
+            unsent: [],
             reservedCollations: reservedCollations,
             indexes: indexes,
             rules: rules,
@@ -163,6 +166,7 @@ package final class RecordTable: Sendable {
         source: SQL,
         oid: UInt32,
         columns: [RecordColumn],
+        unsent: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
         indexes: [TableIndex],
         rules: TypeRules,
@@ -175,13 +179,17 @@ package final class RecordTable: Sendable {
         self.oid = oid
         qualifiedName = source
         let indexed = Set(indexes.lazy.filter { $0.method == "btree" }.flatMap(\.keys).compactMap(\.column))
-        self.columns = columns.sorted { $0.field < $1.field }.map { column in
-            var column = column
-            let isIndexed = [.string, .bytes].contains(column.type) && indexed.contains(column.identifier.name)
-            column.maximumBytes = isIndexed ? TableIndex.maximumValueBytes : nil
-            column.reach = view.partial[column.field]
-            return column
+        func completed(_ columns: [RecordColumn]) -> [RecordColumn] {
+            columns.sorted { $0.field < $1.field }.map { column in
+                var column = column
+                let isIndexed = [.string, .bytes].contains(column.type) && indexed.contains(column.identifier.name)
+                column.maximumBytes = isIndexed ? TableIndex.maximumValueBytes : nil
+                column.reach = view.partial[column.field]
+                return column
+            }
         }
+        self.columns = completed(columns)
+        self.unsent = completed(unsent)
         namedColumns = named
         self.reservedCollations = reservedCollations
         self.indexes = indexes
@@ -190,7 +198,7 @@ package final class RecordTable: Sendable {
         self.view = view
         hidden = view.hidden
         contention = PostgresContention(table: name.hashValue)
-        hasRelations = self.columns.contains { if case .relation = $0.type { true } else { false } }
+        hasRelations = (self.columns + self.unsent).contains { if case .relation = $0.type { true } else { false } }
         positions = Dictionary(
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -198,7 +206,7 @@ package final class RecordTable: Sendable {
         wholeRow = RecordSelection(of: name, as: "r", fields: self.columns, naming: named)
     }
 
-    /// The table as a reader sees it: without the columns of fields that are hidden from it.
+    /// The table as a reader sees it: without the columns of fields that are hidden from it, but for what it may ask about them.
     ///
     /// Readers to whom the same fields are open share one object, and so its statements.
     package func visible(to reader: FieldAccess) -> RecordTable {
@@ -212,6 +220,9 @@ package final class RecordTable: Sendable {
                 source: qualifiedName,
                 oid: oid,
                 columns: columns.filter { !view.hidden.contains($0.field) },
+                unsent: columns.filter { column in
+                    view.hidden.contains(column.field) && view.asked[column.field]?.contains { $0 != .none } == true
+                },
                 reservedCollations: reservedCollations,
                 indexes: indexes,
                 rules: rules,

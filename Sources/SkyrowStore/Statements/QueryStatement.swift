@@ -361,7 +361,7 @@ extension QueryText {
         guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID, key.limit == nil,
             case .field(_, let position) = key.place
         else { return nil }
-        let name = root.columns[position].key
+        let name = root.column(at: position).key
         let oid: PostgresOID? =
             if case .array(.reference) = key.kind { PostgresOID.textArray } else { key.kind.sortOID }
         return plan.members.first { $0.kind.oid == oid && $0.key == name }?.column

@@ -108,7 +108,7 @@ struct QueryText {
 
     func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
         switch column.place {
-        case .field(_, let position): table(of: column).columns[position].identifier
+        case .field(_, let position): table(of: column).column(at: position).identifier
         case .metadata(let field): ReservedColumn(field).identifier
         case .element: Self.elementColumn
         }
@@ -117,7 +117,7 @@ struct QueryText {
     /// The column of a field; nil for metadata.
     func column(_ column: ResolvedColumn) -> RecordColumn? {
         guard case .field(_, let position) = column.place else { return nil }
-        return table(of: column).columns[position]
+        return table(of: column).column(at: position)
     }
 
     private func table(of column: ResolvedColumn) -> RecordTable {

@@ -93,6 +93,71 @@ import Testing
         }
     }
 
+    /// Who may ask about a field is told by what matches, whether it sees the field or not; who may not cannot subscribe.
+    @Test(arguments: LiveQueryTests.sources)
+    func rulesAboutQuestionsHold(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            let ann = try await editor(fixture, try await fixture.user("ann"))
+            let bob = try await fixture.user("bob")
+            let secret = Operand.keyPath(FieldPath(unchecked: "secret"))
+            let isKnown = RecordPredicate.comparison(.eq, secret, .value(.string("x")))
+            let isLike = RecordPredicate.comparison(.like, secret, .value(.string("x%")))
+            for (number, row) in [
+                (
+                    read: "public", compare: "role:editor", discover: "role:editor", any: [true, false],
+                    known: [true, false]
+                ),
+                (read: "", compare: "role:editor", discover: "users", any: [true, false], known: [true, true]),
+                (read: "", compare: "", discover: "role:editor", any: [false, false], known: [true, false]),
+            ].enumerated() {
+                try await obey(
+                    fixture,
+                    """
+                    DELETE FROM _field_rule; DELETE FROM note; INSERT INTO _field_rule VALUES ('note', 'secret', 'read', '{\(row.read)}'),
+                        ('note', 'secret', 'compare', '{\(row.compare)}'), ('note', 'secret', 'discover', '{\(row.discover)}')
+                    """
+                )
+                for (predicate, allowed) in [(isLike, row.any), (isKnown, row.known)] {
+                    var subscribers: [LiveUser] = []
+                    for (user, isAllowed) in zip([ann, bob], allowed) {
+                        if isAllowed { subscribers.append(user) }
+                        guard !isAllowed else { continue }
+                        let session = LiveSession(of: fixture.service, outlet: MemoryOutlet())
+                        try await expectError(.recordQueryDenied) {
+                            var request = LiveSubscribeRequest(name: "x", type: type("note"))
+                            request.predicate = predicate
+                            try await session.subscribe(request, as: user)
+                        }
+                        session.end()
+                    }
+                    guard !subscribers.isEmpty else { continue }
+                    let (outlets, sessions) = try await subscribe(fixture, subscribers) { $0.predicate = predicate }
+                    for (statement, expected) in [
+                        ("INSERT INTO note (_id, title, secret) VALUES ('1', 'a', 'y')", []),
+                        ("UPDATE note SET secret = 'x'", ["entered note/1"]),
+                        ("UPDATE note SET title = 'b'", ["updated note/1"]),
+                        ("UPDATE note SET secret = 'z'", ["left note/1"]),
+                        ("DELETE FROM note", []),
+                    ] {
+                        for outlet in outlets { outlet.clear() }
+                        try await fixture.change(statement)
+                        try await settle(fixture, outlets)
+                        #expect(outlets.map(sent) == outlets.map { _ in expected }, "row \(number): \(statement)")
+                        let isSeen = row.read == "public"
+                        #expect(
+                            outlets.allSatisfy { outlet in
+                                outlet.events.filter { $0.subscription == "s" }.allSatisfy {
+                                    ($0.record["secret"] != nil) == isSeen
+                                }
+                            }
+                        )
+                    }
+                    for session in sessions { session.end() }
+                }
+            }
+        }
+    }
+
     /// Where the record before is known, which it is not where changes are asked for.
     @Test func aChangeOfHiddenFieldsIsNoEvent() async throws {
         try await withLiveService(.logical) { fixture in

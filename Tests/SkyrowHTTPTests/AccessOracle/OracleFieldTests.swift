@@ -20,6 +20,11 @@ import Testing
         OracleFieldRule(read: ["group:bridge", "owner"]),
         OracleFieldRule(read: ["field:members"], update: ["owner", "field:members"]),
         OracleFieldRule(create: ["owner"], read: ["owner", "field:members", "role:role 9"], update: ["field:members"]),
+        OracleFieldRule(read: ["owner"], compare: ["users"]),
+        OracleFieldRule(read: [], compare: ["role:role 1", "owner", "group:golf"], discover: ["registered"]),
+        OracleFieldRule(compare: [], discover: ["users"]),
+        OracleFieldRule(read: ["users"], compare: ["field:members"], discover: []),
+        OracleFieldRule(read: ["field:members"], compare: ["owner"], discover: ["group:golf", "role:role 2"]),
     ]
 
     @Test func theServiceDecidesAboutFieldsAsTheOracleDoes() async throws {
@@ -34,8 +39,16 @@ import Testing
             #expect(made["error"] == .null, "\(made)")
             var run = OracleFieldRun(run: OracleRun(world: world, seed: random.seed))
             for rule in [OracleFieldRule()] + Self.rules {
-                try await run.set(rule)
-                for client in world.callers.shuffled(using: &random).prefix(6) + world.callers.prefix(2) {
+                // The rule in one of the places that it may be in, and what stands in the others.
+                var places = (0..<3).map { _ in
+                    Bool.random(using: &random)
+                        ? OracleFieldRule() : Self.rules.randomElement(using: &random) ?? OracleFieldRule()
+                }
+                let place = Int.random(in: 0..<3, using: &random)
+                places[place] = rule
+                if Bool.random(using: &random) { for nearer in 0..<place { places[nearer] = OracleFieldRule() } }
+                try await run.set(places)
+                for client in world.callers.shuffled(using: &random).prefix(4) + world.callers.prefix(2) {
                     try await run.reads(of: client)
                     try await run.saves(of: client)
                     try await run.creates(of: client)
@@ -53,7 +66,8 @@ import Testing
 /// Asks about the fields of all cards at once, and compares each with the oracle.
 struct OracleFieldRun {
     enum Answer: CaseIterable {
-        case shown, missing, refusedQuestion, changed, refusedChange, created, refusedCreation
+        case shown, missing, refusedQuestion, unseenAnswer, answerToKnownValue, changed, refusedChange, created,
+            refusedCreation
     }
 
     private let run: OracleRun
@@ -68,20 +82,42 @@ struct OracleFieldRun {
 
     private var cards: [OracleRecord] { run.world.cards.filter { $0.database == "_public" } }
 
-    mutating func set(_ rule: OracleFieldRule) async throws {
-        self.rule = rule
-        let uses = [("create", rule.create), ("read", rule.read), ("update", rule.update)].map { name, allow in
-            guard let allow else { return "\"\(name)\":null" }
-            let subjects = allow.sorted().map { key in
-                let parts = key.split(separator: ":", maxSplits: 1)
-                return parts.count == 1 ? "{\"\(key)\":true}" : "{\"\(parts[0])\":\"\(parts[1])\"}"
-            }
-            return "\"\(name)\":[\(subjects.joined(separator: ","))]"
+    /// Sets rules of `note` and `mark` in the type, of every field of the type, and of `note` and `mark` in every type.
+    mutating func set(_ places: [OracleFieldRule]) async throws {
+        rule = OracleFieldRule(places: places)
+        func uses(_ rule: OracleFieldRule) -> [(name: String, allow: Set<String>?)] {
+            [
+                ("create", rule.create), ("read", rule.read), ("update", rule.update), ("compare", rule.compare),
+                ("discover", rule.discover),
+            ]
         }
-        let rules = "{\(uses.joined(separator: ","))}"
+        let ofEveryType = uses(places[2]).flatMap { name, allow in
+            ["note", "mark"].compactMap { field in
+                allow.map {
+                    "('*', '\(field)', '\(name)', ARRAY[\($0.map { "'\($0)'" }.joined(separator: ","))]::text[])"
+                }
+            }
+        }
+        _ = try await run.world.service.database.psql("DELETE FROM app._field_rule WHERE type = '*'")
+        if !ofEveryType.isEmpty {
+            _ = try await run.world.service.database.psql(
+                "INSERT INTO app._field_rule VALUES \(ofEveryType.joined(separator: ", "))"
+            )
+        }
+        let texts = places.prefix(2).map { place in
+            let members = uses(place).map { name, allow in
+                guard let allow else { return "\"\(name)\":null" }
+                let subjects = allow.sorted().map { key in
+                    let parts = key.split(separator: ":", maxSplits: 1)
+                    return parts.count == 1 ? "{\"\(key)\":true}" : "{\"\(parts[0])\":\"\(parts[1])\"}"
+                }
+                return "\"\(name)\":[\(subjects.joined(separator: ","))]"
+            }
+            return "{\(members.joined(separator: ","))}"
+        }
         let response = try await run.world.service.call(
             "schema:access:set",
-            "{\"record_type\":\"card\",\"fields\":{\"note\":\(rules),\"mark\":\(rules)}}",
+            "{\"record_type\":\"card\",\"fields\":{\"note\":\(texts[0]),\"mark\":\(texts[0]),\"*\":\(texts[1])}}",
             key: TestService.masterKey
         )
         guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
@@ -142,19 +178,27 @@ struct OracleFieldRun {
         expect("include", client, all, ids(included, dropping: "card/"))
         expect("note by include", client, seen, ids(included.filter { $0["note"] != .null }, dropping: "card/"))
 
-        let isAsked = run.oracle.mayAllow(rule.read, client.subject)
         let exists = "[\"exists\",\(Self.note),true]"
-        for (exit, type, parameters) in [
-            ("predicate", "card", "\"predicate\":\(exists)"),
-            ("count", "card", "\"predicate\":[\"like\",\(Self.note),\"note of %\"],\"count\":true"),
-            ("sort", "card", "\"predicate\":[\"gte\",\(Self.mark),0],\"sort\":[[\(Self.mark),\"desc\"]]"),
-            ("key path", "holder", "\"predicate\":[\"starts_with\",\(Self.cardNote),\"note of \"]"),
+        number += 1
+        let place = number % run.world.cards.count
+        let known = run.world.cards[place].id
+        for (exit, question, type, parameters) in [
+            ("predicate", .any, "card", "\"predicate\":\(exists)"),
+            ("count", .any, "card", "\"predicate\":[\"like\",\(Self.note),\"note of %\"],\"count\":true"),
             (
-                "in_query", "holder",
+                "sort", .computed, "card",
+                "\"predicate\":[\"gte\",\(Self.mark),0],\"sort\":[[\(Self.mark),\"desc\"]]"
+            ),
+            ("key path", .any, "holder", "\"predicate\":[\"starts_with\",\(Self.cardNote),\"note of \"]"),
+            (
+                "in_query", .any, "holder",
                 "\"predicate\":[\"in_query\",\(Self.card),{\"record_type\":\"card\",\"predicate\":\(exists)}]"
             ),
-            ("match", "card", "\"predicate\":[\"match\",\(Self.note),\"note\"]"),
-        ] {
+            ("match", .any, "card", "\"predicate\":[\"match\",\(Self.note),\"note\"]"),
+            ("eq", .known, "card", "\"predicate\":[\"eq\",\(Self.mark),\(place)]"),
+            ("in", .known, "card", "\"predicate\":[\"in\",\(Self.mark),[\(place)]]"),
+        ] as [(String, OracleQuestion, String, String)] {
+            let isAsked = run.oracle.mayAsk(rule, question, client.subject)
             let response = try await run.call(
                 client,
                 "record:query",
@@ -168,12 +212,25 @@ struct OracleFieldRun {
                 answers[.refusedQuestion, default: 0] += 1
                 continue
             }
+            // The order of a field that is not seen is that of no value.
+            let asking = question == .computed ? OracleQuestion.any : question
+            let found = Set(
+                readable.filter {
+                    run.oracle.asks(rule, asking, client.subject, $0) && (question != .known || $0.id == known)
+                }.map(\.id)
+            )
             let records = response["result"]["records"].elements
-            expect(exit, client, seen, ids(records, dropping: type == "card" ? "card/" : "holder/of-"))
-            if exit == "count" { #expect(response["result"]["info"]["count"].integer == seen.count) }
+            expect(exit, client, found, ids(records, dropping: type == "card" ? "card/" : "holder/of-"))
+            answers[.unseenAnswer, default: 0] += found.subtracting(seen).count
+            if question == .known { answers[.answerToKnownValue, default: 0] += found.count }
+            for record in records
+            where type == "card" && !seen.contains(String(record["_id"].string?.dropFirst(5) ?? "")) {
+                #expect(record["note"] == .null && record["mark"] == .null, "\(exit) by \(client.subject) \(rule)")
+            }
+            if exit == "count" { #expect(response["result"]["info"]["count"].integer == found.count) }
             if exit == "sort" {
                 let order = records.compactMap { $0["mark"].integer }
-                #expect(order == order.sorted(by: >) && order.count == seen.count)
+                #expect(order == order.sorted(by: >) && order.count == found.intersection(seen).count)
             }
         }
         let aggregate = try await run.call(
@@ -181,12 +238,17 @@ struct OracleFieldRun {
             "record:aggregate",
             "{\"record_type\":\"card\",\"aggregates\":{\"n\":[\"count\",\(Self.note)],\"sum\":[\"sum\",\(Self.mark)]}}"
         )
+        let isAsked = run.oracle.mayAsk(rule, .computed, client.subject)
         #expect((aggregate["error"]["code"].integer == 124) == !isAsked)
         if isAsked {
+            let counted = Set(readable.filter { run.oracle.asks(rule, .computed, client.subject, $0) }.map(\.id))
             let places = Dictionary(uniqueKeysWithValues: run.world.cards.enumerated().map { ($1.id, $0) })
-            let sum = seen.reduce(0) { $0 + (places[$1] ?? 0) }
+            let sum = counted.reduce(0) { $0 + (places[$1] ?? 0) }
             let group = aggregate["result"]["groups"][0]
-            #expect(group["n"].integer == seen.count && group["sum"].integer ?? 0 == sum, "\(client.subject) \(rule)")
+            #expect(
+                group["n"].integer == counted.count && group["sum"].integer ?? 0 == sum,
+                "\(client.subject) \(rule)"
+            )
         }
     }
 

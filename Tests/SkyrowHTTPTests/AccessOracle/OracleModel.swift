@@ -39,6 +39,53 @@ struct OracleFieldRule {
     var create: Set<String>?
     var read: Set<String>?
     var update: Set<String>?
+    /// Who asks anything about it, and who asks whether it has a value that they know; nil as `read`.
+    var compare: Set<String>?
+    var discover: Set<String>?
+
+    /// What holds of a field, of rules of the nearest place on: for each use those of the first place that says something of it. One that
+    /// says who reads says who asks.
+    init(places: [OracleFieldRule]) {
+        create = places.lazy.compactMap(\.create).first
+        read = places.lazy.compactMap(\.read).first
+        update = places.lazy.compactMap(\.update).first
+        for place in places {
+            if place.compare != nil || place.read != nil {
+                compare = place.compare
+                break
+            }
+        }
+        for place in places {
+            if place.discover != nil || place.read != nil {
+                discover = place.discover
+                break
+            }
+        }
+    }
+
+    init(
+        create: Set<String>? = nil,
+        read: Set<String>? = nil,
+        update: Set<String>? = nil,
+        compare: Set<String>? = nil,
+        discover: Set<String>? = nil
+    ) {
+        self.create = create
+        self.read = read
+        self.update = update
+        self.compare = compare
+        self.discover = discover
+    }
+}
+
+/// What a query does with a field.
+enum OracleQuestion {
+    /// It names a value and finds the records that have it.
+    case known
+    /// It asks anything else.
+    case any
+    /// It asks, and what comes of the values is sent.
+    case computed
 }
 
 enum OracleAction: CaseIterable {
@@ -144,6 +191,28 @@ struct AccessOracle {
         guard let allow, !caller.isMaster else { return true }
         let ofRecords: Set<String> = ["owner", "field:members"]
         return !allow.isDisjoint(with: subjects(caller)) || caller.user != nil && !allow.isDisjoint(with: ofRecords)
+    }
+
+    /// Whether a query may ask about a field in a record that is open to its caller.
+    func asks(_ rule: OracleFieldRule, _ question: OracleQuestion, _ caller: OracleCaller, _ record: OracleRecord)
+        -> Bool
+    {
+        let compares = allows(rule.compare ?? rule.read, caller, record)
+        return switch question {
+        case .known: compares || allows(rule.discover ?? rule.read, caller, record)
+        case .any: compares
+        case .computed: compares && allows(rule.read, caller, record)
+        }
+    }
+
+    /// Whether there may be such a record.
+    func mayAsk(_ rule: OracleFieldRule, _ question: OracleQuestion, _ caller: OracleCaller) -> Bool {
+        let compares = mayAllow(rule.compare ?? rule.read, caller)
+        return switch question {
+        case .known: compares || mayAllow(rule.discover ?? rule.read, caller)
+        case .any: compares
+        case .computed: compares && mayAllow(rule.read, caller)
+        }
     }
 
     /// The rows from 5 on, the first that applies.

@@ -341,4 +341,37 @@ import Testing
             #expect(seen > 100 && hidden > 100 && changed > 100 && kept > 100)
         }
     }
+
+    /// Rules about questions and denials, which policies cannot hold, leave no login with more than its user: the type is closed.
+    @Test func rulesThatPoliciesCannotHoldAreRefused() async throws {
+        try await withPolicies { f in
+            try await f.psql("INSERT INTO note (_id, _owner, title) VALUES ('1', 'ann', 'x')")
+            try await f.apply(["ann": "ann"])
+            #expect(try await f.sql("ann", "SELECT title FROM note") == "x")
+            for (type, name) in [("note", "title"), ("note", "*"), ("*", "title"), ("*", "*")] {
+                for (use, allow, isHeld) in [
+                    ("compare", "{users}", false), ("discover", "{}", false), ("read", "{!user:bob,users}", false),
+                    ("update", "{!owner,users}", false), ("read", "{owner}", true),
+                ] {
+                    let place = "\(type).\(name) \(use) \(allow)"
+                    try await f.psql("INSERT INTO _field_rule VALUES ('\(type)', '\(name)', '\(use)', '\(allow)')")
+                    try await f.store.cache.reload()
+                    let refusal = try await f.refusal("ann", "SELECT title FROM note")
+                    #expect(refusal.contains("policies"), "\(place): \(refusal)")
+                    do {
+                        try await f.apply([:])
+                        #expect(isHeld, "\(place)")
+                    } catch let error as SkyrowError {
+                        #expect(!isHeld && error.code == .invalidArgument, "\(place): \(error)")
+                        // It stays as it was.
+                        let refusal = try await f.refusal("ann", "SELECT title FROM note")
+                        #expect(refusal.contains("policies"), "\(place): \(refusal)")
+                    }
+                    try await f.psql("DELETE FROM _field_rule")
+                    try await f.apply([:])
+                    #expect(try await f.sql("ann", "SELECT title FROM note") == "x")
+                }
+            }
+        }
+    }
 }

@@ -262,6 +262,30 @@ import Testing
                                 default: nil
                                 }
                             change.fields[field(member), default: [:]].updateValue(subjects, forKey: .read)
+                            // What is asked, apart from what is seen.
+                            for use in [FieldUse.compare, .discover] {
+                                let asked: FieldSubjects? =
+                                    switch Int.random(in: 0..<10, using: &random) {
+                                    case 0: [.users]
+                                    case 1: [.owner]
+                                    case 2: FieldSubjects([.init(users, allows: false), .init(.users)])
+                                    default: nil
+                                    }
+                                change.fields[field(member), default: [:]].updateValue(asked, forKey: use)
+                            }
+                        }
+                        // Behind these, rules of every field; those of every type are of some names.
+                        for use in [FieldUse.read, .compare] {
+                            change.everyField.updateValue(random.oneIn(3) ? [.owner, users] : nil, forKey: use)
+                        }
+                        if random.oneIn(2) {
+                            _ = try await setting.store.client.write(
+                                """
+                                WITH gone AS (DELETE FROM app._field_rule WHERE type = '*' AND field <> \(random.element(fields)))
+                                INSERT INTO app._field_rule VALUES ('*', \(random.element(fields)), 'read', '{owner}')
+                                ON CONFLICT DO NOTHING
+                                """
+                            )
                         }
                         change.rules.updateValue(
                             random.oneIn(2)
