@@ -11,7 +11,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
+.PHONY: help run test test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz races bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +104,10 @@ check-client-only: setup ## That SkyrowClient alone resolves no other package
 fuzz: ## Fuzz the JSON parser, and run the tests that draw values with random seeds
 	@scripts/setup test
 	@scripts/fuzz $(ARGS)
+
+races: ## Run the races of accounts and roles for 500 rounds; ARGS="50" for fewer
+	@scripts/setup test
+	@scripts/races $(ARGS)
 
 bench: ## Measure beside pgbench, write Benchmarks/Results.md
 	@scripts/setup benchmark

@@ -19,7 +19,7 @@ end
 
 -- How often a record must stand in the response.
 local records_expected = {
-    fetch = 1, query = 20, save = 1, linked = 1, spoilt = 1, batch = 100,
+    fetch = 1, query = 20, save = 1, guarded = 1, linked = 1, spoilt = 1, batch = 100,
     filter = 50, prefix = 50, path = 50, include = 100, keyset = 50, aggregate = 0, increment = 1,
     near = 50, match = 50, members = 50, relate = 1, conditions = 20, changes = 1000, unchanged = 0,
 }
@@ -43,6 +43,14 @@ function check(status, headers, body)
         refused = refused + 1
         return
     end
+    -- The service makes no accounts, and a weak password is refused before it says so.
+    if work == "signup" then
+        if not body:find(service.forbidden, 1, true) and not body:find(service.weak, 1, true) then
+            wrong = wrong + 1
+            if wrong == 1 then first_wrong = status .. " " .. body:sub(1, 300) end
+        end
+        return
+    end
     if status ~= 200 or body:find(service.error, 1, true) or not body:find(service.result, 1, true) then
         wrong = wrong + 1
         if wrong == 1 then first_wrong = status .. " " .. body:sub(1, 300) end
@@ -63,7 +71,7 @@ function done(summary, latency, _)
     local errors = summary.errors
     local wrong_answers = errors.connect + errors.read + errors.write + errors.timeout
     -- What is refused on purpose may have a status of its own.
-    if work ~= "spoilt" then wrong_answers = wrong_answers + errors.status end
+    if work ~= "spoilt" and work ~= "signup" then wrong_answers = wrong_answers + errors.status end
     local refusals = 0
     for _, thread in ipairs(threads) do
         wrong_answers = wrong_answers + (thread:get("wrong") or 0)

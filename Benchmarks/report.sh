@@ -1,15 +1,6 @@
 # shellcheck shell=bash
 # The tables of `run`.
 
-# What the fifty roles of a caller add to the processor time of a request.
-access_row() {
-    local work=$1 type=$2 name="access.$1.$2"
-    ratios "$name.many.time" "$name.none.time" "$name.ratio"
-    printf '| %s, %s | %s | %s | %s%% | %s |\n' "$(work_names "$work")" "$3" "$(median "$name.none.time" %.0f)" \
-        "$(median "$name.many.time" %.0f)" "$(median "$name.ratio" %.6f | awk '{ printf "%+.0f", ($1 - 1) * 100 }')" \
-        "$(spread "$name.ratio" %.2f)×"
-}
-
 report() {
     local work
     cat <<EOT
@@ -48,15 +39,8 @@ EOT
 | PostgreSQL running | $(median start.ms %.0f) | $(spread start.ms %.0f) |
 | PostgreSQL started by the service | $(median start.embedded.ms %.0f) | $(spread start.embedded.ms %.0f) |
 EOT
-    cat <<EOT
-
-| Access with 50 roles, service + PostgreSQL | no roles µs | 50 roles µs | added | spread |
-|---|---|---|---|---|
-EOT
-    for work in fetch query; do
-        access_row "$work" item 'no list'
-        access_row "$work" listed 'lists of 3 roles'
-    done
+    echo
+    print_access
     ratios failures.during.rate failures.before.rate failures.during.ratio
     ratios failures.after.rate failures.before.rate failures.after.ratio
     cat <<EOT

@@ -17,11 +17,12 @@ local function requests(record_type, rows, api_key, token)
 
     local function existing() return 100000000000 + math.random(1, rows) end
 
-    local function new_record(reference)
+    -- With further members beside those that all records have.
+    local function new_record(reference, further)
         local id = fresh_id()
         local link = reference and ',"item":{"$type":"ref","$id":"item/' .. reference .. '"}' or ""
         return '{"_id":"' .. record_type .. "/" .. id .. '","title":"Item ' .. id .. '","grp":' .. math.random(1, 1000000)
-            .. ',"score":0.5,"done":false,"due":{"$type":"date","$date":"2026-03-01T09:00:00Z"}' .. link .. "}"
+            .. ',"score":0.5,"done":false,"due":{"$type":"date","$date":"2026-03-01T09:00:00Z"}' .. link .. (further or "") .. "}"
     end
 
     local function path(name) return '{"$type":"keypath","$val":"' .. name .. '"}' end
@@ -57,6 +58,11 @@ local function requests(record_type, rows, api_key, token)
         end,
         save = function()
             return post('record:save","params":{"records":[' .. new_record() .. "]}")
+        end,
+        -- With an access list of three.
+        guarded = function()
+            local list = '[{"role":"staff","level":"read"},{"role":"press","level":"write"},{"user_id":"other","level":"read"}]'
+            return post('record:save","params":{"records":[' .. new_record(nil, ',"_access":' .. list) .. "]}")
         end,
         linked = function()
             return post('record:save","params":{"records":[' .. new_record(existing()) .. "]}")
@@ -117,11 +123,15 @@ local function requests(record_type, rows, api_key, token)
         unchanged = function()
             return post('changes:fetch","params":{"record_type":"' .. record_type .. '","limit":1000,"since":"' .. os.getenv("CHANGES") .. '"}')
         end,
+        signup = function()
+            return post('auth:signup","params":{"auth_data":{"username":"other"},"password":"' .. os.getenv("PASSWORD") .. '"}')
+        end,
         increment = function()
             return post('record:save","params":{"return":"changed","records":[{"_id":"film/f1","votes":{"$op":"inc","$val":1}}]}')
         end,
     }
 end
 
--- What stands in a response that has an error, in one that has none, and once in each record.
-return { requests = requests, error = '"error"', result = '"result"', record = '"_type":"record"' }
+-- What stands in a response that has an error, in one that has none, and once in each record; and in those to what is not allowed, and to a
+-- password that is too weak.
+return { requests = requests, error = '"error"', forbidden = '"code":102', weak = '"PasswordBelowGuessableLevel"', result = '"result"', record = '"_type":"record"' }

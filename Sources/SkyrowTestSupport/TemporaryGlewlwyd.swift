@@ -3,12 +3,17 @@ import SkyrowRemote
 
 /// Glewlwyd, a provider of OpenID Connect that is no part of Skyrow, on the loopback interface.
 ///
-/// It has one client and one user, who agrees to everything. The database is a file of SQLite.
+/// It has one client and one user. What stands for a browser in ``visit(_:)`` agrees to everything; a real one gets the pages on
+/// which the user logs in and agrees. The database is a file of SQLite.
 package struct TemporaryGlewlwyd: Sendable {
     package static let clientID = "skyrow"
     package static let clientSecret = "the-secret-of-the-client"
     /// The address of its user, which it says in every id token.
     package static let userAddress = "ann@example.org"
+
+    /// With which the user logs in.
+    package static let userName = "ann"
+    package static let password = "correct horse"
 
     /// What the issuer is, `http://127.0.0.1:…/api/oidc`.
     package let issuer: String
@@ -46,7 +51,7 @@ package struct TemporaryGlewlwyd: Sendable {
             "/usr/bin/python3",
             [
                 "\(directory)/start.py", directory, TemporaryGlewlwyd.clientID, TemporaryGlewlwyd.clientSecret,
-                TemporaryGlewlwyd.userAddress, redirect,
+                TemporaryGlewlwyd.userAddress, redirect, TemporaryGlewlwyd.userName, TemporaryGlewlwyd.password,
             ],
             descriptors: [nowhere, log, log]
         )
@@ -78,13 +83,13 @@ package struct TemporaryGlewlwyd: Sendable {
     }
 
     private static let script = """
-        import base64, http.cookiejar, json, os, re, socket, sqlite3, subprocess, sys, time
+        import base64, http.cookiejar, json, os, re, shutil, socket, sqlite3, subprocess, sys, time
         import urllib.error, urllib.parse, urllib.request
         from http.server import BaseHTTPRequestHandler, HTTPServer
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import rsa
 
-        directory, client, secret, address, redirect = sys.argv[1:]
+        directory, client, secret, address, redirect, name, password = sys.argv[1:]
 
 
         class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -125,6 +130,7 @@ package struct TemporaryGlewlwyd: Sendable {
             }
             kept = [line for line in lines if line.split("=")[0].strip() not in own and not line.startswith("@")]
             kept += [f"{name}={value}" for name, value in own.items()]
+            kept += [f'static_files_path="{directory}/pages/"']
             kept += ['bind_address="127.0.0.1"', f'database = {{ type="sqlite3" path="{directory}/database" }};']
             with open(f"{directory}/configuration", "w") as file:
                 file.write("\\n".join(kept) + "\\n")
@@ -141,6 +147,11 @@ package struct TemporaryGlewlwyd: Sendable {
                     time.sleep(0.02)
             return False
 
+
+        # Its pages read a file where Debian has made a directory.
+        shutil.copytree(
+            "/usr/share/glewlwyd/webapp", f"{directory}/pages", ignore=shutil.ignore_patterns("config.json", "*.map"))
+        shutil.copy("/usr/share/glewlwyd/templates/config.json", f"{directory}/pages/config.json")
 
         database = sqlite3.connect(f"{directory}/database")
         with open("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3") as file:
@@ -178,9 +189,13 @@ package struct TemporaryGlewlwyd: Sendable {
             "client_id": client, "name": client, "confidential": True, "enabled": True, "password": secret,
             "redirect_uri": [redirect], "authorization_type": ["code"], "scope": [],
             "token_endpoint_auth_method": ["client_secret_basic", "client_secret_post"]})
+        # Beside openid, which takes no consent.
+        for scope in ["email", "profile"]:
+            administrator.request("POST", home + "/api/scope/", {
+                "name": scope, "display_name": scope, "description": scope, "password_required": False})
         administrator.request("POST", home + "/api/user/", {
-            "username": "ann", "name": "Ann", "email": address, "enabled": True, "password": "correct horse",
-            "scope": ["openid"]})
+            "username": name, "name": "Ann", "email": address, "enabled": True, "password": password,
+            "scope": ["openid", "email", "profile"]})
 
 
         class Control(BaseHTTPRequestHandler):
@@ -192,7 +207,7 @@ package struct TemporaryGlewlwyd: Sendable {
                 try:
                     url = base64.urlsafe_b64decode(query).decode()
                     browser = Browser()
-                    browser.log_in("ann", "correct horse")
+                    browser.log_in(name, password)
                     browser.request("PUT", f"{home}/api/auth/grant/{client}", {"scope": "openid"})
                     # The page on which the user agrees says so by this parameter.
                     answer = browser.request("GET", url + "&g_continue")

@@ -8,8 +8,10 @@ package struct TemporaryIdentityProvider: Sendable {
         case normal
         /// It has another key now, `k9`, and no other.
         case rotated
-        /// It leads elsewhere.
+        /// It leads elsewhere,
         case redirect
+        /// to another port, where someone else has a key `k9`.
+        case otherPort
         /// To a document of more than 256 KB.
         case large
         /// With the first byte after a minute.
@@ -40,6 +42,8 @@ package struct TemporaryIdentityProvider: Sendable {
         case slowTokens
         /// with the status 500,
         case failingTokens
+        /// by sending the exchange on to another port,
+        case otherPortTokens
         /// with an error and the status 200, as GitHub does.
         case errorTokens
     }
@@ -83,6 +87,27 @@ package struct TemporaryIdentityProvider: Sendable {
         let order = Data(#"{"user":\#(user),"emails":\#(emails)}"#.utf8).base64EncodedString()
         let query = order.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ".")
         _ = try await text("/user-is?\(query)")
+    }
+
+    /// What id tokens of exchanges are like from now on.
+    ///
+    /// - Parameters:
+    ///   - claims: a JSON object, whose members come before the usual ones; null leaves one out.
+    ///   - algorithm: as in ``token(_:_:key:header:)``, as are the others.
+    package func set(
+        tokens claims: String,
+        _ algorithm: String = "RS256",
+        key: String = "k1",
+        header: String = "{}"
+    ) async throws {
+        let order = #"{"claims":\#(claims),"alg":"\#(algorithm)","key":"\#(key)","header":\#(header)}"#
+        let query = Data(order.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        _ = try await text("/tokens-are?\(query.replacing("=", with: "."))")
+    }
+
+    /// How often anything was asked of the other port that it leads to.
+    package func requestsElsewhere() async throws -> Int {
+        Int(try await text("/count-elsewhere")) ?? -1
     }
 
     /// Signs the user in at an address that a service has made, as a browser does, and returns the address that it is sent back to.
@@ -155,7 +180,7 @@ package struct TemporaryIdentityProvider: Sendable {
     }
 
     private static let script = """
-        import base64, hashlib, hmac, json, os, sys, time, urllib.parse
+        import base64, hashlib, hmac, json, os, sys, threading, time, urllib.parse
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -168,6 +193,8 @@ package struct TemporaryIdentityProvider: Sendable {
         emails = []
         codes = {}
         exchange = {}
+        signing = {"claims": {}, "alg": "RS256", "key": "k1", "header": {}}
+        elsewhere = 0
         keys = {
             "k1": rsa.generate_private_key(65537, 2048), "k2": ec.generate_private_key(ec.SECP256R1()),
             "k3": ed25519.Ed25519PrivateKey.generate(), "k9": rsa.generate_private_key(65537, 2048),
@@ -232,13 +259,24 @@ package struct TemporaryIdentityProvider: Sendable {
                 self.end_headers()
                 self.wfile.write(body)
 
-            def signed(self, claims):
-                message = ".".join(encoded(json.dumps(part).encode()) for part in (
-                    {"alg": "RS256", "kid": "k1"}, claims)).encode()
-                return (message + b"." + encoded(signature("RS256", "k1", message)).encode()).decode()
+            def signed(self, order):
+                header = {"alg": order["alg"], "kid": order["key"], **order["header"]}
+                parts = [{name: value for name, value in part.items() if value is not None}
+                         for part in (header, order["claims"])]
+                message = ".".join(encoded(json.dumps(part).encode()) for part in parts).encode()
+                return message + b"." + encoded(signature(order["alg"], order["key"], message)).encode()
+
+            def is_elsewhere(self):
+                global elsewhere
+                if self.server is not server:
+                    elsewhere += 1
+                    self.respond(200, json.dumps({"keys": [public("k9")]}).encode())
+                return self.server is not server
 
             def do_POST(self):
                 global exchange
+                if self.is_elsewhere():
+                    return
                 issuer = f"http://127.0.0.1:{self.server.server_port}"
                 length = int(self.headers.get("Content-Length", 0))
                 form = dict(urllib.parse.parse_qsl(self.rfile.read(length).decode()))
@@ -247,6 +285,8 @@ package struct TemporaryIdentityProvider: Sendable {
                     time.sleep(60)
                 if mode == "failingTokens":
                     return self.respond(500, b"")
+                if mode == "otherPortTokens":
+                    return self.respond(307, b"", Location=f"http://127.0.0.1:{other.server_port}/token")
                 if mode == "errorTokens":
                     return self.respond(200, b'{"error": "bad_verification_code", "access_token": "x"}')
                 asked_for = codes.pop(form.get("code"), None)
@@ -261,9 +301,9 @@ package struct TemporaryIdentityProvider: Sendable {
                     tokens["refresh_token"] = "rt-1"
                 if "nonce" in asked_for and mode != "tokenless":
                     nonce = "another" if mode == "wrongNonce" else asked_for["nonce"]
-                    tokens["id_token"] = self.signed(
-                        {**user, "iss": issuer, "aud": asked_for["client_id"], "iat": now, "exp": now + 600,
-                         "nonce": nonce})
+                    claims = {**user, "iss": issuer, "aud": asked_for["client_id"], "iat": now, "exp": now + 600,
+                              "nonce": nonce, **signing["claims"]}
+                    tokens["id_token"] = self.signed({**signing, "claims": claims}).decode()
                 if mode == "largeTokens":
                     tokens["more"] = "x" * 300000
                 self.respond(200, json.dumps(tokens).encode())
@@ -285,7 +325,9 @@ package struct TemporaryIdentityProvider: Sendable {
                 self.respond(302, b"", Location=address)
 
             def do_GET(self):
-                global mode, asked, user, emails
+                global mode, asked, user, emails, signing
+                if self.is_elsewhere():
+                    return
                 path, _, query = self.path.partition("?")
                 issuer = f"http://127.0.0.1:{self.server.server_port}"
                 if path == "/mode":
@@ -295,6 +337,11 @@ package struct TemporaryIdentityProvider: Sendable {
                     order = json.loads(base64.urlsafe_b64decode(query.replace(".", "=")))
                     user, emails = order["user"], order["emails"]
                     return self.respond(200, b"")
+                if path == "/tokens-are":
+                    signing = json.loads(base64.urlsafe_b64decode(query.replace(".", "=")))
+                    return self.respond(200, b"")
+                if path == "/count-elsewhere":
+                    return self.respond(200, str(elsewhere).encode())
                 if path == "/exchange":
                     return self.respond(200, json.dumps(exchange).encode())
                 if path == "/authorize":
@@ -306,13 +353,8 @@ package struct TemporaryIdentityProvider: Sendable {
                 if path == "/count":
                     return self.respond(200, str(asked).encode())
                 if path == "/sign":
-                    order = json.loads(base64.urlsafe_b64decode(query.replace(".", "=")))
-                    header = {"alg": order["alg"], "kid": order["key"], **order["header"]}
-                    header = {name: value for name, value in header.items() if value is not None}
-                    message = ".".join(
-                        encoded(json.dumps(part).encode()) for part in (header, order["claims"])).encode()
-                    made = signature(order["alg"], order["key"], message)
-                    return self.respond(200, message + b"." + encoded(made).encode())
+                    return self.respond(
+                        200, self.signed(json.loads(base64.urlsafe_b64decode(query.replace(".", "=")))))
                 if path == "/.well-known/openid-configuration":
                     named = "https://accounts.example.org" if mode == "impostor" else issuer
                     document = {"issuer": named, "jwks_uri": issuer + "/keys",
@@ -327,6 +369,8 @@ package struct TemporaryIdentityProvider: Sendable {
                 asked += 1
                 if mode == "redirect":
                     return self.respond(302, b"", Location=issuer + "/elsewhere")
+                if mode == "otherPort":
+                    return self.respond(302, b"", Location=f"http://127.0.0.1:{other.server_port}/keys")
                 if mode == "large":
                     return self.respond(200, json.dumps({"keys": [public("k1")], "more": "x" * 300000}).encode())
                 if mode == "slow":
@@ -340,7 +384,8 @@ package struct TemporaryIdentityProvider: Sendable {
                 self.respond(200, body, Cache_Control="public, max-age=600")
 
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server, other = (ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2))
+        threading.Thread(target=other.serve_forever, daemon=True).start()
         with open(f"{directory}/port.part", "w") as file:
             file.write(str(server.server_port))
         os.rename(f"{directory}/port.part", f"{directory}/port")

@@ -89,8 +89,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (TemporaryIdentityProvider.Mode.redirect, "status 302"), (.large, "larger than 262144 bytes"),
-        (.failing, "status 500"), (.slow, "could not be fetched"),
+        (TemporaryIdentityProvider.Mode.redirect, "status 302"), (.otherPort, "status 302"),
+        (.large, "larger than 262144 bytes"), (.failing, "status 500"), (.slow, "could not be fetched"),
     ])
     func whatMisbehavesIsNotTaken(_ mode: TemporaryIdentityProvider.Mode, _ reason: String) async throws {
         try await withIdentityProvider { provider in

@@ -135,8 +135,6 @@ extension ActionService {
         do throws(SkyrowError) {
             let claimed = try await store.deletions.claim(atMost: Self.deletionsAtOnce)
             let rules = configuration.accountLife.deletedUsers
-            // What a merged account has saved late is the other's, and not to be deleted.
-            _ = try await store.merges.moveLateRows(of: claimed.map(\.user))
             for deletion in claimed where !deletion.isFinished {
                 do throws(SkyrowError) {
                     let report = try await store.deletions.run(

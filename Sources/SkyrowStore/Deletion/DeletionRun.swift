@@ -7,6 +7,8 @@ extension DeletionTable {
     /// Each statement changes 500 rows at most and is committed by itself, so nothing else waits long, and what a process that dies
     /// has done stays done. Throws what the database failed with; another call goes on.
     ///
+    /// What a merged account has saved since its records moved is not deleted: it moves as they did.
+    ///
     /// - Parameters:
     ///   - maximumRecords: after how many records the rest is left to a later call.
     ///   - looksForTraces: whether records of others that name the user as who made or changed them are looked for as well, which
@@ -20,7 +22,7 @@ extension DeletionTable {
         try await store.reporting {
             var run = DeletionRun(store, user, rules, maximumRecords: maximumRecords)
             do {
-                try await run.removeRecords()
+                try await run.moveOrRemoveRecords()
                 if looksForTraces { run.report.anonymised += try await run.removeTraces(of: [user]) }
                 try await run.removeRelations()
                 try await run.removeReferences()
@@ -28,12 +30,15 @@ extension DeletionTable {
                 try await run.finish(hasLookedForTraces: looksForTraces)
             } catch is OutOfBudget {
                 try await release(user)
+            } catch is MergeRun.OutOfBudget {
+                try await release(user)
             }
             return run.report
         }
     }
 
-    /// Removes what requests have saved that were under way when the accounts went; returns how many records that was.
+    /// Removes what requests have saved that were under way when the accounts went, and moves what those of merged accounts have
+    /// saved; returns how many records that was.
     package func removeLateRows(
         of deletions: [ClaimedDeletion],
         _ rules: DeletedUserRules
@@ -44,7 +49,7 @@ extension DeletionTable {
             var count = 0
             for user in try await usersWithRows(among: users) {
                 var run = DeletionRun(store, user, rules, maximumRecords: .max)
-                try await run.removeRecords()
+                try await run.moveOrRemoveRecords()
                 try await run.removeNotes()
                 count += run.report.count
             }
@@ -133,8 +138,19 @@ private struct DeletionRun {
 
     // MARK: Records
 
+    /// Moves the records where the account was merged into another one, and removes them otherwise.
+    mutating func moveOrRemoveRecords() async throws {
+        guard var merge = try await store.merges.run(of: user, maximumRecords: remaining) else {
+            return try await removeRecords()
+        }
+        defer { report.transferred += merge.moved }
+        try await merge.moveRecords()
+        try await merge.moveRelations()
+        try await merge.moveReferences()
+    }
+
     /// Deletes private records, and deletes, anonymises or gives away public ones.
-    mutating func removeRecords() async throws {
+    private mutating func removeRecords() async throws {
         let tables = try await tables()
         for table in tables where table.name != .user { try await releasePrivate(table) }
         for table in tables where table.name != .user {

@@ -104,24 +104,15 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// Moves what requests of merged accounts have saved that were under way; returns how many records that was.
-    package func moveLateRows(of users: [UserID]) async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            guard !users.isEmpty else { return 0 }
-            let result = try await store.client.read(
-                "SELECT merged.user_id, merged.target FROM \(schema)._merge AS merged WHERE merged.user_id = ANY (\(users))"
-            )
-            var count = 0
-            for row in 0..<result.rowCount {
-                let user: UserID = try result.decode(row: row, column: 0)
-                let target: UserID = try result.decode(row: row, column: 1)
-                guard try await isThere(target) else { continue }
-                var run = MergeRun(store, from: user, to: target, maximumRecords: .max)
-                try await run.moveRecords()
-                count += run.moved
-            }
-            return count
-        }
+    /// What moves the records of an account to the one that it was merged into; nil where it was not, or the other is gone.
+    func run(of user: UserID, maximumRecords: Int) async throws -> MergeRun? {
+        let result = try await store.client.read(
+            "SELECT merged.target FROM \(schema)._merge AS merged WHERE merged.user_id = \(user)"
+        )
+        guard !result.isEmpty else { return nil }
+        let target: UserID = try result.decode(row: 0, column: 0)
+        guard try await isThere(target) else { return nil }
+        return MergeRun(store, from: user, to: target, maximumRecords: maximumRecords)
     }
 
     /// Takes merges whose time has come, for the time of a lease.
@@ -154,7 +145,9 @@ package struct MergeTable: Sendable {
     /// Keeps a merge for the time of a further lease.
     func renew(_ user: UserID) async throws {
         _ = try await store.client.write(
-            "UPDATE \(schema)._merge SET next_at = now() + \(Self.lease) WHERE user_id = \(user)"
+            """
+            UPDATE \(schema)._merge SET next_at = now() + \(Self.lease) WHERE user_id = \(user) AND finished_at IS NULL
+            """
         )
     }
 

@@ -152,7 +152,7 @@ import Testing
         (TemporaryIdentityProvider.Mode.wrongIssuer, "server_error"), (.namelessIssuer, "server_error"),
         (.denied, "access_denied"), (.wrongNonce, "server_error"), (.tokenless, "server_error"),
         (.largeTokens, "temporarily_unavailable"), (.failingTokens, "temporarily_unavailable"),
-        (.errorTokens, "server_error"),
+        (.otherPortTokens, "server_error"), (.errorTokens, "server_error"),
     ])
     func whatTheProviderDoesWrongEndsAtTheApplication(
         _ mode: TemporaryIdentityProvider.Mode,
@@ -167,11 +167,43 @@ import Testing
             #expect(try await flows.back(back) == .unknown)
             #expect(try await flows.fixture.psql("SELECT count(*) FROM _flow") == "0")
             #expect(try await flows.fixture.psql("SELECT count(*) FROM _user") == "0")
+            #expect(try await flows.provider.requestsElsewhere() == 0)
             #expect(
                 flows.fixture.observations.count {
                     if case .signInFailed("test", let reason) = $0 { !reason.contains("at-") } else { false }
                 } == 1
             )
+        }
+    }
+
+    /// What does not count with `auth:provider:login` does not count here either.
+    @Test func hostileIDTokensOfAnExchangeOpenNothing() async throws {
+        try await withFlows { flows in
+            func outcome() async throws -> [String: String] {
+                try await flows.redirected(try await flows.signIn(try await flows.start()))
+            }
+            for row in ProviderLogInTests.hostile {
+                let claims = row.changes.map { "\"\($0.key)\":\($0.value ?? "null")" }.joined(separator: ",")
+                try await flows.provider.set(
+                    tokens: "{\(claims)}",
+                    row.algorithm,
+                    key: row.key,
+                    header: row.header
+                )
+                #expect(try await outcome() == ["error": "server_error"], "\(row.name)")
+            }
+            let now = Int(flows.fixture.clock.clock.now().secondsSince1970)
+            // The clock of the test stands, and that of the provider goes on.
+            for (claim, time, counts) in [
+                ("exp", now - 58, true), ("exp", now - 61, false), ("iat", now + 59, true), ("iat", now + 62, false),
+                ("nbf", now + 59, true), ("nbf", now + 62, false),
+            ] {
+                try await flows.provider.set(tokens: #"{"iat":\#(now - 200),"\#(claim)":\#(time)}"#)
+                #expect(try await outcome().keys.contains("code") == counts, "\(claim) at \(time - now)")
+            }
+            try await flows.provider.set(tokens: "{}")
+            #expect(try await outcome()["code"] != nil)
+            #expect(try await flows.fixture.psql("SELECT count(*) FROM _identity") == "0")
         }
     }
 

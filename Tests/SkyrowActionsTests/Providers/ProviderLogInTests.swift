@@ -363,7 +363,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TemporaryIdentityProvider.Mode.failing, .garbled, .redirect, .large, .impostor])
+    @Test(arguments: [TemporaryIdentityProvider.Mode.failing, .garbled, .redirect, .otherPort, .large, .impostor])
     func aProviderThatIsAwayIsNoReasonToForgetItsKeys(_ mode: TemporaryIdentityProvider.Mode) async throws {
         try await withProviderService { providers in
             try await providers.provider.set(mode)
@@ -384,6 +384,8 @@ import Testing
             _ = try await providers.logIn("ann")
             providers.fixture.clock.advance(by: .seconds(86_400))
             try await expectError(.unexpectedUnableToOpenDatabase) { try await providers.logIn("ann") }
+            // What it leads to is not asked, so no key from there counts.
+            #expect(try await providers.provider.requestsElsewhere() == 0)
         }
     }
 

@@ -26,7 +26,7 @@ struct Browser: Sendable {
     static let enter = "\u{E007}"
 
     /// Of its session.
-    private let address: String
+    private let session: String
 
     // MARK: What a user does
 
@@ -46,7 +46,28 @@ struct Browser: Sendable {
         )
     }
 
+    /// Clicks on the first element that a selector finds, once it can be clicked.
+    func click(_ selector: String) async throws {
+        try await waiting(until: "\(selector) can be clicked") {
+            guard let element = try await elements(selector).first else { return false }
+            return (try? await command("POST", "element/\(element.id)/click", [:])) != nil
+        }
+    }
+
+    /// Puts a text into the first field that a selector finds, once there is one.
+    func enter(_ text: String, into selector: String) async throws {
+        try await waiting(until: "there is \(selector)") {
+            guard let element = try await elements(selector).first else { return false }
+            return (try? await command("POST", "element/\(element.id)/value", ["text": text])) != nil
+        }
+    }
+
     // MARK: What a user notices
+
+    /// The address of the page.
+    func address() async throws -> String {
+        try #require(try await command("GET", "url") as? String)
+    }
 
     func title() async throws -> String {
         try #require(try await command("GET", "title") as? String)
@@ -119,7 +140,7 @@ struct Browser: Sendable {
     // MARK: WebDriver
 
     private func command(_ method: String, _ path: String, _ body: [String: Any]? = nil) async throws -> Any {
-        try await Browser.send(method, "\(address)/\(path)", body)
+        try await Browser.send(method, "\(session)/\(path)", body)
     }
 
     /// Sends a command through curl: URLSession does not read the headers of chromedriver, which have no spaces.
@@ -150,14 +171,14 @@ struct Browser: Sendable {
             let root = "http://127.0.0.1:\(port)/session"
             let made = try await send("POST", root, capabilities(options, folder.path)) as? [String: Any]
             let id = try #require(made?["sessionId"] as? String)
-            let browser = Browser(address: "\(root)/\(id)")
+            let browser = Browser(session: "\(root)/\(id)")
             do {
                 try await body(browser)
             } catch {
-                _ = try? await send("DELETE", browser.address)
+                _ = try? await send("DELETE", browser.session)
                 throw error
             }
-            _ = try await send("DELETE", browser.address)
+            _ = try await send("DELETE", browser.session)
         } catch {
             await end()
             throw error
