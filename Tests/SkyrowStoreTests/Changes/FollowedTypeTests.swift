@@ -30,6 +30,35 @@ import Testing
     /// As the statistics of a large table have it.
     private func makeLarge(_ store: RecordStore) { store.sizes.withLock { $0["note"] = 20_000 } }
 
+    /// Also by a plan that knows no values, which an `EXISTS` does not: every third row is expected to be new.
+    @Test func whetherThereIsNewsIsFoundByTheIndex() async throws {
+        try await withStore { fixture in
+            try await fixture.psql(
+                """
+                SELECT _create_type('note');
+                INSERT INTO note (_id) SELECT 'n' || i FROM generate_series(1, 20000) AS i;
+                CREATE INDEX ON note (_database, _revision);
+                ANALYZE note;
+                """
+            )
+            try await fixture.store.cache.reload()
+            let table = try #require(try await fixture.store.table(of: type("note")))
+            let seen = TransactionSet(end: 1_000_000)
+            let news = RecordStore.hasNews(of: table.name, table, in: .everyone, since: seen, "app")
+            let plan = try await fixture.psql(
+                """
+                SET plan_cache_mode = force_generic_plan;
+                PREPARE news AS SELECT \(news.text);
+                EXPLAIN (COSTS OFF) EXECUTE news('_public', 1, 'note', '_public', 1)
+                """
+            )
+            #expect(plan.contains("note__database__revision_idx") && !plan.contains("Seq Scan"), "\(plan)")
+            let none = try await fixture.store.hasChanges(of: table.name, in: .everyone, since: seen)
+            let all = try await fixture.store.hasChanges(of: table.name, in: .everyone, since: TransactionSet(end: 1))
+            #expect(!none && all)
+        }
+    }
+
     @Test func aLargeTypeIsFollowedOnceItIsAskedFor() async throws {
         try await withStore(.production) { fixture in
             let store = fixture.store
