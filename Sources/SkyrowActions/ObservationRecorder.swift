@@ -7,11 +7,11 @@ package final class ObservationRecorder: Sendable {
     private let logger: Logger
     private let actions: OutcomeCounters
     private let refusals: OutcomeCounters
-    private let denials: [AccessLayer: Counter]
+    private let denials: LazyTable<Counter>
     private let logIns: OutcomeCounters
-    private let codes: [CodeUse: Counter]
+    private let codes: LazyTable<Counter>
     private let passwordTimes: Metrics.Timer
-    private let audiences: Recorder
+    private let audiences: LazyTable<Recorder>
     private let passwordHashes: Counter
     private let passwordQueueFull: Counter
     private let sessionsMissed: Counter
@@ -36,12 +36,10 @@ package final class ObservationRecorder: Sendable {
         func counter(_ name: String) -> Counter { Counter(label: name, dimensions: label, factory: factory) }
         actions = OutcomeCounters("skyrow_actions_total", of: label, values: names, factory: factory)
         refusals = OutcomeCounters("skyrow_refusals_total", of: label, values: [nil], factory: factory)
-        denials = Dictionary(
-            uniqueKeysWithValues: AccessLayer.allCases.map { layer in
-                let labels = label + [("layer", layer.rawValue)]
-                return (layer, Counter(label: "skyrow_access_denied_total", dimensions: labels, factory: factory))
-            }
-        )
+        denials = LazyTable(count: AccessLayer.allCases.count) { place in
+            let labels = label + [("layer", AccessLayer.allCases[place].rawValue)]
+            return Counter(label: "skyrow_access_denied_total", dimensions: labels, factory: factory)
+        }
         logIns = OutcomeCounters(
             "skyrow_logins_total",
             of: label,
@@ -49,14 +47,14 @@ package final class ObservationRecorder: Sendable {
             values: LogInMethod.allCases.map(\.rawValue),
             factory: factory
         )
-        let uses = CodeUse.Kind.allCases.flatMap { kind in CodeUse.Outcome.allCases.map { CodeUse(kind, $0) } }
-        codes = Dictionary(
-            uniqueKeysWithValues: uses.map { use in
-                let labels = label + [("kind", use.kind.rawValue), ("outcome", use.outcome.rawValue)]
-                return (use, Counter(label: "skyrow_codes_total", dimensions: labels, factory: factory))
-            }
-        )
-        audiences = Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
+        codes = LazyTable(count: CodeUse.all.count) { place in
+            let use = CodeUse.all[place]
+            let labels = label + [("kind", use.kind.rawValue), ("outcome", use.outcome.rawValue)]
+            return Counter(label: "skyrow_codes_total", dimensions: labels, factory: factory)
+        }
+        audiences = LazyTable(count: 1) { _ in
+            Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
+        }
         // Passwords of all applications share the threads that hash them.
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
@@ -98,14 +96,14 @@ package final class ObservationRecorder: Sendable {
         switch observation {
         case .completed(let action, let code):
             actions.increment(action.ordinal, code)
-            if let use = CodeUse(action, code) { codes[use]?.increment() }
+            if let use = CodeUse(action, code) { codes[use.ordinal].increment() }
         case .refused(let code):
             refusals.increment(0, code)
-            denials[.credentials]?.increment()
-        case .accessDenied(let layer): denials[layer]?.increment()
+            denials[AccessLayer.credentials.ordinal].increment()
+        case .accessDenied(let layer): denials[layer.ordinal].increment()
         case .loggedIn(let method, let code): logIns.increment(method.ordinal, code)
         case .passwordTimed(let time): passwordTimes.record(duration: time)
-        case .audienceLoaded(let roles): audiences.record(roles)
+        case .audienceLoaded(let roles): audiences[0].record(roles)
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
         case .sessionLoaded: sessionsMissed.increment()

@@ -28,6 +28,8 @@ package enum AccessLayer: String, Sendable, Hashable, CaseIterable {
     /// A field that may not be named or changed.
     case field
 
+    var ordinal: Int { AccessLayer.allCases.firstIndex(of: self) ?? 0 }
+
     /// nil for an error that is no refusal.
     init?(_ error: SkyrowError) {
         switch error.code {
@@ -54,6 +56,10 @@ struct CodeUse: Hashable {
 
     let kind: Kind
     let outcome: Outcome
+
+    static let all = Kind.allCases.flatMap { kind in Outcome.allCases.map { CodeUse(kind, $0) } }
+
+    var ordinal: Int { CodeUse.all.firstIndex(of: self) ?? 0 }
 
     /// nil for an action without a code, and for an end that says nothing about one.
     init?(_ action: ActionName, _ code: ErrorCode?) {

@@ -249,7 +249,7 @@ import Testing
         ("[]", ": the file is no object."),
         (
             #"{"record_typs": {}}"#,
-            #": the file has a member "record_typs"; there are: record_types, accepted_drift."#
+            #": the file has a member "record_typs"; there are: record_types, access, accepted_drift."#
         ),
         (
             #"{"record_types": {"note": {"fields": [{"name": "_a", "type": "string"}]}}}"#,
