@@ -11,7 +11,7 @@ package final class ObservationRecorder: Sendable {
     private let logIns: OutcomeCounters
     private let codes: LazyTable<Counter>
     private let passwordTimes: Metrics.Timer
-    private let audiences: LazyTable<Recorder>
+    private let audiences: Recorder
     private let passwordHashes: Counter
     private let passwordQueueFull: Counter
     private let sessionsMissed: Counter
@@ -52,9 +52,7 @@ package final class ObservationRecorder: Sendable {
             let labels = label + [("kind", use.kind.rawValue), ("outcome", use.outcome.rawValue)]
             return Counter(label: "skyrow_codes_total", dimensions: labels, factory: factory)
         }
-        audiences = LazyTable(count: 1) { _ in
-            Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
-        }
+        audiences = Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
         // Passwords of all applications share the threads that hash them.
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
@@ -103,7 +101,7 @@ package final class ObservationRecorder: Sendable {
         case .accessDenied(let layer): denials[layer.ordinal].increment()
         case .loggedIn(let method, let code): logIns.increment(method.ordinal, code)
         case .passwordTimed(let time): passwordTimes.record(duration: time)
-        case .audienceLoaded(let roles): audiences[0].record(roles)
+        case .audienceLoaded(let roles): audiences.record(roles)
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
         case .sessionLoaded: sessionsMissed.increment()
