@@ -9,7 +9,7 @@ package enum Observation: Sendable, Hashable {
     case completed(ActionName, ErrorCode?)
     /// Credentials were not enough for what was asked.
     case refused(ErrorCode)
-    /// Something was refused at one of the doors, but for credentials, which ``refused(_:)`` is about.
+    /// Something was refused in one of the layers, but for credentials, which ``refused(_:)`` is about.
     case accessDenied(AccessLayer)
     /// A user logged in, or did not.
     case loggedIn(LogInMethod, ErrorCode?)
@@ -23,7 +23,7 @@ package enum Observation: Sendable, Hashable {
     case guessRefused
     /// A session was read from the database because it was not remembered.
     case sessionLoaded(found: Bool)
-    /// The user of a session that was read has so many roles, with those that contain them.
+    /// The user of a session that was read has this number of roles, with those that contain them.
     case audienceLoaded(roles: Int)
     /// A token was used that the session had before, long after it had got another one; the session was ended.
     case tokenReused

@@ -17,7 +17,7 @@ package enum LogInMethod: String, Sendable, Hashable, CaseIterable {
     var ordinal: Int { LogInMethod.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// At which door a caller was refused.
+/// In which layer a caller was refused.
 package enum AccessLayer: String, Sendable, Hashable, CaseIterable {
     /// No key or token, or one that does not count.
     case credentials

@@ -65,7 +65,7 @@ struct SubscriptionGroup {
     /// Whether nothing has asked for its members.
     var lacksMembers: Bool { if case .unknown = members { true } else { false } }
 
-    /// All subscriptions, whoever asks.
+    /// All subscriptions, of all callers.
     var subscribers: [LiveRegistry.Subscriber] { audiences.list.flatMap(\.subscribers) }
 
     /// Whether the predicate is true of a record.

@@ -1,7 +1,7 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Roles, and what tells processes of changes of rights (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
+// Roles, and the notices of changed rights (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
 
 extension DoctorCheck {
     /// Rows: `kind`, `cycle` with the names of roles that contain themselves in `what`, or `gone` with a role that there is not in `what` and

@@ -146,7 +146,7 @@ extension DoctorCheck {
                 .warning,
                 "A rule opens the field \(field) of profiles, which accounts log in with, to all for \(use).",
                 meaning: use == "read"
-                    ? "Whoever asks gets a list of what to guess passwords for."
+                    ? "Each caller gets a list of what to guess passwords for."
                     : "It is changed by its owner alone all the same; the rule says more than holds.",
                 remedy: "Allow it to owners and to roles, unless that is what is meant.",
                 commands: [lookAtFields]

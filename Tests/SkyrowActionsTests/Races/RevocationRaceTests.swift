@@ -167,12 +167,12 @@ import Testing
 
     // MARK: Tokens that are made meanwhile
 
-    /// What bars whoever has the password or a token from all that comes later.
+    /// What bars everyone who has the password or a token from all that comes later.
     enum Ending: String, CaseIterable, Sendable { case password, reset, disable, revoke, deletion }
 
     private enum Use: CaseIterable, Sendable { case me, rotate, logIn, logInAgain }
 
-    /// Tokens that logins, rotations and `me` hand out in three services while the account is taken from whoever uses them.
+    /// Tokens that logins, rotations and `me` hand out in three services while the account is taken from those who use them.
     @Test func noTokenThatIsMadeMeanwhileIsAlive() async throws {
         try await withRacingServices { racing in
             try await racing.run("SELECT _create_type('note')")

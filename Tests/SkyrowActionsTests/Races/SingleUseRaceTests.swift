@@ -263,7 +263,7 @@ import Testing
             return Race { _, service in
                 let flow = FlowFixture(service: service, fixture: fixture, provider: provider)
                 let back = try await flow.back(back)
-                // Whoever comes too late gets nothing of what the provider would say to a second exchange.
+                // Who comes too late gets nothing of what the provider would say to a second exchange.
                 guard back != .unknown else { throw SkyrowError(.invalidToken, "The state is unknown.") }
                 guard case .redirect(let address)? = back, FlowFixture.fields(of: address)["code"] != nil else {
                     throw RaceLost("The state was used, and there is no code.")
