@@ -1,0 +1,259 @@
+import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+
+// MARK: Transactions
+
+extension LiveRegistry {
+    /// The users whose relations decide who may read what a transaction changed, in pairs: the one who asks and the owner.
+    ///
+    /// nil where there are too many.
+    func askedRelations(_ transaction: CommittedTransaction) -> Set<RelatedUsers.Question>? {
+        var questions: Set<RelatedUsers.Question> = []
+        for change in transaction.changes {
+            let records = forms(of: change).records
+            let owners = Set(records.filter { !($0.access?.relations.isEmpty ?? true) }.compactMap(\.owner))
+            guard !owners.isEmpty else { continue }
+            for number in rows(of: change).candidates {
+                for audience in groups[number]?.audiences.list.map(\.audience) ?? [] where audience.asksRelations {
+                    guard let user = audience.key.read.relatedUser else { continue }
+                    for owner in owners { questions.insert(RelatedUsers.Question(user: user, owner: owner)) }
+                    guard questions.count <= limits.relationPairs else { return nil }
+                }
+            }
+        }
+        return questions
+    }
+
+    /// The forms of a record that a change is about.
+    private func forms(of change: RecordChange) -> (records: [StoredRecord], member: Membership.Found?) {
+        var records: [StoredRecord] = []
+        if let after = change.after { records.append(after) }
+        if let old = change.old { records.append(old) }
+        guard case .unknown = change.before, let member = membership.member(change.table.name, change.storedID) else {
+            return (records, nil)
+        }
+        return (records + [member.record], member)
+    }
+
+    /// What is known of the record before a change, and the groups that the change may concern.
+    private func rows(
+        of change: RecordChange
+    ) -> (member: Membership.Found?, candidates: Set<SubscriptionIndex.Group>) {
+        let (records, member) = forms(of: change)
+        // A member has no fields, and its groups are known.
+        var candidates = index.candidates(of: change.table.name, member == nil ? records : records.dropLast())
+        if let member { candidates.formUnion(member.groups) }
+        return (member, candidates)
+    }
+
+    /// Judges what a transaction changed.
+    ///
+    /// - Parameters:
+    ///   - relations: the answers to ``askedRelations(_:)``.
+    ///   - only: a group that alone is meant; nil for all.
+    mutating func dispatch(
+        _ transaction: CommittedTransaction,
+        relations: RelatedUsers = .none,
+        only: SubscriptionIndex.Group? = nil
+    ) -> Dispatch {
+        var outgoing = Outgoing(mark: transaction.mark)
+        if only == nil {
+            keepForLoading(transaction)
+            if transaction.end != nil { resetUnjudged(transaction, &outgoing.dispatch) }
+        }
+        for change in transaction.changes {
+            judge(change, relations: relations, only: only, &outgoing)
+        }
+        if only == nil { for type in transaction.bulk { resetAll(of: type, &outgoing.dispatch) } }
+        outgoing.dispatch.messages = outgoing.events.map { ($0.key, LiveText.changes(.live, $0.value)) }
+        return outgoing.dispatch
+    }
+
+    private struct Outgoing {
+        let mark: CommittedMark
+        var events: [Connection: [[[UInt8]]]] = [:]
+        var dispatch = Dispatch()
+    }
+
+    private mutating func keepForLoading(_ transaction: CommittedTransaction) {
+        for number in loadingGroups {
+            guard let group = groups[number]?.value, case .loading(var waiting, let bytes) = group.members,
+                transaction.changes.contains(where: { $0.table.name == group.type })
+            else { continue }
+            groups[number]?.members = .unknown
+            waiting.append(transaction)
+            groups[number]?.members = .loading(waiting, bytes: bytes + transaction.changes.count)
+        }
+    }
+
+    private mutating func judge(
+        _ change: RecordChange,
+        relations: RelatedUsers,
+        only: SubscriptionIndex.Group?,
+        _ outgoing: inout Outgoing
+    ) {
+        let rows = rows(of: change)
+        outgoing.dispatch.candidates.append(rows.candidates.count)
+        var written = WrittenChange()
+        for number in rows.candidates {
+            if let only, number != only { continue }
+            if loadingGroups.contains(number) { continue }
+            judge(change, rows.member, for: number, relations, &written, &outgoing)
+        }
+    }
+
+    private mutating func judge(
+        _ change: RecordChange,
+        _ member: Membership.Found?,
+        for number: SubscriptionIndex.Group,
+        _ relations: RelatedUsers,
+        _ written: inout WrittenChange,
+        _ outgoing: inout Outgoing
+    ) {
+        guard let group = groups[number]?.value else { return }
+        let before: StoredRecord?
+        let didMatch: Bool
+        let isInsert: Bool
+        switch change.before {
+        case .missing: (before, didMatch, isInsert) = (nil, false, true)
+        case .row(let record): (before, didMatch, isInsert) = (record, group.matches(record), false)
+        case .unknown(let mayBeNew):
+            didMatch = member?.groups.contains(number) ?? false
+            (before, isInsert) = (didMatch ? member?.record : nil, mayBeNew)
+        }
+        let matches = change.after.map { group.matches($0) } ?? false
+        keepMember(change, matches, number, group, &outgoing)
+        guard didMatch || matches else { return }
+        for audience in group.audiences.list {
+            func sight(_ record: StoredRecord?, _ matches: Bool) -> LiveSight {
+                guard let record, audience.audience.key.read.admits(record, isRelated: relations.isRelated) else {
+                    return .hidden
+                }
+                return matches ? .matching : .readable
+            }
+            let kind = LiveEventKind.of(
+                before: sight(before, didMatch),
+                after: sight(change.after, matches),
+                isInsert: isInsert
+            )
+            guard let kind else { continue }
+            for subscriber in audience.subscribers {
+                send(kind, to: subscriber, change, audience.encoding, &written, &outgoing)
+            }
+        }
+    }
+
+    private mutating func keepMember(
+        _ change: RecordChange,
+        _ matches: Bool,
+        _ number: SubscriptionIndex.Group,
+        _ group: SubscriptionGroup,
+        _ outgoing: inout Outgoing
+    ) {
+        guard case .known = group.members else { return }
+        guard matches, let after = change.after else {
+            membership.remove(change.table.name, change.storedID, from: number)
+            return
+        }
+        membership.insert(after, naming: change.table.memberFields, into: number, isChange: true)
+        guard membership.count(of: number) > limits.members else { return }
+        for subscriber in group.subscribers {
+            outgoing.dispatch.resets.append((subscriber, .gap))
+        }
+    }
+
+    private mutating func send(
+        _ kind: LiveEventKind,
+        to number: Subscriber,
+        _ change: RecordChange,
+        _ encoding: RecordEncoding,
+        _ written: inout WrittenChange,
+        _ outgoing: inout Outgoing
+    ) {
+        guard let subscriber = subscribers[number]?.value, subscriber.filter?.events.contains(kind) ?? true else {
+            return
+        }
+        switch subscriber.state {
+        case .paused: return
+        case .starting(let start): if start.covers(outgoing.mark) { return }
+        case .live, .loading: break
+        }
+        if kind == .updated {
+            let changed = written.changedFields(change)
+            if let watched = subscriber.filter?.watched, watched.isDisjoint(with: changed) { return }
+            guard encoding.shows(change, of: changed) else { return }
+        }
+        guard let event = event(kind, subscriber, change, encoding, &written) else { return }
+        if case .loading(var buffer) = subscriber.state {
+            subscribers[number]?.state = .paused
+            buffer.append(event, of: outgoing.mark, limit: limits.bufferBytes)
+            subscribers[number]?.state = .loading(buffer)
+        } else {
+            outgoing.events[subscriber.connection, default: []].append(event)
+            outgoing.dispatch.events[kind, default: 0] += 1
+        }
+    }
+
+    private func event(
+        _ kind: LiveEventKind,
+        _ subscriber: LiveSubscriber,
+        _ change: RecordChange,
+        _ encoding: RecordEncoding,
+        _ written: inout WrittenChange
+    ) -> [[UInt8]]? {
+        let head = LiveText.head(subscriber.name)
+        if kind == .deleted { return LiveText.event(head, kind.rawValue, id: change.wireID) }
+        guard let record = written.record(change, encoding) else { return nil }
+        let previous =
+            if kind != .created, let fields = subscriber.filter?.previous {
+                written.previous(change, encoding, fields)
+            } else {
+                [UInt8]?.none
+            }
+        return LiveText.event(head, kind.rawValue, record: record, previous: previous)
+    }
+
+    private mutating func resetAll(of type: RecordTypeName, _ dispatch: inout Dispatch) {
+        for number in groups.numbers {
+            guard let group = groups[number]?.value, group.type == type else { continue }
+            if case .known = group.members { forgetMembers(of: number) }
+            resetAll(of: group, &dispatch)
+        }
+    }
+
+    private mutating func resetAll(of group: SubscriptionGroup, _ dispatch: inout Dispatch) {
+        for subscriber in group.subscribers {
+            guard let state = subscribers[subscriber]?.state else { continue }
+            switch state {
+            case .starting, .live: dispatch.resets.append((subscriber, .bulk))
+            case .loading(var buffer):
+                // The records at its beginning are read once more.
+                buffer.overflow()
+                subscribers[subscriber]?.state = .loading(buffer)
+            case .paused: break
+            }
+        }
+    }
+
+    /// Resets the groups that nothing says of what a changed record was before: the log of the type has had whole records until
+    /// now.
+    private mutating func resetUnjudged(_ transaction: CommittedTransaction, _ dispatch: inout Dispatch) {
+        let types = Set(transaction.changes.filter(\.lacksBefore).map(\.table.name))
+        guard !types.isEmpty else { return }
+        for number in groups.numbers {
+            guard let group = groups[number]?.value, types.contains(group.type), group.lacksMembers else { continue }
+            resetAll(of: group, &dispatch)
+        }
+    }
+}
+
+extension AccessScope {
+    /// The user whose relations to owners it asks for; nil where it asks for none.
+    fileprivate var relatedUser: UserID? {
+        for clause in clauses + others.joined() {
+            if case .related(let user, _, _) = clause { return user }
+        }
+        return nil
+    }
+}
