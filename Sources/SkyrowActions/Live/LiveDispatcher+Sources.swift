@@ -9,6 +9,8 @@ extension LiveDispatcher {
     private static let bridgeAfter: Duration = .milliseconds(500)
     /// How long the stream is left alone where what it brings cannot be read.
     private static let unreadablePause: Duration = .seconds(3600)
+    /// How long it is left alone where more has come than may wait for the answer to a question.
+    private static let overflowPause: Duration = .seconds(1)
     /// How many subscriptions resume after changes were missed; others are begun anew by their clients.
     private static let maximumResumptions = 1_000
 
@@ -89,24 +91,24 @@ extension LiveDispatcher {
         defer { logical.withLock { $0 = nil } }
         while !Task.isCancelled {
             let version = store.cache.current.version
-            let isUnreadable = RaisedFlag()
+            let rest = Rest()
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     await source.run { event in
-                        let leaves = await self.takeTurn { await self.takeStreamed(event) }
-                        if leaves { isUnreadable.raise() }
+                        guard rest.duration == nil else { return }
+                        rest.begin(await self.takeTurn { await self.takeStreamed(event) })
                     }
                 }
                 group.addTask {
                     while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-                        if isUnreadable.isRaised { return }
+                        if rest.duration != nil { return }
                     }
                 }
                 await group.next()
                 group.cancelAll()
             }
-            guard isUnreadable.isRaised else { return }
-            let end = ContinuousClock.now + Self.unreadablePause
+            guard let duration = rest.duration else { return }
+            let end = ContinuousClock.now + duration
             while .now < end, store.cache.current.version == version {
                 guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
             }
@@ -119,43 +121,35 @@ extension LiveDispatcher {
         return await body()
     }
 
-    /// Takes an event of the stream; true where the stream is to be left alone.
-    private func takeStreamed(_ event: ChangeSourceEvent) async -> Bool {
+    /// Takes an event of the stream; returns for how long the stream is to be left alone, nil where it goes on.
+    private func takeStreamed(_ event: ChangeSourceEvent) async -> Duration? {
         switch event {
         case .started:
-            let isAlone = sources.withLock { sources in
-                sources.waiting = []
-                sources.stream = sources.isAsking ? .ready : .running
-                return !sources.isAsking
-            }
+            let isAlone = sources.withLock { $0.streamStarted() }
             observe(.changesFollowed(.logical))
             if isAlone { begin(.logical) }
         case .delayed:
             sources.withLock { $0.isAsking = true }
         case .transaction(let transaction):
-            let isWaiting = sources.withLock { sources in
-                guard sources.stream == .ready else { return false }
-                sources.waiting.append(transaction)
-                return true
+            switch sources.withLock({ $0.streamed(transaction) }) {
+            case .dispatch: await dispatch(transaction)
+            case .wait: break
+            case .overflow: return Self.overflowPause
             }
-            if !isWaiting { await dispatch(transaction) }
         case .position(let position):
-            guard sources.withLock({ $0.stream == .running }) else { return false }
-            passed(position)
+            if sources.withLock({ $0.stream == .running }) { passed(position) }
         case .moment: break
         case .interrupted(let interruption):
             observe(.changesInterrupted(interruption.reason, message: interruption.message))
             let (wasRunning, isLeft) = sources.withLock { sources in
-                let wasRunning = sources.stream == .running
-                sources.stream = .idle
-                sources.waiting = []
+                let wasRunning = sources.streamEnded()
                 if interruption.isLasting { sources.isAsking = true }
                 return (wasRunning, interruption.isUnreadable && sources.noteUnreadable(at: .now))
             }
             if wasRunning { lose() }
-            return isLeft
+            if isLeft { return Self.unreadablePause }
         }
-        return false
+        return nil
     }
 
     private func passed(_ position: UInt64) {
@@ -232,14 +226,12 @@ extension LiveDispatcher {
 
     /// Lets the stream take over, if it is ready.
     private func handOver(at moment: ChangeMoment) async -> Bool {
-        let waiting = sources.withLock { sources -> [CommittedTransaction]? in
-            guard sources.stream == .ready else { return nil }
-            sources.stream = .running
-            sources.taken = LiveStart(moment: moment)
-            defer { sources.waiting = [] }
-            return sources.waiting
+        let waiting = sources.withLock { $0.answered(at: moment) }
+        guard let waiting else {
+            // The next answer decides.
+            if sources.withLock({ $0.stream != .idle }) { polling.withLock { $0 }?.wake() }
+            return false
         }
-        guard let waiting else { return false }
         state.withLock { state in
             state.registry.forgetMembersBesideStream()
             _ = state.setMode(.logical)
@@ -286,10 +278,7 @@ extension LiveDispatcher {
 
     /// Sends what a transaction means to all whom it concerns.
     private func dispatch(_ transaction: CommittedTransaction) async {
-        if let taken = sources.withLock({ $0.taken }), transaction.end != nil {
-            if taken.covers(transaction.mark) { return }
-            if let end = transaction.end, end > taken.position { sources.withLock { $0.taken = nil } }
-        }
+        if sources.withLock({ $0.hasShown(transaction) }) { return }
         await rightsKnown()
         let catalog = store.cache.current
         let questions = state.withLock { state in
@@ -365,4 +354,13 @@ private final class RaisedFlag: Sendable {
     var isRaised: Bool { state.load(ordering: .relaxed) }
 
     func raise() { state.store(true, ordering: .relaxed) }
+}
+
+/// For how long the stream is left alone; nil while it goes on.
+private final class Rest: Sendable {
+    private let state = Mutex<Duration?>(nil)
+
+    var duration: Duration? { state.withLock { $0 } }
+
+    func begin(_ duration: Duration?) { state.withLock { $0 = duration } }
 }

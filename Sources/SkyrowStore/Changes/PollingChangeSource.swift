@@ -41,14 +41,14 @@ package final class PollingChangeSource: ChangeSource {
         var lastChange = ContinuousClock.now
         while !Task.isCancelled {
             do {
-                let moment = try await store.changeMoment()
-                if let known = seen, known.branch == moment.branch {
-                    if known.transactions != moment.transactions {
-                        let found = try await changes(since: known, at: moment)
-                        if !found.isEmpty { lastChange = .now }
-                        for transaction in found { await take(.transaction(transaction)) }
-                    }
-                } else if seen != nil {
+                var moment = try await store.changeMoment()
+                if let known = seen, known.branch == moment.branch, known.transactions != moment.transactions {
+                    let found: [CommittedTransaction]
+                    (moment, found) = try await changes(since: known)
+                    if !found.isEmpty { lastChange = .now }
+                    for transaction in found { await take(.transaction(transaction)) }
+                }
+                if let known = seen, known.branch != moment.branch {
                     await take(.interrupted(ChangeInterruption(branch: ())))
                     isRunning = false
                 }
@@ -69,19 +69,30 @@ package final class PollingChangeSource: ChangeSource {
 
     // MARK: Rows
 
-    /// What was visible at a moment and not at one before.
+    /// What is visible at the present moment and was not at one before.
+    ///
+    /// All of it is read at that moment: a row that is written again meanwhile has the version before, or that would never be
+    /// seen by those whom the stream brings the version after.
+    private func changes(since seen: ChangeMoment) async throws -> (ChangeMoment, [CommittedTransaction]) {
+        try await store.atOneMoment { transaction, moment in
+            guard moment.branch == seen.branch else { return (moment, []) }
+            return (moment, try await self.changes(since: seen, at: moment, in: transaction))
+        }
+    }
+
     private func changes(
         since seen: ChangeMoment,
-        at moment: ChangeMoment
+        at moment: ChangeMoment,
+        in transaction: PostgresTransaction
     ) async throws -> [CommittedTransaction] {
         var parts: [Int64: [RecordChange]] = [:]
         var bulk: Set<RecordTypeName> = []
+        // Asked after the moment: what is wanted from now on begins later than it.
         for (type, databases) in watched() {
             guard let table = store.cache.current.tables[type] else { continue }
             let statement = PolledRows(table, databases, limit: rowLimit)
-            async let foundGraves = store.client.read(statement.tombstones(since: seen.transactions))
-            let rows = try await store.client.read(statement.rows(since: seen.transactions), limit: .reading)
-            let graves = try await foundGraves
+            let rows = try await transaction.query(statement.rows(since: seen.transactions), limit: .reading)
+            let graves = try await transaction.query(statement.tombstones(since: seen.transactions))
             guard rows.rowCount <= rowLimit, graves.rowCount <= rowLimit else {
                 bulk.insert(type)
                 continue
@@ -95,7 +106,7 @@ package final class PollingChangeSource: ChangeSource {
             }
             for row in 0..<rows.rowCount {
                 guard let after = StoredRecord(rows, row: row, of: table), let revision = after.revision,
-                    // A later one comes with its transaction.
+                    // One that another start of PostgreSQL has stamped is not among the revisions of this one.
                     moment.transactions.contains(revision)
                 else { continue }
                 let wasDeleted = deleted.removeValue(forKey: after.storedID) != nil

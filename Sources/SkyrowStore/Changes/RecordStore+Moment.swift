@@ -52,7 +52,34 @@ extension RecordStore {
             try await flushLog(upTo: read.moment.walPosition)
             return read
         }
-        throw SkyrowError(.overloaded, "Too many transactions run for a change token; try again in a moment.")
+        throw SkyrowError.tooManyRun
+    }
+
+    /// Reads at one moment: all statements of `body` see what was visible at the moment that it is given.
+    ///
+    /// Throws what `body` throws, and as ``changeMoment()``.
+    func atOneMoment<Success>(
+        _ body: (PostgresTransaction, ChangeMoment) async throws -> Success
+    ) async throws -> Success {
+        for attempt in 0..<Self.momentAttempts {
+            if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            let found = try await client.withTransaction(isolation: .snapshot) { transaction in
+                let rows = try await transaction.query(MomentStatement.make(in: schema, relationsOf: nil))
+                let present = try MomentStatement.read(rows)
+                guard let present, present.moment.snapshot.running.count <= Self.maximumRunning else {
+                    return (present, Success?.none)
+                }
+                return (present, try await body(transaction, present.moment))
+            }
+            guard let present = found.0 else {
+                try await moveRevisions()
+                continue
+            }
+            guard let success = found.1 else { continue }
+            if !present.isOnDisk { try await flushLog(upTo: present.moment.walPosition) }
+            return success
+        }
+        throw SkyrowError.tooManyRun
     }
 
     /// Returns when PostgreSQL's log is on the disk up to a position.
@@ -93,6 +120,13 @@ extension RecordStore {
             _ = try await transaction.query("SELECT _move_revisions()")
         }
     }
+}
+
+extension SkyrowError {
+    fileprivate static let tooManyRun = SkyrowError(
+        .overloaded,
+        "Too many transactions run for a change token; try again in a moment."
+    )
 }
 
 /// A moment, with what was asked for in the statement that read it.
