@@ -74,6 +74,11 @@ public struct Audience: Hashable, Sendable {
         }
     }
 
+    /// Hashes the keys of the subjects in one go; what has the same keys is compared in full.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+    }
+
     /// Keys with NUL are left out: PostgreSQL holds none that equal them.
     private static func text(of subjects: [Subject]) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "{")]

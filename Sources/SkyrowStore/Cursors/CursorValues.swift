@@ -37,7 +37,7 @@ enum CursorValues {
         guard result.columnType(column) == kind.sortOID else { return false }
         return result.withColumn(row, column) { stored in
             guard let stored else {
-                bytes.append(0)
+                appendMissing(to: &bytes)
                 return true
             }
             // jsonb has its version before the text.
@@ -50,6 +50,11 @@ enum CursorValues {
             bytes.append(contentsOf: value)
             return true
         }
+    }
+
+    /// Appends that there is no value.
+    static func appendMissing(to bytes: inout [UInt8]) {
+        bytes.append(0)
     }
 
     private static func hasLength(_ kind: ValueKind) -> Bool {

@@ -78,6 +78,10 @@ package final class RowPlan: Sendable {
     let ownerColumn: Int
     /// The conditions for values to be visible, each once.
     let reaches: [FieldReach]
+    /// The bits of those that ask for no more than that the reader owns the record, as most do.
+    let ownersReaches: UInt64
+    /// The others with their bits.
+    let otherReaches: [(bit: UInt64, reach: FieldReach)]
     /// The columns of the fields that these ask for.
     let namedColumns: [FieldName: Int]
     /// The keys and names of `lentMembers`.
@@ -96,6 +100,13 @@ package final class RowPlan: Sendable {
         var reaches: [FieldReach] = []
         for case let reach? in members.lazy.map(\.reach) where !reaches.contains(reach) { reaches.append(reach) }
         self.reaches = reaches
+        var owners: UInt64 = 0
+        var others: [(bit: UInt64, reach: FieldReach)] = []
+        for (place, reach) in reaches.enumerated() {
+            if reach == .owned { owners |= Self.bit(of: place) } else { others.append((Self.bit(of: place), reach)) }
+        }
+        ownersReaches = owners
+        otherReaches = others
         self.namedColumns = namedColumns
         self.inclusions = inclusions
         var texts: [UInt8] = []
@@ -117,6 +128,10 @@ package final class RowPlan: Sendable {
         )
         self.texts = SharedArray(texts)
     }
+
+    /// The bit of a condition; beyond as many conditions as there are bits, the last one stands for all of them.
+    @inline(__always)
+    static func bit(of reach: Int) -> UInt64 { 1 << UInt64(min(reach, 63)) }
 
     /// The member that has the id of the record, and as its name the type.
     var idMember: LentMember? {

@@ -60,23 +60,28 @@ package final class StoredRows: Sendable {
             guard let known = audience.user else { return .max }
             user = known
         }
-        let isOwner = result.withColumn(row, plan.ownerColumn) {
-            $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false
-        }
-        var unmet: UInt64 = 0
-        for (place, reach) in plan.reaches.enumerated() {
-            // Beyond as many conditions as there are bits, the last bit stands for all of them.
-            let holds = reach.holds(isOwner: isOwner) { isMember(user, $0, row, plan) }
-            if !holds { unmet |= 1 << UInt64(min(place, 63)) }
+        let isOwner = holds(user, result.unsafeBytes(row, plan.ownerColumn))
+        var unmet = isOwner ? 0 : plan.ownersReaches
+        for (bit, reach) in plan.otherReaches
+        where !reach.holds(isOwner: isOwner, isMember: { isMember(user, $0, row, plan) }) {
+            unmet |= bit
         }
         return unmet
+    }
+
+    /// Whether a column has the id of a user.
+    @inline(__always)
+    private func holds(_ user: UserID, _ bytes: UnsafeRawBufferPointer?) -> Bool {
+        guard let bytes else { return false }
+        var id = user.rawValue
+        return id.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
     }
 
     /// Whether the id of a user stands in a field of the record in a row.
     fileprivate func isMember(_ user: UserID, _ field: MemberField, _ row: Int, _ plan: RowPlan) -> Bool {
         guard let column = plan.namedColumns[field.name] else { return false }
         guard field.isArray else {
-            return result.withColumn(row, column) { $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false }
+            return holds(user, result.unsafeBytes(row, column))
         }
         guard let ids = try? result.decode(row: row, column: column, as: [String?]?.self) else { return false }
         return ids.contains { $0?.isSameText(as: user.rawValue) ?? false }
@@ -234,7 +239,7 @@ package struct StoredRow: RecordSource {
         let unmet = rows.unmet(row, plan)
         sink.beginRecord()
         for member in plan.lentMembers.buffer {
-            if unmet != 0, member.reach >= 0, unmet & (1 << UInt64(min(member.reach, 63))) != 0 { continue }
+            if unmet != 0, member.reach >= 0, unmet & RowPlan.bit(of: member.reach) != 0 { continue }
             if let bytes = result.unsafeBytes(row, member.column) {
                 emit(bytes, as: member, of: plan, into: &sink)
             } else if member.kind == .access {

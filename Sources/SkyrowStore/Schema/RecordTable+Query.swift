@@ -44,7 +44,7 @@ extension RecordTable: QueryRecordType {
     }
 
     package func standing(_ asking: FieldAsking, of name: FieldName, for reader: FieldAccess) -> FieldStanding {
-        rules.fields.standing(asking, of: name, for: reader)
+        viewStanding(of: name, for: reader) ?? rules.fields.standing(asking, of: name, for: reader)
     }
 
     package func collation(of field: MetadataField) -> TextCollation {

@@ -120,11 +120,8 @@ package final class RecordTable: Sendable {
     /// The columns whose users rules of fields mean, of those that this form is without too.
     let namedColumns: [RecordColumn]
     /// What ``visible(to:)`` and ``plan(for:)`` have made.
-    private let narrowed = Mutex<[FieldView: RecordTable]>([:])
-    private let narrowedPlans = Mutex<[FieldView: RowPlan]>([:])
-
-    /// Beyond this many sets of fields that callers see the least work is to begin again: each combination of roles may have one.
-    private static let maximumViews = 64
+    private let narrowed = Mutex(FieldViewCache<RecordTable>())
+    private let narrowedPlans = Mutex(FieldViewCache<RowPlan>())
 
     /// - Parameter source: what its rows are selected from where that is not the table itself; such records are read only.
     package convenience init(
@@ -210,62 +207,72 @@ package final class RecordTable: Sendable {
     ///
     /// Readers to whom the same fields are open share one object, and so its statements.
     package func visible(to reader: FieldAccess) -> RecordTable {
-        guard let view = view(for: reader) else { return self }
-        return narrowed.withLock { narrowed in
-            if let known = narrowed[view] { return known }
-            let table = RecordTable(
-                name: name,
-                schema: schema,
-                identifier: identifier,
-                source: qualifiedName,
-                oid: oid,
-                columns: columns.filter { !view.hidden.contains($0.field) },
-                unsent: columns.filter { column in
-                    view.hidden.contains(column.field) && view.asked[column.field]?.contains { $0 != .none } == true
-                },
-                reservedCollations: reservedCollations,
-                indexes: indexes,
-                rules: rules,
-                view: view,
-                named: namedColumns
-            )
-            if narrowed.count >= Self.maximumViews { narrowed.removeAll(keepingCapacity: true) }
-            narrowed[view] = table
-            return table
-        }
+        guard hasRules(for: reader) else { return self }
+        if let known = narrowed.withLock({ $0[reader] }) { return known ?? self }
+        let view = view(for: reader)
+        return narrowed.withLock { $0.form(for: reader, view, table(showing:)) } ?? self
+    }
+
+    private func table(showing view: FieldView) -> RecordTable {
+        RecordTable(
+            name: name,
+            schema: schema,
+            identifier: identifier,
+            source: qualifiedName,
+            oid: oid,
+            columns: columns.filter { !view.hidden.contains($0.field) },
+            unsent: columns.filter { column in
+                view.hidden.contains(column.field) && view.asked[column.field]?.contains { $0 != .none } == true
+            },
+            reservedCollations: reservedCollations,
+            indexes: indexes,
+            rules: rules,
+            view: view,
+            named: namedColumns
+        )
     }
 
     /// How rows with all columns of this table are sent to a reader: without the fields that are hidden from it.
     ///
     /// Statements that write return all columns, since what they do is about all of them.
     package func plan(for reader: FieldAccess) -> RowPlan {
-        guard let view = view(for: reader) else { return wholeRow.plan }
-        return narrowedPlans.withLock { plans in
-            if let known = plans[view] { return known }
-            let reserved = wholeRow.plan.members.prefix(wholeRow.reservedWidth)
-            let fields = zip(columns, wholeRow.plan.members.dropFirst(wholeRow.reservedWidth)).compactMap {
-                column,
-                member -> RowPlan.Member? in
-                guard !view.hidden.contains(column.field) else { return nil }
-                var member = member
-                member.reach = view.partial[column.field]
-                return member
-            }
-            let plan = RowPlan(
-                members: reserved + fields,
-                idColumn: wholeRow.plan.idColumn,
-                ownerColumn: wholeRow.plan.ownerColumn,
-                namedColumns: wholeRow.plan.namedColumns
-            )
-            if plans.count >= Self.maximumViews { plans.removeAll(keepingCapacity: true) }
-            plans[view] = plan
-            return plan
+        guard hasRules(for: reader) else { return wholeRow.plan }
+        if let known = narrowedPlans.withLock({ $0[reader] }) { return known ?? wholeRow.plan }
+        let view = view(for: reader)
+        return narrowedPlans.withLock { $0.form(for: reader, view, plan(showing:)) } ?? wholeRow.plan
+    }
+
+    private func plan(showing view: FieldView) -> RowPlan {
+        let reserved = wholeRow.plan.members.prefix(wholeRow.reservedWidth)
+        let fields = zip(columns, wholeRow.plan.members.dropFirst(wholeRow.reservedWidth)).compactMap {
+            column,
+            member -> RowPlan.Member? in
+            guard !view.hidden.contains(column.field) else { return nil }
+            var member = member
+            member.reach = view.partial[column.field]
+            return member
         }
+        return RowPlan(
+            members: reserved + fields,
+            idColumn: wholeRow.plan.idColumn,
+            ownerColumn: wholeRow.plan.ownerColumn,
+            namedColumns: wholeRow.plan.namedColumns
+        )
+    }
+
+    /// What this form says of a field that its reader may ask as much about as it sees; nil where the rules have to say it.
+    func viewStanding(of field: FieldName, for reader: FieldAccess) -> FieldStanding? {
+        guard hasRules(for: reader), positions[field] != nil, view.asked[field] == nil, visible(to: reader) === self
+        else { return nil }
+        return view.partial[field].map { .some($0) } ?? .all
+    }
+
+    private func hasRules(for reader: FieldAccess) -> Bool {
+        !rules.fields.isEmpty && !reader.isUnrestricted
     }
 
     /// What a reader sees where that is another form of the table than this one; nil where it is this one.
     private func view(for reader: FieldAccess) -> FieldView? {
-        guard !rules.fields.isEmpty, !reader.isUnrestricted else { return nil }
         var view = rules.fields.view(for: reader)
         // Rules of fields that there are not make no difference.
         view.partial = view.partial.filter { positions[$0.key] != nil }

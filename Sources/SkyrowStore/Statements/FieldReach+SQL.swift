@@ -34,6 +34,7 @@ extension Set<FieldReach.Way> {
 extension ResolvedColumn.Limit {
     /// The same with the caller bound.
     func condition(on table: SQLIdentifier) -> SQL {
+        if reach == .owned { return "\(table).\"_owner\" = \(user)" }
         let user: SQL = "\(user)"
         let template = reach.condition(on: table, "\(parameter: .access(.user))")
         return template.replacingParameters { _ in user }

@@ -30,8 +30,8 @@ struct QueryStatement {
     private struct CursorPlan {
         let keys: CursorKeys
         let digest: QueryDigest
-        /// The kind and the column of each key's value.
-        let values: [(kind: ValueKind, column: Int)]
+        /// The kind and the column of each key's value, and the user of whose records alone there is one.
+        let values: [(kind: ValueKind, column: Int, owner: UserID?)]
     }
 
     /// Of more records that match, callers who do not pass every rule learn no number when they ask for an estimate.
@@ -104,7 +104,9 @@ struct QueryStatement {
         var keyColumns: [Int] = []
         var nextColumn = selection.width
         for (place, key) in order.prefix(selectedKeys).enumerated() {
-            if !isWrapped, let column = text.column(of: key.column, in: selection.plan) {
+            if !isWrapped, key.column.limit.map({ $0.owner != nil }) ?? true,
+                let column = text.column(of: key.column, in: selection.plan)
+            {
                 keyColumns.append(column)
                 continue
             }
@@ -118,7 +120,9 @@ struct QueryStatement {
         } else {
             var places: [Int: Int] = [:]
             for (place, list) in resolved.lists.enumerated() where list.parent == nil {
-                if text.members(of: list.column) == nil, let column = text.column(of: list.column, in: selection.plan) {
+                if text.members(of: list.column) == nil, list.column.limit == nil,
+                    let column = text.column(of: list.column, in: selection.plan)
+                {
                     places[place] = column
                     continue
                 }
@@ -134,7 +138,7 @@ struct QueryStatement {
                     keys: cursors,
                     digest: place?.digest ?? QueryDigest(resolved, text, condition: condition, order: sortText),
                     values: zip(order, keyColumns.prefix(order.count - 1) + [selection.plan.idColumn])
-                        .map { ($0.column.kind, $1) }
+                        .map { ($0.column.kind, $1, isWrapped ? nil : $0.column.limit?.owner) }
                 )
             } else {
                 nil
@@ -325,8 +329,15 @@ struct QueryStatement {
     private func cursor(_ plan: CursorPlan, at row: Int, in result: PostgresResult, _ hasMore: Bool) throws -> String? {
         var values: [UInt8] = []
         var fits = true
-        for (kind, column) in plan.values where fits {
-            fits = CursorValues.append(result, row: row, column: column, kind: kind, to: &values)
+        for (kind, column, owner) in plan.values where fits {
+            let isHidden = owner.map { owner in
+                result.withColumn(row, self.plan.ownerColumn) { $0.map { !$0.elementsEqual(owner.rawValue.utf8) } ?? true }
+            }
+            if isHidden == true {
+                CursorValues.appendMissing(to: &values)
+            } else {
+                fits = CursorValues.append(result, row: row, column: column, kind: kind, to: &values)
+            }
         }
         if fits, let text = plan.keys.seal(plan.digest, values) { return text }
         // Who reads all that there is needs no cursor.
@@ -355,10 +366,16 @@ struct QueryStatement {
     }
 }
 
+extension ResolvedColumn.Limit {
+    /// The user in whose records alone the value is visible; nil where that depends on more.
+    fileprivate var owner: UserID? { reach == .owned ? user : nil }
+}
+
 extension QueryText {
-    /// Where a row has a sort key among the fields of its record, as they are stored; nil where it does not.
+    /// Where a row has a sort key among the fields of its record, as they are stored, also where the caller does not see them; nil where
+    /// it does not.
     fileprivate func column(of key: ResolvedColumn, in plan: RowPlan) -> Int? {
-        guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID, key.limit == nil,
+        guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID,
             case .field(_, let position) = key.place
         else { return nil }
         let name = root.column(at: position).key

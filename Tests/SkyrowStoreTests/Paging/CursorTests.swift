@@ -240,6 +240,52 @@ import Testing
         }
     }
 
+    /// Where the values of a key are visible in some records only, pages follow on each other as one listing has them.
+    @Test(arguments: [[.owner], [.owner, .field(field("member"))]] as [[Subject]])
+    func pagesGoOnBehindValuesThatAreNotSeen(_ readers: [Subject]) async throws {
+        try await withRecords { f in
+            try await f.psql(
+                #"ALTER TABLE note ADD member text COLLATE "C" REFERENCES "user" (_id) DEFERRABLE"#
+            )
+            try await f.store.cache.reload()
+            let fields = ["title", "stars", "score", "due", "data"]
+            for place in 0..<12 {
+                let number = place * 7 % 12
+                let values: [String: RecordValue] = [
+                    "title": .string("t\(number)"), "stars": .integer(Int64(number)), "score": .number(Double(number)),
+                    "due": .datetime(Timestamp(microseconds: Int64(number) * 1_000_000)),
+                    "data": .bytes([UInt8(number)]),
+                    "member": .reference(id(place.isMultiple(of: 3) ? "user/bob" : "user/ann")),
+                ]
+                try await f.save("note/\(place)", values, place.isMultiple(of: 2) ? .ann : .bob)
+            }
+            let rules = Dictionary(uniqueKeysWithValues: fields.map { ($0, [FieldUse.read: FieldSubjects(readers)]) })
+            try await FieldRuleExitTests.set(f, rules)
+            for caller in [Caller.ann, .bob, .master] {
+                for name in fields {
+                    for direction in [SortKey.Direction.ascending, .descending] {
+                        var query = RecordQuery(type: type("note"), sort: [SortKey(path(name), direction)])
+                        let whole = try await f.store.query(query, in: .everyone, caller: caller).records
+                            .compactMap { $0.collected()?.id }
+                        #expect(whole.count == 12)
+                        for limit in [1, 5] {
+                            query.limit = limit
+                            query.position = .first
+                            var paged: [RecordID] = []
+                            while paged.count <= 12 {
+                                let page = try await f.store.query(query, in: .everyone, caller: caller)
+                                paged += page.records.compactMap { $0.collected()?.id }
+                                guard page.hasMore else { break }
+                                query.position = .after(try #require(page.cursor))
+                            }
+                            #expect(paged == whole, "\(name) \(direction) \(limit)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func aLongValueMakesNoCursor() async throws {
         try await withRecords { f in
             try await f.save([
