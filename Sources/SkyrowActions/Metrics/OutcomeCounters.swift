@@ -5,7 +5,8 @@ package import SkyrowModel
 ///
 /// The labels are of a bounded set: the names given, and for the outcome `OK`, the registered errors and `Other`.
 package final class OutcomeCounters: Sendable {
-    private let counters: LazyTable<Counter>
+    /// By place and outcome: most places of an application are never asked for, and most of the rest end in few ways.
+    private let counters: LazyTable<LazyTable<Counter>>
 
     /// - Parameters:
     ///   - labels: further labels, the same for all.
@@ -18,18 +19,19 @@ package final class OutcomeCounters: Sendable {
         values: [String?],
         factory: any MetricsFactory
     ) {
-        counters = LazyTable(count: values.count * OutcomeCounters.outcomes.count) { index in
-            let (place, outcome) = index.quotientAndRemainder(dividingBy: OutcomeCounters.outcomes.count)
-            let named = values[place].map { [(label, $0)] } ?? []
-            let dimensions = labels + named + [("outcome", OutcomeCounters.outcomes[outcome])]
-            return Counter(label: name, dimensions: dimensions, factory: factory)
+        counters = LazyTable(count: values.count) { place in
+            let named = labels + (values[place].map { [(label, $0)] } ?? [])
+            return LazyTable(count: OutcomeCounters.outcomes.count) { outcome in
+                let dimensions = named + [("outcome", OutcomeCounters.outcomes[outcome])]
+                return Counter(label: name, dimensions: dimensions, factory: factory)
+            }
         }
     }
 
     /// - Parameter code: how it ended; nil is well.
     package func increment(_ place: Int, _ code: ErrorCode?) {
         let outcome = code.map { $0.ordinal.map { $0 + 1 } ?? OutcomeCounters.outcomes.count - 1 } ?? 0
-        counters[place * OutcomeCounters.outcomes.count + outcome].increment()
+        counters[place][outcome].increment()
     }
 
     private static let outcomes = ["OK"] + ErrorCode.registered.map(\.name) + ["Other"]
