@@ -165,21 +165,6 @@ extension ResolvedLiteral {
     }
 }
 
-extension ResolvedList {
-    fileprivate var literals: [ResolvedLiteral] {
-        switch self {
-        case .texts(let list): list.map { .text($0) }
-        case .integers(let list): list.map { .integer($0) }
-        case .numbers(let list): list.map { .number($0) }
-        case .decimals(let list): list.map { .decimal($0) }
-        case .booleans(let list): list.map { .boolean($0) }
-        case .datetimes(let list): list.map { .datetime($0) }
-        case .bytes(let list): list.map { .bytes($0) }
-        case .locations(let list): list.map { .location($0) }
-        }
-    }
-}
-
 extension StoredRecord {
     /// Calls the body with each value that terms at a place may ask for.
     func forEachTerm(at place: SubscriptionTerm.Place, _ body: (ResolvedLiteral) -> Void) {

@@ -458,7 +458,8 @@ extension ResolvedLiteral {
 }
 
 extension ResolvedList {
-    fileprivate var literals: [ResolvedLiteral] {
+    /// The values of the list, each as a literal of its own.
+    package var literals: [ResolvedLiteral] {
         switch self {
         case .texts(let list): list.map { .text($0) }
         case .integers(let list): list.map { .integer($0) }
