@@ -191,25 +191,29 @@ extension LiveDispatcher {
         guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
         let name = state.withLock { $0.registry.subscribers[load.subscriber]?.name }
         guard let head = name.map({ LiveText.head($0) }) else { throw Superseded() }
-        // What is removed comes first: a record may have been deleted and made again.
-        var events = page.removed.map { LiveText.event(head, "removed", id: $0) }
-        for source in page.changed {
+        let removed = page.removed.map { LiveText.event(head, "removed", id: $0) }
+        let changed = page.changed.map { source in
             let writer = JSONWriter(capacity: 512)
             writer.record(source)
-            events.append(LiveText.event(head, "changed", record: writer.bytes, previous: nil))
+            return LiveText.event(head, "changed", record: writer.bytes, previous: nil)
         }
-        let message = LiveText.changes(phase, events)
+        // What is removed comes first: a record may have been deleted and made again.
+        let message = LiveText.changes(phase, removed + changed)
         let outlet = try state.withLock { state throws(Superseded) in
             guard state.isCurrent(load.attempt, of: load.subscriber),
                 let known = state.registry.subscribers[load.subscriber]
             else { throw Superseded() }
-            if state.mode == .polling {
-                for source in page.changed {
-                    guard let record = source.collected() else { continue }
-                    state.registry.keepSent(record, to: known.group)
-                }
+            let gone = state.keepSent(page.changed, to: load.subscriber)
+            if gone.isEmpty {
+                state.send(message, to: known.connection)
+            } else {
+                // Who begins has not got them.
+                let ids = phase == .resume ? gone.keys.sorted().compactMap { gone[$0] } : []
+                let left = ids.map { LiveText.event(head, "removed", id: $0) }
+                let rest = changed.enumerated().filter { gone[$0.offset] == nil }.map(\.element)
+                let events = removed + left + rest
+                if !events.isEmpty { state.send(LiveText.changes(phase, events), to: known.connection) }
             }
-            state.send(message, to: known.connection)
             return state.connections[known.connection]?.outlet
         }
         // The pages of many records are more than a connection may have waiting.

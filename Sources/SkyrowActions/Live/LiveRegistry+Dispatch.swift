@@ -60,6 +60,7 @@ extension LiveRegistry {
         var outgoing = Outgoing(mark: transaction.mark)
         if only == nil {
             keepForLoading(transaction)
+            for number in whileLoading.note(transaction) { overflow(number) }
             if transaction.end != nil { resetUnjudged(transaction, &outgoing.dispatch) }
         }
         for change in transaction.changes {
@@ -227,10 +228,8 @@ extension LiveRegistry {
             guard let state = subscribers[subscriber]?.state else { continue }
             switch state {
             case .starting, .live: dispatch.resets.append((subscriber, .bulk))
-            case .loading(var buffer):
-                // The records at its beginning are read once more.
-                buffer.overflow()
-                subscribers[subscriber]?.state = .loading(buffer)
+            // The records at its beginning are read once more.
+            case .loading: overflow(subscriber)
             case .paused: break
             }
         }

@@ -77,6 +77,7 @@ struct LiveRegistry {
     var loadingGroups: Set<SubscriptionIndex.Group> = []
     /// The tables of the types that subscriptions are about, as they were when these began.
     private(set) var tables: [RecordTypeName: RecordTable] = [:]
+    var whileLoading = ChangesWhileLoading()
     /// The subscriptions that drop what they have seen at their beginning.
     var starting: Set<Subscriber> = []
     /// How many groups each type has.
@@ -139,6 +140,7 @@ struct LiveRegistry {
             )
         )
         groups[group]?.audiences[place].subscribers.append(number)
+        whileLoading.begin(number, of: request.table.name)
         accounts[request.connection]?.subscribers.append(number)
         if let share { shares[share, default: 0] += 1 }
         return number
@@ -219,6 +221,7 @@ struct LiveRegistry {
     mutating func remove(_ number: Subscriber) {
         guard let subscriber = subscribers.remove(number)?.value else { return }
         starting.remove(number)
+        endLoading(number, subscriber)
         exit(number, subscriber)
         if let share = subscriber.holder.share {
             shares[share, default: 1] -= 1
@@ -273,7 +276,8 @@ struct LiveRegistry {
     /// Has a subscription begin at a position, again or for the first time, and wait for the records there; returns the number of
     /// the attempt.
     mutating func begin(_ number: Subscriber, at position: LiveSubscriber.Position) -> UInt32? {
-        guard subscribers[number] != nil else { return nil }
+        guard let type = subscribers[number].flatMap({ groups[$0.group]?.type }) else { return nil }
+        whileLoading.begin(number, of: type)
         subscribers[number]?.state = .loading(LiveBuffer())
         subscribers[number]?.position = position
         // What its connection gets until then says nothing of this subscription.
@@ -284,9 +288,21 @@ struct LiveRegistry {
 
     /// Sends nothing to a subscription until it begins again, at a position.
     mutating func pause(_ number: Subscriber, at position: LiveSubscriber.Position) {
+        if let subscriber = subscribers[number]?.value { endLoading(number, subscriber) }
         subscribers[number]?.state = .paused
         subscribers[number]?.position = position
         subscribers[number]?.attempt &+= 1
+    }
+
+    private mutating func endLoading(_ number: Subscriber, _ subscriber: LiveSubscriber) {
+        if let type = groups[subscriber.group]?.type { whileLoading.end(number, of: type) }
+    }
+
+    /// Has a subscription read the records of its beginning once more.
+    mutating func overflow(_ number: Subscriber) {
+        guard case .loading(var buffer)? = subscribers[number]?.state else { return }
+        buffer.overflow()
+        subscribers[number]?.state = .loading(buffer)
     }
 
     /// Takes the token of the moment that a subscription has read the records of.
@@ -318,6 +334,7 @@ struct LiveRegistry {
             return []
         }
         guard !buffer.isOverflown else { return nil }
+        endLoading(number, subscriber)
         subscribers[number]?.state = .starting(start)
         subscribers[number]?.beganAtBytes = bytes
         subscribers[number]?.hasRestarted = false
@@ -399,6 +416,7 @@ struct LiveRegistry {
 
     /// Forgets the members of all groups.
     mutating func forgetAllMembers() {
+        whileLoading.removeAll()
         for number in groups.numbers { forgetMembers(of: number) }
     }
 
@@ -435,11 +453,10 @@ struct LiveRegistry {
     ///
     /// It may have begun to match after the last question for changes. Did it end before the next one, nothing else would say that the
     /// client has it.
-    mutating func keepSent(_ record: Record, to number: SubscriptionIndex.Group) {
+    mutating func keepSent(_ record: StoredRecord, to number: SubscriptionIndex.Group) {
         guard let group = groups[number], case .known = group.members else { return }
-        let member = StoredRecord(record, in: group.database) { $0.id }
         let named = tables[group.type]?.memberFields ?? []
-        membership.insert(member, naming: named, into: number, isChange: false)
+        membership.insert(record, naming: named, into: number, isChange: false)
     }
 
     // MARK: Schema

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowQuery
 import SkyrowStore
 
 /// All that the dispatcher of live queries has at hand, under one lock.
@@ -178,6 +179,32 @@ struct LiveState {
         case .polling: true
         case .logical: group.hasKeysAlone
         }
+    }
+
+    /// Takes the records of a page that is sent to a subscription at its beginning.
+    ///
+    /// - Returns: the ids of those that have left its results since the page was read, by their places in the page.
+    mutating func keepSent(
+        _ page: [any RecordSource],
+        to subscriber: LiveRegistry.Subscriber
+    ) -> [Int: String] {
+        guard let (number, group) = registry.group(of: subscriber) else { return [:] }
+        let isMember = needsMembers(group)
+        guard isMember || registry.whileLoading.hasChanges(of: group.type) else { return [:] }
+        var gone: [Int: String] = [:]
+        for (place, source) in page.enumerated() {
+            guard let record = source.collected() else { continue }
+            let stored = StoredRecord(record, in: group.database) { $0.id }
+            switch registry.judge(stored, for: subscriber) {
+            case .gone:
+                gone[place] = record.id.description
+                continue
+            case .unknown: registry.overflow(subscriber)
+            case .present: break
+            }
+            if isMember { registry.keepSent(stored, to: number) }
+        }
+        return gone
     }
 
     /// Whether an attempt to begin a subscription still counts.

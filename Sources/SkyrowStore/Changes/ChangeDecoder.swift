@@ -118,15 +118,7 @@ struct ChangeDecoder {
         }
         guard row.new != nil || before != nil else {
             return oldID.map {
-                [
-                    RecordChange(
-                        of: mapping.table,
-                        storedID: $0,
-                        before: .unknown(mayBeNew: false),
-                        after: nil,
-                        rows: nil
-                    )
-                ]
+                [RecordChange(deleting: $0, of: mapping.table)]
             } ?? []
         }
         let change = RecordChange(

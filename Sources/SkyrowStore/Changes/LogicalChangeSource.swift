@@ -94,9 +94,7 @@ package final class LogicalChangeSource: ChangeSource {
                     incomplete[type, default: (table, [], [])].ids.append(id)
                     incomplete[type]?.places.append(changes.count)
                     // In its place until it is read.
-                    changes.append(
-                        RecordChange(of: table, storedID: id, before: .unknown(mayBeNew: false), after: nil, rows: nil)
-                    )
+                    changes.append(RecordChange(deleting: id, of: table))
                     continue
                 }
                 guard !unknown.contains(row.relation.oid), let found = decoder.changes(row) else {
@@ -122,7 +120,7 @@ package final class LogicalChangeSource: ChangeSource {
         return CommittedTransaction(
             id: .truncated(transaction.transactionID),
             end: transaction.endPosition.rawValue,
-            changes: changes,
+            changes: changes.ofWholeTransaction,
             bulk: bulk,
             committedAt: Timestamp(microseconds: transaction.committedAt.microsecondsSince2000)
         )

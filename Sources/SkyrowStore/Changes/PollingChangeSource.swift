@@ -127,7 +127,7 @@ package final class PollingChangeSource: ChangeSource {
             }
         }
         var found = parts.sorted { $0.key < $1.key }.map { revision, changes in
-            CommittedTransaction(id: .revision(revision), changes: changes)
+            CommittedTransaction(id: .revision(revision), changes: changes, readAt: moment)
         }
         if !bulk.isEmpty {
             found.append(CommittedTransaction(id: .revision(moment.transactions.end), changes: [], bulk: bulk))
@@ -139,13 +139,6 @@ package final class PollingChangeSource: ChangeSource {
 extension ChangeInterruption {
     fileprivate init(branch: Void) {
         self.init(reason: "branch", isLasting: false, message: "Another server has taken the place of PostgreSQL")
-    }
-}
-
-extension RecordChange {
-    /// The end of a record, of which nothing else is known.
-    fileprivate convenience init(deleting storedID: String, of table: RecordTable) {
-        self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
     }
 }
 

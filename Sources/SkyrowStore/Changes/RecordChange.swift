@@ -21,19 +21,23 @@ package struct CommittedTransaction: Sendable {
     package let bulk: Set<RecordTypeName>
     /// When it was committed; nil where that is not known.
     package let committedAt: Timestamp?
+    /// The moment at which its records were as they are after it; nil where that is not known.
+    package let readAt: ChangeMoment?
 
     package init(
         id: ID,
         end: UInt64? = nil,
         changes: [RecordChange],
         bulk: Set<RecordTypeName> = [],
-        committedAt: Timestamp? = nil
+        committedAt: Timestamp? = nil,
+        readAt: ChangeMoment? = nil
     ) {
         self.id = id
         self.end = end
         self.changes = changes
         self.bulk = bulk
         self.committedAt = committedAt
+        self.readAt = readAt
     }
 }
 
@@ -66,11 +70,20 @@ package final class RecordChange: Sendable {
     package let before: Before
     /// nil for a record that is gone.
     package let after: StoredRecord?
-    /// The row after, if there is one, and behind it the row before, if that is known.
-    private let rows: PostgresResult?
-    /// The first of them.
-    private let row: Int
+    /// A row with all columns of the table.
+    private struct Place: Sendable {
+        let rows: PostgresResult
+        let row: Int
+    }
 
+    /// The row after, if there is one.
+    private let newRow: Place?
+    /// The row before, if that is known.
+    private let oldRow: Place?
+
+    /// - Parameters:
+    ///   - rows: have the row after, if there is one, and behind it the row before, if that is known.
+    ///   - row: the first of them.
     package init(
         of table: RecordTable,
         storedID: String,
@@ -83,9 +96,26 @@ package final class RecordChange: Sendable {
         self.storedID = storedID
         self.before = before
         self.after = after
-        self.rows = rows
-        self.row = row
+        newRow = after == nil ? nil : rows.map { Place(rows: $0, row: row) }
+        oldRow =
+            if case .row = before { rows.map { Place(rows: $0, row: after == nil ? row : row + 1) } } else { nil }
         database = after?.database ?? DatabaseScope(ofStoredID: storedID)
+    }
+
+    /// What two changes of one record come to.
+    init(_ first: RecordChange, then last: RecordChange) {
+        table = last.table
+        storedID = last.storedID
+        database = last.database
+        before = first.before
+        after = last.after
+        newRow = last.newRow
+        oldRow = first.oldRow
+    }
+
+    /// The end of a record of which nothing else is known.
+    convenience init(deleting storedID: String, of table: RecordTable) {
+        self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
     }
 
     /// A change whose rows have all columns of the table: the row after, if there is one, and then the row before, if that is
@@ -124,24 +154,22 @@ package final class RecordChange: Sendable {
 
     /// The record after, as the JSON writer takes it; nil for one that is gone.
     package func source(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
-        guard after != nil, let rows else { return nil }
-        return StoredRows(rows, plan: plan, for: reader)[row]
+        newRow.map { StoredRows($0.rows, plan: plan, for: reader)[$0.row] }
     }
 
     /// The record before, likewise; nil where it is not known.
     package func oldSource(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
-        guard old != nil, let rows else { return nil }
-        return StoredRows(rows, plan: plan, for: reader)[after == nil ? row : row + 1]
+        oldRow.map { StoredRows($0.rows, plan: plan, for: reader)[$0.row] }
     }
 
     /// The fields that have another value after the change; all where the record before is not known.
     package var changedFields: Set<FieldName> {
-        guard old != nil, after != nil, let rows else { return Set(table.columns.map(\.field)) }
+        guard let newRow, let oldRow else { return Set(table.columns.map(\.field)) }
         let reserved = table.wholeRow.reservedWidth
         var changed: Set<FieldName> = []
         for (place, column) in table.columns.enumerated() {
-            let isSame = rows.withColumn(row, reserved + place) { new in
-                rows.withColumn(row + 1, reserved + place) { old in
+            let isSame = newRow.rows.withColumn(newRow.row, reserved + place) { new in
+                oldRow.rows.withColumn(oldRow.row, reserved + place) { old in
                     switch (new, old) {
                     case (nil, nil): true
                     case (let new?, let old?): new.elementsEqual(old)

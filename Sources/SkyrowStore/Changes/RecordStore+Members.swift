@@ -37,7 +37,7 @@ extension RecordStore {
         }
         return ids.map { id in
             found[id]
-                ?? RecordChange(of: table, storedID: id, before: .unknown(mayBeNew: false), after: nil, rows: nil)
+                ?? RecordChange(deleting: id, of: table)
         }
     }
 

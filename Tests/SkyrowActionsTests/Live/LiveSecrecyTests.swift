@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -7,6 +8,77 @@ import Testing
 
 /// Two databases that differ in nothing but what a caller cannot read give it the same answers and the same events.
 @Suite(.timeLimit(.minutes(10))) struct LiveSecrecyTests {
+    /// What one transaction does, and what a reader is sent of it who sees nothing of what is hidden.
+    private static let transactions: [(statements: [String], events: [String])] = [
+        (["INSERT INTO note (_id, title) VALUES ('1', 'x')", "UPDATE note SET _access = '{}' WHERE _id = '1'"], []),
+        (["INSERT INTO note (_id, title) VALUES ('1', 'x')", "DELETE FROM note WHERE _id = '1'"], []),
+        (
+            ["INSERT INTO note (_id, title) VALUES ('1', 'x')", "UPDATE note SET title = 'y' WHERE _id = '1'"],
+            ["created note/1 y"]
+        ),
+        (
+            ["UPDATE note SET title = 'secret' WHERE _id = '0'", "UPDATE note SET title = 'y' WHERE _id = '0'"],
+            ["updated note/0 y"]
+        ),
+        (
+            ["UPDATE note SET title = 'secret' WHERE _id = '0'", "UPDATE note SET _access = '{}' WHERE _id = '0'"],
+            ["deleted note/0 "]
+        ),
+        (
+            ["DELETE FROM note WHERE _id = '0'", "INSERT INTO note (_id, title) VALUES ('0', 'new')"],
+            ["deleted note/0 ", "created note/0 new"]
+        ),
+        (
+            [
+                "UPDATE note SET title = 'secret' WHERE _id = '0'", "DELETE FROM note WHERE _id = '0'",
+                "INSERT INTO note (_id, title) VALUES ('0', 'secret')", "DELETE FROM note WHERE _id = '0'",
+                "INSERT INTO note (_id, title) VALUES ('0', 'new')", "UPDATE note SET title = 'newer' WHERE _id = '0'",
+            ],
+            ["deleted note/0 ", "created note/0 newer"]
+        ),
+        (
+            [
+                "INSERT INTO note (_id, title) VALUES ('1', 'x'), ('2', 'x')",
+                "DELETE FROM note WHERE _id IN ('0', '1')",
+            ],
+            ["deleted note/0 ", "created note/2 x"]
+        ),
+    ]
+
+    /// What a transaction has undone before its commit, no one outside has ever seen.
+    @Test(arguments: [LiveConfiguration.Source.logical, .polling])
+    func nothingOfWhatATransactionUndoesIsSent(_ source: LiveConfiguration.Source) async throws {
+        try await withLiveService(source) { fixture in
+            for (place, row) in Self.transactions.enumerated() {
+                try await fixture.change("DELETE FROM note", "INSERT INTO note (_id, title) VALUES ('0', 'old')")
+                let outlet = MemoryOutlet()
+                let session = LiveSession(of: fixture.service, outlet: outlet)
+                for (name, of) in [("s", "note"), ("marks", "category")] {
+                    let request = LiveSubscribeRequest(
+                        name: name,
+                        type: type(of),
+                        predicate: nil,
+                        sendsInitial: name == "s"
+                    )
+                    try await session.subscribe(request, as: .anonymous)
+                    try await outlet.waitUntilReady(name)
+                }
+                outlet.clear()
+                try await fixture.service.store.client.withTransaction { transaction in
+                    try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
+                    for statement in row.statements { try await transaction.execute(SQL(trustedText: statement)) }
+                }
+                try await fixture.change("INSERT INTO category (_id) VALUES ('mark\(place)')")
+                try await waiting(until: "the mark arrives") { outlet.held("marks")["category/mark\(place)"] != nil }
+                let events = outlet.events.filter { $0.subscription == "s" }
+                    .map { "\($0.event) \($0.id) \($0.record["title"] ?? "")" }
+                #expect(events.sorted() == row.events.sorted(), "\(row.statements)")
+                #expect(outlet.faults == [])
+                session.end()
+            }
+        }
+    }
+
     /// What happens in both databases, each with its own form where they differ.
     private struct Step {
         var plain: String

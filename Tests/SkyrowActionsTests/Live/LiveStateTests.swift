@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowQuery
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -182,4 +183,80 @@ final class SilentOutlet: LiveOutlet {
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool { true }
     func close(_ reason: LiveClosure) {}
+
+    /// What a page shows that is on its way while changes come: the revision that it has, what the last change has made of the record and
+    /// when that was read, and what is known of it then.
+    private static let pages: [(revision: Int64, group: Int64?, readAt: Int64?, verdict: LiveRegistry.PageRecord)] = [
+        (103, 1, 106, .present),
+        (103, 2, 106, .gone),
+        (103, nil, 106, .gone),
+        // The page is newer than the moment, and the next one has its change.
+        (106, 2, 106, .present),
+        (104, 2, 106, .present),
+        (106, nil, 106, .present),
+        (103, 1, nil, .present),
+        (103, 2, nil, .unknown),
+        (103, nil, nil, .unknown),
+    ]
+
+    @Test func aRecordThatHasLeftWhileItsPageWasOnItsWayIsNotSent() throws {
+        for page in Self.pages {
+            var scene = LiveScene()
+            scene.state.mode = .polling
+            scene.connect(1, MemoryOutlet())
+            let subscriber = try scene.subscribe("s", on: 1, group: 1, as: "ann")
+            func row(_ revision: Int64, _ group: Int64, _ id: String = "1") -> StoredRecord {
+                var record = StoredRecord(
+                    type: LiveScene.table.name,
+                    storedID: id,
+                    fields: [field("grp"): .scalar(.integer(group))]
+                )
+                record.revision = revision
+                return record
+            }
+            func change(_ id: String) -> RecordChange {
+                RecordChange(
+                    of: LiveScene.table,
+                    storedID: id,
+                    before: .unknown(mayBeNew: false),
+                    after: page.group.map { row(105, $0, id) },
+                    rows: nil
+                )
+            }
+            // Of the transactions below the end, 104 runs.
+            let moment = page.readAt.map { LiveScene.moment($0, at: 1, running: [104]) }
+            #expect(scene.state.registry.judge(row(page.revision, 1), for: subscriber) == .present)
+            let transaction = CommittedTransaction(id: .revision(105), changes: [change("1")], readAt: moment)
+            _ = scene.state.registry.dispatch(transaction)
+            #expect(scene.state.registry.judge(row(page.revision, 1), for: subscriber) == page.verdict, "\(page)")
+            #expect(scene.state.registry.judge(row(page.revision, 1, "2"), for: subscriber) == .present)
+            // Nothing is kept once the beginning has been read.
+            scene.finish(subscriber, at: LiveScene.moment(103, at: 1))
+            #expect(scene.state.registry.judge(row(page.revision, 1), for: subscriber) == .present)
+        }
+    }
+
+    /// What is kept while beginnings are read is bounded: where more changes, they are read once more.
+    @Test func manyChangesHaveABeginningReadOnceMore() throws {
+        var scene = LiveScene()
+        scene.state.mode = .polling
+        scene.connect(1, MemoryOutlet())
+        let subscriber = try scene.subscribe("s", on: 1, group: 1, as: "ann")
+        for number in 0...ChangesWhileLoading.maximumRecords {
+            let change = RecordChange(
+                of: LiveScene.table,
+                storedID: "\(number)",
+                before: .unknown(mayBeNew: false),
+                after: nil,
+                rows: nil
+            )
+            let moment = LiveScene.moment(106, at: 1)
+            _ = scene.state.registry.dispatch(
+                CommittedTransaction(id: .revision(105), changes: [change], readAt: moment)
+            )
+        }
+        let start = LiveStart(moment: LiveScene.moment(103, at: 1))
+        #expect(scene.state.registry.finishLoading(subscriber, from: start, after: 0) == nil)
+        #expect(!scene.state.registry.whileLoading.hasChanges(of: LiveScene.table.name))
+    }
 }

@@ -1,0 +1,90 @@
+import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+
+/// What has changed while the records at the beginning of subscriptions are read, where changes come without the records before.
+///
+/// A page may show a record as it was for a moment that no question for changes has met: it matches in the page, and neither
+/// before nor after. When the later change comes before the page is sent, nothing else says that the page is out of date.
+struct ChangesWhileLoading {
+    /// The last change of a record.
+    struct Entry {
+        let change: RecordChange
+        /// The moment at which the record was as it is after the change; nil where that is not known.
+        let readAt: ChangeMoment?
+    }
+
+    private var loading: [RecordTypeName: Set<LiveRegistry.Subscriber>] = [:]
+    private var entries: [RecordTypeName: [TextKey: Entry]] = [:]
+
+    /// So many records of a type are kept; when more have changed, their subscriptions read the records once more.
+    static let maximumRecords = 10_000
+
+    /// A subscription reads the records of its beginning.
+    mutating func begin(_ subscriber: LiveRegistry.Subscriber, of type: RecordTypeName) {
+        loading[type, default: []].insert(subscriber)
+    }
+
+    /// It reads them no more.
+    mutating func end(_ subscriber: LiveRegistry.Subscriber, of type: RecordTypeName) {
+        guard loading[type]?.remove(subscriber) != nil, loading[type]?.isEmpty == true else { return }
+        loading[type] = nil
+        entries[type] = nil
+    }
+
+    /// Keeps what a transaction has changed; returns the subscriptions that have to read the records once more.
+    mutating func note(_ transaction: CommittedTransaction) -> Set<LiveRegistry.Subscriber> {
+        guard !loading.isEmpty else { return [] }
+        var overflown: Set<LiveRegistry.Subscriber> = []
+        for change in transaction.changes where transaction.readAt != nil || change.lacksBefore {
+            let type = change.table.name
+            guard let subscribers = loading[type] else { continue }
+            entries[type, default: [:]][TextKey(change.storedID)] = Entry(change: change, readAt: transaction.readAt)
+            guard entries[type]?.count ?? 0 > Self.maximumRecords else { continue }
+            entries[type] = nil
+            overflown.formUnion(subscribers)
+        }
+        return overflown
+    }
+
+    /// Forgets the changes: all subscriptions read their records anew.
+    mutating func removeAll() {
+        entries = [:]
+    }
+
+    /// Whether anything of a type has changed.
+    func hasChanges(of type: RecordTypeName) -> Bool { entries[type] != nil }
+
+    /// The last change of a record, by its stored id; nil where none has come.
+    func last(of storedID: String, _ type: RecordTypeName) -> Entry? {
+        entries[type]?[TextKey(storedID)]
+    }
+}
+
+extension LiveRegistry {
+    /// What is known of a record in a page of a beginning.
+    enum PageRecord {
+        /// It is as the page has it, or as an event will say.
+        case present
+        /// It has left the results since, or is out of sight.
+        case gone
+        /// The records have to be read once more.
+        case unknown
+    }
+
+    /// Judges a record of a page by the changes that have come while it was on its way.
+    func judge(_ record: StoredRecord, for number: Subscriber) -> PageRecord {
+        guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value,
+            let last = whileLoading.last(of: record.storedID, group.type)
+        else { return .present }
+        // What comes of relations of users is in an event.
+        if let after = last.change.after, group.matches(after),
+            subscriber.audience.key.read.admits(after, isRelated: { _, _ in false })
+        {
+            return .present
+        }
+        guard let moment = last.readAt else { return .unknown }
+        // The page is newer than the change where its transaction was not visible yet.
+        return record.revision.map { moment.transactions.contains($0) } ?? true ? .gone : .present
+    }
+}
