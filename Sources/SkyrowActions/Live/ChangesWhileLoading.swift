@@ -9,16 +9,19 @@ import SkyrowStore
 struct ChangesWhileLoading {
     /// The last change of a record.
     struct Entry {
-        let change: RecordChange
+        /// nil for a record that is gone.
+        let after: StoredRecord?
         /// The moment at which the record was as it is after the change; nil where that is not known.
         let readAt: ChangeMoment?
     }
 
     private var loading: [RecordTypeName: Set<LiveRegistry.Subscriber>] = [:]
-    private var entries: [RecordTypeName: [TextKey: Entry]] = [:]
+    private var entries: [RecordTypeName: (records: [TextKey: Entry], bytes: Int)] = [:]
 
     /// So many records of a type are kept; when more have changed, their subscriptions read the records once more.
     static let maximumRecords = 10_000
+    /// Likewise of the bytes of their values.
+    static let maximumBytes = 16 << 20
 
     /// A subscription reads the records of its beginning.
     mutating func begin(_ subscriber: LiveRegistry.Subscriber, of type: RecordTypeName) {
@@ -39,8 +42,12 @@ struct ChangesWhileLoading {
         for change in transaction.changes where transaction.readAt != nil || change.lacksBefore {
             let type = change.table.name
             guard let subscribers = loading[type] else { continue }
-            entries[type, default: [:]][TextKey(change.storedID)] = Entry(change: change, readAt: transaction.readAt)
-            guard entries[type]?.count ?? 0 > Self.maximumRecords else { continue }
+            let entry = Entry(after: change.after, readAt: transaction.readAt)
+            entries[type, default: ([:], 0)].records[TextKey(change.storedID)] = entry
+            // Of a record that changes again, both forms count: the bound is one of the work as well.
+            entries[type]?.bytes += change.after?.valueBytes ?? 0
+            guard let kept = entries[type], kept.records.count > Self.maximumRecords || kept.bytes > Self.maximumBytes
+            else { continue }
             entries[type] = nil
             overflown.formUnion(subscribers)
         }
@@ -57,7 +64,7 @@ struct ChangesWhileLoading {
 
     /// The last change of a record, by its stored id; nil where none has come.
     func last(of storedID: String, _ type: RecordTypeName) -> Entry? {
-        entries[type]?[TextKey(storedID)]
+        entries[type]?.records[TextKey(storedID)]
     }
 }
 
@@ -78,7 +85,7 @@ extension LiveRegistry {
             let last = whileLoading.last(of: record.storedID, group.type)
         else { return .present }
         // What comes of relations of users is in an event.
-        if let after = last.change.after, group.matches(after),
+        if let after = last.after, group.matches(after),
             subscriber.audience.key.read.admits(after, isRelated: { _, _ in false })
         {
             return .present
@@ -86,5 +93,29 @@ extension LiveRegistry {
         guard let moment = last.readAt else { return .unknown }
         // The page is newer than the change where its transaction was not visible yet.
         return record.revision.map { moment.transactions.contains($0) } ?? true ? .gone : .present
+    }
+}
+
+extension StoredRecord {
+    /// The bytes of its long values, more or less.
+    fileprivate var valueBytes: Int {
+        fields.values.reduce(0) { sum, value in
+            switch value {
+            case .scalar(let literal): sum + literal.valueBytes
+            case .array(let elements): elements.reduce(sum) { $0 + ($1?.valueBytes ?? 0) }
+            case .json(let text): sum + text.utf8.count
+            case .opaque: sum
+            }
+        }
+    }
+}
+
+extension ResolvedLiteral {
+    fileprivate var valueBytes: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .geometry, .location, .integer, .number, .decimal, .boolean, .datetime: 16
+        }
     }
 }

@@ -114,7 +114,7 @@ package final class RecordChange: Sendable {
     }
 
     /// The end of a record of which nothing else is known.
-    convenience init(deleting storedID: String, of table: RecordTable) {
+    package convenience init(deleting storedID: String, of table: RecordTable) {
         self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
     }
 

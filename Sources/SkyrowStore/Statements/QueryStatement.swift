@@ -330,10 +330,9 @@ struct QueryStatement {
         var values: [UInt8] = []
         var fits = true
         for (kind, column, owner) in plan.values where fits {
-            let isHidden = owner.map { owner in
-                result.withColumn(row, self.plan.ownerColumn) { $0.map { !$0.elementsEqual(owner.rawValue.utf8) } ?? true }
-            }
-            if isHidden == true {
+            if let owner,
+                !result.withColumn(row, self.plan.ownerColumn, { $0?.elementsEqual(owner.rawValue.utf8) ?? false })
+            {
                 CursorValues.appendMissing(to: &values)
             } else {
                 fits = CursorValues.append(result, row: row, column: column, kind: kind, to: &values)

@@ -237,17 +237,23 @@ final class SilentOutlet: LiveOutlet {
     }
 
     /// What is kept while beginnings are read is bounded: where more changes, they are read once more.
-    @Test func manyChangesHaveABeginningReadOnceMore() throws {
+    @Test(arguments: [(count: ChangesWhileLoading.maximumRecords, bytes: 1), (16, 1 << 20)])
+    func manyChangesHaveABeginningReadOnceMore(_ count: Int, _ bytes: Int) throws {
         var scene = LiveScene()
         scene.state.mode = .polling
         scene.connect(1, MemoryOutlet())
         let subscriber = try scene.subscribe("s", on: 1, group: 1, as: "ann")
-        for number in 0...ChangesWhileLoading.maximumRecords {
+        let title = StoredValue.scalar(.text(String(repeating: "x", count: bytes)))
+        for number in 0...count {
             let change = RecordChange(
                 of: LiveScene.table,
                 storedID: "\(number)",
                 before: .unknown(mayBeNew: false),
-                after: nil,
+                after: StoredRecord(
+                    type: LiveScene.table.name,
+                    storedID: "\(number)",
+                    fields: [field("title"): title]
+                ),
                 rows: nil
             )
             let moment = LiveScene.moment(106, at: 1)
@@ -257,6 +263,7 @@ final class SilentOutlet: LiveOutlet {
         }
         let start = LiveStart(moment: LiveScene.moment(103, at: 1))
         #expect(scene.state.registry.finishLoading(subscriber, from: start, after: 0) == nil)
-        #expect(!scene.state.registry.whileLoading.hasChanges(of: LiveScene.table.name))
+        let isEmpty = !scene.state.registry.whileLoading.hasChanges(of: LiveScene.table.name)
+        #expect(isEmpty)
     }
 }
