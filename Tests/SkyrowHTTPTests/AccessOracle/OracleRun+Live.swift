@@ -82,6 +82,7 @@ extension OracleRun {
 private final class EventLines {
     private let connection: RawConnection
     private var text = ""
+    private var count = 0
 
     init(_ connection: RawConnection) {
         self.connection = connection
@@ -93,12 +94,18 @@ private final class EventLines {
             if let end = text.firstRange(of: "\n\n") {
                 let lines = text[..<end.lowerBound].split(separator: "\n")
                 text = String(text[end.upperBound...])
+                count += 1
                 guard let name = lines.first(where: { $0.hasPrefix("event: ") })?.dropFirst(7),
                     let data = lines.first(where: { $0.hasPrefix("data: ") })?.dropFirst(6)
                 else { continue }
                 return (String(name), try JSONValue(String(data)))
             }
-            let more = try await connection.chunk()
+            let more: String
+            do {
+                more = try await connection.chunk()
+            } catch is ConnectionEnded {
+                throw UnexpectedResponse(response: "The connection has ended after \(count) events and “\(text)”.")
+            }
             if more.isEmpty { return nil }
             text += more
         }
