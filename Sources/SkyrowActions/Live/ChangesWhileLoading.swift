@@ -18,7 +18,7 @@ struct ChangesWhileLoading {
     private var loading: [RecordTypeName: Set<LiveRegistry.Subscriber>] = [:]
     private var entries: [RecordTypeName: (records: [TextKey: Entry], bytes: Int)] = [:]
 
-    /// So many records of a type are kept; when more have changed, their subscriptions read the records once more.
+    /// How many records of a type are kept; when more have changed, their subscriptions read the records once more.
     static let maximumRecords = 10_000
     /// Likewise of the bytes of their values.
     static let maximumBytes = 16 << 20

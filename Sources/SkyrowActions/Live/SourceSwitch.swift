@@ -14,7 +14,7 @@ struct SourceSwitch {
         /// It has begun, and the questions are not as far yet.
         ///
         /// The first answer may be that of a question from before: what was committed after that question and before the
-        /// stream began is in neither of them. So many answers have to come.
+        /// stream began is in neither of them. This is how many answers have to come.
         case ready(answers: Int)
     }
 
