@@ -3,13 +3,12 @@ internal import SkyrowPostgres
 internal import Synchronization
 
 /// Streams changes from PostgreSQL's log, through a slot that lives as long as its connection.
+///
+/// A transaction is handed on when others see it, so that what is read because of it is not older than it.
 package final class LogicalChangeSource: ChangeSource {
     private let store: RecordStore
     private let rowLimit: Int
     private let stream = Mutex<PostgresChanges?>(nil)
-
-    /// How long a transaction waits before it is looked at again whether others see it.
-    private static let visibilityPause: Duration = .milliseconds(2)
 
     /// The pause where what a transaction needs besides the stream cannot be asked for.
     private static let pauseAfterFailure: Duration = .milliseconds(100)
@@ -42,18 +41,18 @@ package final class LogicalChangeSource: ChangeSource {
                 stream.withLock { $0 = nil }
                 changes.stop()
             }
-            var waiting = SynchronousCommits(store)
+            var visibility = CommitVisibility(store.client)
             do {
                 for await event in changes {
                     switch event {
                     case .connected:
-                        waiting = try await SynchronousCommits.found(in: store)
+                        visibility = CommitVisibility(store.client)
                         await take(.started)
                     case .delayed: await take(.delayed)
                     case .position(let position): await take(.position(position.rawValue))
                     case .interrupted(let failure): await take(.interrupted(ChangeInterruption(failure)))
                     case .transaction(let transaction):
-                        try await waiting.pass(transaction, pause: Self.visibilityPause)
+                        try await visibility.wait(for: transaction.transactionID)
                         let committed = try await decode(transaction, &decoder)
                         if let committed { await take(.transaction(committed)) }
                         await take(.position(transaction.endPosition.rawValue))
@@ -135,43 +134,6 @@ package final class LogicalChangeSource: ChangeSource {
         if let table = store.cache.current.tables[type], decoder.accepts(relation, as: table) { return true }
         try await store.cache.reload(.types([type]))
         return store.cache.current.tables[type].map { decoder.accepts(relation, as: $0) } ?? false
-    }
-}
-
-/// With synchronous replication a transaction is in the log before others see it; here it waits until they do.
-private struct SynchronousCommits {
-    private let store: RecordStore
-    private var isOn = false
-    private var askedAt = ContinuousClock.now
-    private var moment: ChangeMoment?
-
-    /// Standbys come and go while the stream is open.
-    private static let validity: Duration = .seconds(1)
-
-    init(_ store: RecordStore) {
-        self.store = store
-    }
-
-    static func found(in store: RecordStore) async throws -> SynchronousCommits {
-        var commits = SynchronousCommits(store)
-        try await commits.ask()
-        return commits
-    }
-
-    private mutating func ask() async throws {
-        let now = ContinuousClock.now
-        let names = try await store.client.read("SELECT current_setting('synchronous_standby_names')")
-        isOn = try !names.decode(row: 0, column: 0, as: String.self).isEmpty
-        askedAt = now
-    }
-
-    mutating func pass(_ transaction: ChangeTransaction, pause: Duration) async throws {
-        if .now - askedAt > Self.validity { try await ask() }
-        guard isOn else { return }
-        while moment?.snapshot.isVisible(truncated: transaction.transactionID) != true {
-            if moment != nil { try await Task.sleep(for: pause) }
-            moment = try await store.changeMoment()
-        }
     }
 }
 
