@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 
 @testable import SkyrowClient
+@testable import SkyrowJSON
 
 /// Answers each request with the next line of a script and keeps what was sent.
 final class ScriptedTransport: Transport {
@@ -91,4 +92,13 @@ struct ScriptedClient {
     }
 
     var pauses: [Duration] { noted.list.withLock { $0 } }
+
+    /// The method and the parameters of a request, `auth:logout -` without any.
+    func parameters(_ index: Int = 0) -> String {
+        let body = transport.requests[index].body
+        return
+            (try? JSONDocument(body).withRoot { root in
+                "\(root["method"]?.string ?? "") \(root["params"].map { String(decoding: $0.source, as: UTF8.self) } ?? "-")"
+            }) ?? ""
+    }
 }
