@@ -98,7 +98,7 @@ extension LiveRegistry {
 
 extension StoredRecord {
     /// The bytes of its long values, more or less.
-    fileprivate var valueBytes: Int {
+    var valueBytes: Int {
         fields.values.reduce(0) { sum, value in
             switch value {
             case .scalar(let literal): sum + literal.valueBytes

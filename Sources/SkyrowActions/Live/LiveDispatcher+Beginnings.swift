@@ -71,14 +71,14 @@ extension LiveDispatcher {
     /// Throws `135 Overloaded` where too many do.
     func loadMembers(of subscriber: LiveRegistry.Subscriber) async throws {
         while true {
-            let asked = state.withLock { state -> (SubscriptionIndex.Group, SubscriptionGroup, RecordTable)? in
+            let asked = state.withLock { state -> MembersQuestion? in
                 guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group),
                     let table = state.registry.subscribers[subscriber]?.question.table,
-                    state.registry.beginMembers(of: number)
+                    let reading = state.registry.beginMembers(of: number)
                 else { return nil }
-                return (number, group, table)
+                return MembersQuestion(number: number, reading: reading, group: group, table: table)
             }
-            guard let (number, group, table) = asked else {
+            guard let asked else {
                 let isWaiting = state.withLock { state in
                     guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group) else {
                         return false
@@ -91,29 +91,34 @@ extension LiveDispatcher {
                 continue
             }
             do {
-                let (moment, records) = try await store.matchingRecords(
-                    of: table,
-                    in: group.database,
-                    group.predicate,
-                    limit: configuration.limits.members
-                )
-                try await setMembers(number, records, at: LiveStart(moment: moment))
+                try await readMembers(asked)
             } catch {
-                state.withLock { $0.registry.forgetMembers(of: number) }
+                state.withLock { $0.registry.endMembers(of: asked.number, asked.reading) }
                 throw error
             }
             return
         }
     }
 
-    private func setMembers(
-        _ number: SubscriptionIndex.Group,
-        _ records: [StoredRecord]?,
-        at start: LiveStart
-    ) async throws {
+    private struct MembersQuestion {
+        let number: SubscriptionIndex.Group
+        let reading: MembersLoading.Reading
+        let group: SubscriptionGroup
+        let table: RecordTable
+    }
+
+    private func readMembers(_ question: MembersQuestion) async throws {
+        let (moment, records) = try await store.matchingRecords(
+            of: question.table,
+            in: question.group.database,
+            question.group.predicate,
+            limit: configuration.limits.members
+        )
         guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
-        state.withLock { state in
-            let dispatch = state.registry.setMembers(of: number, records, readAt: start)
+        let start = LiveStart(moment: moment)
+        try state.withLock { state throws(SkyrowError) in
+            let dispatch = state.registry.setMembers(of: question.number, question.reading, records, readAt: start)
+            guard let dispatch else { throw .membersHaveChanged }
             state.perform(dispatch)
         }
     }
@@ -275,6 +280,11 @@ extension SkyrowError {
         default: false
         }
     }
+
+    fileprivate static let membersHaveChanged = SkyrowError(
+        .overloaded,
+        "Too much changes while the records of a live query are read; try again in a moment."
+    )
 
     fileprivate static func tooManyMembers(_ limit: Int) -> SkyrowError {
         SkyrowError(

@@ -59,7 +59,7 @@ extension LiveRegistry {
     ) -> Dispatch {
         var outgoing = Outgoing(mark: transaction.mark)
         if only == nil {
-            keepForLoading(transaction)
+            for number in membersLoading.note(transaction) { forgetMembers(of: number) }
             for number in whileLoading.note(transaction) { overflow(number) }
             if transaction.end != nil { resetUnjudged(transaction, &outgoing.dispatch) }
         }
@@ -77,17 +77,6 @@ extension LiveRegistry {
         var dispatch = Dispatch()
     }
 
-    private mutating func keepForLoading(_ transaction: CommittedTransaction) {
-        for number in loadingGroups {
-            guard let group = groups[number]?.value, case .loading(var waiting, let bytes) = group.members,
-                transaction.changes.contains(where: { $0.table.name == group.type })
-            else { continue }
-            groups[number]?.members = .unknown
-            waiting.append(transaction)
-            groups[number]?.members = .loading(waiting, bytes: bytes + transaction.changes.count)
-        }
-    }
-
     private mutating func judge(
         _ change: RecordChange,
         relations: RelatedUsers,
@@ -99,7 +88,7 @@ extension LiveRegistry {
         var written = WrittenChange()
         for number in rows.candidates {
             if let only, number != only { continue }
-            if loadingGroups.contains(number) { continue }
+            if membersLoading.contains(number) { continue }
             judge(change, rows.member, for: number, relations, &written, &outgoing)
         }
     }
@@ -172,28 +161,40 @@ extension LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let subscriber = subscribers[number]?.value, subscriber.filter?.events.contains(kind) ?? true else {
-            return
+        guard let event = event(kind, for: number, change, encoding, outgoing.mark, &written) else { return }
+        if event.waits {
+            subscribers[number]?.value.keep(event.text, of: outgoing.mark, limit: limits.bufferBytes)
+        } else {
+            outgoing.events[event.connection, default: []].append(event.text)
+            outgoing.dispatch.events[kind, default: 0] += 1
         }
+    }
+
+    /// What a subscription gets, if it gets anything, and whether it is not live yet.
+    private func event(
+        _ kind: LiveEventKind,
+        for number: Subscriber,
+        _ change: RecordChange,
+        _ encoding: RecordEncoding,
+        _ mark: CommittedMark,
+        _ written: inout WrittenChange
+    ) -> (text: [[UInt8]], connection: Connection, waits: Bool)? {
+        guard let subscriber = subscribers[number]?.value, subscriber.filter?.events.contains(kind) ?? true else {
+            return nil
+        }
+        var waits = false
         switch subscriber.state {
-        case .paused: return
-        case .starting(let start): if start.covers(outgoing.mark) { return }
-        case .live, .loading: break
+        case .paused: return nil
+        case .starting(let start): if start.covers(mark) { return nil }
+        case .loading: waits = true
+        case .live: break
         }
         if kind == .updated {
             let changed = written.changedFields(change)
-            if let watched = subscriber.filter?.watched, watched.isDisjoint(with: changed) { return }
-            guard encoding.shows(change, of: changed) else { return }
+            if let watched = subscriber.filter?.watched, watched.isDisjoint(with: changed) { return nil }
+            guard encoding.shows(change, of: changed) else { return nil }
         }
-        guard let event = event(kind, subscriber, change, encoding, &written) else { return }
-        if case .loading(var buffer) = subscriber.state {
-            subscribers[number]?.state = .paused
-            buffer.append(event, of: outgoing.mark, limit: limits.bufferBytes)
-            subscribers[number]?.state = .loading(buffer)
-        } else {
-            outgoing.events[subscriber.connection, default: []].append(event)
-            outgoing.dispatch.events[kind, default: 0] += 1
-        }
+        return event(kind, subscriber, change, encoding, &written).map { ($0, subscriber.connection, waits) }
     }
 
     private func event(

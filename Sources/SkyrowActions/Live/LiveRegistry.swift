@@ -74,7 +74,7 @@ struct LiveRegistry {
     var encodings: [RecordEncoding.Key: (encoding: RecordEncoding, count: Int)] = [:]
     var membership = Membership()
     /// The groups whose members are being read.
-    var loadingGroups: Set<SubscriptionIndex.Group> = []
+    var membersLoading = MembersLoading()
     /// The tables of the types that subscriptions are about, as they were when these began.
     private(set) var tables: [RecordTypeName: RecordTable] = [:]
     var whileLoading = ChangesWhileLoading()
@@ -85,6 +85,8 @@ struct LiveRegistry {
     /// The moments at which a subscription has become live last, and behind which one has begun.
     private var recentBeginning: LiveMark?
     private var recentPosition: LiveMark?
+    /// The moment from which one was live last.
+    private var recentStart: LiveStart?
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
@@ -262,7 +264,7 @@ struct LiveRegistry {
         guard let group = groups[number]?.value, group.audiences.isEmpty else { return }
         groups.remove(number)
         groupNumbers[group.digest] = nil
-        loadingGroups.remove(number)
+        membersLoading.cancel(number)
         membership.removeAll(of: number)
         index.remove(number, in: group.database, of: group.type, group.predicate)
         groupCounts[group.type, default: 1] -= 1
@@ -335,7 +337,8 @@ struct LiveRegistry {
         }
         guard !buffer.isOverflown else { return nil }
         endLoading(number, subscriber)
-        subscribers[number]?.state = .starting(start)
+        if recentStart?.isSame(as: start) != true { recentStart = start }
+        subscribers[number]?.state = .starting(recentStart ?? start)
         subscribers[number]?.beganAtBytes = bytes
         subscribers[number]?.hasRestarted = false
         switch subscriber.position {
@@ -394,12 +397,11 @@ struct LiveRegistry {
         return (subscriber.group, group)
     }
 
-    /// Whether the members of a group have to be read, which then counts as begun.
-    mutating func beginMembers(of number: SubscriptionIndex.Group) -> Bool {
-        guard groups[number]?.value.lacksMembers == true else { return false }
-        groups[number]?.members = .loading([], bytes: 0)
-        loadingGroups.insert(number)
-        return true
+    /// Has the members of a group be read, where they have to be; nil where they are known or another one reads them.
+    mutating func beginMembers(of number: SubscriptionIndex.Group) -> MembersLoading.Reading? {
+        guard let group = groups[number]?.value, group.lacksMembers else { return nil }
+        groups[number]?.members = .loading
+        return membersLoading.begin(number, of: group.type)
     }
 
     /// Whether the members of a group are known, so that its subscriptions may become live.
@@ -407,10 +409,15 @@ struct LiveRegistry {
         if case .known? = groups[number]?.members { true } else { false }
     }
 
-    /// Gives up the reading of members.
+    /// Gives up a reading of members, if it still counts.
+    mutating func endMembers(of number: SubscriptionIndex.Group, _ reading: MembersLoading.Reading) {
+        if membersLoading.finish(number, reading) != nil { forgetMembers(of: number) }
+    }
+
+    /// Forgets the members of a group, also those that are being read.
     mutating func forgetMembers(of number: SubscriptionIndex.Group) {
         groups[number]?.members = .unknown
-        loadingGroups.remove(number)
+        membersLoading.cancel(number)
         membership.removeAll(of: number)
     }
 
@@ -425,23 +432,22 @@ struct LiveRegistry {
         for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
-    /// Takes the members of a group as they were read, and judges what has changed since.
+    /// Takes the members of a group as they were read, and judges what has changed since; nil for a reading that counts no more.
+    ///
+    /// Its subscriptions begin later, so that no event of these changes is sent.
     mutating func setMembers(
         of number: SubscriptionIndex.Group,
+        _ reading: MembersLoading.Reading,
         _ records: [StoredRecord],
-        readAt start: LiveStart,
-        relations: RelatedUsers = .none
-    ) -> Dispatch {
-        guard let group = groups[number]?.value, case .loading(let waiting, _) = group.members else {
-            return Dispatch()
-        }
-        loadingGroups.remove(number)
+        readAt start: LiveStart
+    ) -> Dispatch? {
+        guard let group = groups[number]?.value, let waiting = membersLoading.finish(number, reading) else { return nil }
         groups[number]?.members = .known
         let named = tables[group.type]?.memberFields ?? []
         for record in records { membership.insert(record, naming: named, into: number, isChange: false) }
         var result = Dispatch()
         for transaction in waiting where !start.covers(transaction.mark) {
-            let part = dispatch(transaction, relations: relations, only: number)
+            let part = dispatch(transaction, only: number)
             result.messages += part.messages
             result.resets += part.resets
         }

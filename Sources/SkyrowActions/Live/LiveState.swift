@@ -63,14 +63,7 @@ struct LiveState {
     // MARK: Sending
 
     mutating func send(_ message: LiveMessage, to number: LiveRegistry.Connection) {
-        guard let connection = connections[number], !connection.isBehind else { return }
-        guard connection.outlet.send(message, in: connection.generation) else {
-            fellBehind(number)
-            return
-        }
-        connections[number]?.sentBytes += message.byteCount
-        connections[number]?.longest = max(connection.longest, message.byteCount)
-        connections[number]?.hasNews = true
+        if connections[number]?.send(message) == .dropped { fellBehind(number) }
     }
 
     /// The outlet of a connection has dropped messages: nothing is sent until it takes messages again.
@@ -227,6 +220,22 @@ struct LiveState {
 }
 
 extension LiveState.Connection {
+    fileprivate enum Sent {
+        case taken
+        case dropped
+    }
+
+    /// Sends a message, unless the connection takes nothing at the moment.
+    fileprivate mutating func send(_ message: LiveMessage) -> Sent? {
+        guard !isBehind else { return nil }
+        let length = message.byteCount
+        guard outlet.send(message, in: generation) else { return .dropped }
+        sentBytes += length
+        longest = max(longest, length)
+        hasNews = true
+        return .taken
+    }
+
     /// How many bytes of what was sent have left for certain.
     fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
 

@@ -9,9 +9,9 @@ struct LiveSubscriber {
     /// Where it stands between its beginning and the present.
     enum State {
         /// The records at its beginning are being sent; events wait.
-        indirect case loading(LiveBuffer)
+        case loading(LiveBuffer)
         /// Events are sent but those of transactions that the records at its beginning have shown.
-        indirect case starting(LiveStart)
+        case starting(LiveStart)
         /// Events are sent.
         case live
         /// The connection is behind; nothing is sent until it resumes.
@@ -60,6 +60,15 @@ struct LiveSubscriber {
         }
     }
 
+    /// Keeps an event until it is live.
+    mutating func keep(_ event: [[UInt8]], of mark: CommittedMark, limit: Int) {
+        guard case .loading(var buffer) = state else { return }
+        // Without it the buffer would be copied.
+        state = .paused
+        buffer.append(event, of: mark, limit: limit)
+        state = .loading(buffer)
+    }
+
     /// Its token at a moment; nil before it has begun.
     func token(at mark: LiveMark) -> String? { template?.text(at: mark) }
 
@@ -104,9 +113,21 @@ enum PreviousFields: Hashable, Sendable {
 }
 
 /// The moment from which a subscription is live: what was read up to it need not be sent again.
-struct LiveStart: Sendable {
+///
+/// An object, which all subscriptions have in common that begin while nothing is written.
+final class LiveStart: Sendable {
     /// When those who read began to.
     let moment: ChangeMoment
+
+    init(moment: ChangeMoment) {
+        self.moment = moment
+    }
+
+    /// Whether it covers the same transactions.
+    func isSame(as other: LiveStart) -> Bool {
+        position == other.position && moment.branch == other.moment.branch
+            && moment.snapshot == other.moment.snapshot && moment.transactions == other.moment.transactions
+    }
 
     /// Every transaction that was visible ends at or before this position of the log.
     var position: UInt64 { moment.walPosition }
@@ -126,23 +147,34 @@ struct CommittedMark: Hashable, Sendable {
 
 /// Events that wait for a subscription to become live.
 struct LiveBuffer {
-    private(set) var events: [(mark: CommittedMark, event: [[UInt8]])] = []
-    private(set) var bytes = 0
+    private struct Contents {
+        var events: [(mark: CommittedMark, event: [[UInt8]])] = []
+        var bytes = 0
+        var isOverflown = false
+    }
+
+    /// nil where nothing has come, as for most: thousands may begin at once.
+    private var contents: Boxed<Contents>?
+
+    var events: [(mark: CommittedMark, event: [[UInt8]])] { contents?.events ?? [] }
     /// Whether there were too many, so that the records at the beginning have to be read again.
-    private(set) var isOverflown = false
+    var isOverflown: Bool { contents?.isOverflown ?? false }
 
     mutating func append(_ event: [[UInt8]], of mark: CommittedMark, limit: Int) {
-        guard !isOverflown else { return }
-        bytes += event.reduce(0) { $0 + $1.count }
-        guard bytes <= limit else {
-            overflow()
-            return
+        var contents = contents ?? Boxed(Contents())
+        self.contents = nil
+        defer { self.contents = contents }
+        guard !contents.isOverflown else { return }
+        contents.bytes += event.reduce(0) { $0 + $1.count }
+        if contents.bytes <= limit {
+            contents.value.events.append((mark, event))
+        } else {
+            contents.isOverflown = true
+            contents.events = []
         }
-        events.append((mark, event))
     }
 
     mutating func overflow() {
-        isOverflown = true
-        events = []
+        contents = Boxed(Contents(isOverflown: true))
     }
 }

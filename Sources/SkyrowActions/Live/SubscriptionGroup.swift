@@ -31,8 +31,8 @@ struct SubscriptionGroup {
     enum Members {
         /// Nothing has asked for them.
         case unknown
-        /// They are being read; what has changed meanwhile waits.
-        indirect case loading([CommittedTransaction], bytes: Int)
+        /// They are being read; what has changed meanwhile waits in ``MembersLoading``.
+        case loading
         case known
     }
 
