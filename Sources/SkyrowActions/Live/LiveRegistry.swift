@@ -441,7 +441,9 @@ struct LiveRegistry {
         _ records: [StoredRecord],
         readAt start: LiveStart
     ) -> Dispatch? {
-        guard let group = groups[number]?.value, let waiting = membersLoading.finish(number, reading) else { return nil }
+        guard let group = groups[number]?.value, let waiting = membersLoading.finish(number, reading) else {
+            return nil
+        }
         groups[number]?.members = .known
         let named = tables[group.type]?.memberFields ?? []
         for record in records { membership.insert(record, naming: named, into: number, isChange: false) }

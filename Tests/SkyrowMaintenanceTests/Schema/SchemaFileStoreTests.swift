@@ -232,7 +232,6 @@ import Testing
     }
 }
 
-
 extension StoreFixture {
     /// Gives the database the schema of a document.
     @discardableResult
