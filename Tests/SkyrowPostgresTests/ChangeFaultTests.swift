@@ -84,7 +84,7 @@ import Testing
     enum Ending: CaseIterable, Sendable {
         case stop
         case release
-        case cancel
+        case shutdown
     }
 
     /// The session of a slot that waits for a writer sees by itself neither that its client is gone.
@@ -96,22 +96,20 @@ import Testing
                 try await other.withTransaction(retries: 0) { writer in
                     try await writer.execute("INSERT INTO note VALUES ('before')")
                     try await withPostgresClient(database.url) { client in
-                        let reader = try ChangeReader(client: client, database: database)
-                        guard case .delayed? = try await reader.nextNews() else {
+                        var reader: ChangeReader? = try ChangeReader(client: client, database: database)
+                        guard case .delayed? = try await reader?.nextNews() else {
                             Issue.record("The slot was made beside a writer")
                             return
                         }
                         #expect(try await database.slots() == "1 1")
                         switch ending {
                         case .stop:
-                            reader.changes.stop()
-                            #expect(try await reader.next() == nil as ChangeEvent?)
-                            try await database.waitUntilNoSlotIsLeft()
-                        case .release, .cancel:
-                            // The reader goes, or the client is cancelled, right after this.
-                            break
+                            reader?.changes.stop()
+                            #expect(try await reader?.next() == nil as ChangeEvent?)
+                        case .release: reader = nil
+                        case .shutdown: return
                         }
-                        if ending == .release { return }
+                        try await database.waitUntilNoSlotIsLeft()
                     }
                     try await database.waitUntilNoSlotIsLeft()
                 }

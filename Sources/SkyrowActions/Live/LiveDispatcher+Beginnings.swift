@@ -128,9 +128,10 @@ extension LiveDispatcher {
     private func read(_ load: Load, _ service: ActionService) async throws {
         let found = state.withLock { state in
             state.isCurrent(load.attempt, of: load.subscriber)
-                ? state.registry.subscribers[load.subscriber]?.value : nil
+                ? (state.registry.subscribers[load.subscriber]?.value, state.registry.start(of: load.subscriber))
+                : (nil, nil)
         }
-        guard let subscriber = found else { throw Superseded() }
+        guard case (let subscriber?, let position?) = found else { throw Superseded() }
         let (holder, question) = (subscriber.holder, subscriber.question)
         let turn: ReadTurn? = holder.caller.isOperator ? nil : ReadTurn(of: holder.client, in: service.reads)
         try await turn?.enter()
@@ -139,13 +140,13 @@ extension LiveDispatcher {
         var phase: LiveText.Phase?
         // The moment of a beginning before this one, of which the client may have got some.
         var earlier: String?
-        switch subscriber.position {
+        switch position {
         case .now: request.limit = 1
         case .initial:
             phase = .initial
             earlier = subscriber.began.flatMap { subscriber.token(at: $0) }
         case .since, .mark:
-            guard let token = subscriber.positionToken else { throw SkyrowError.unexpected }
+            guard let token = subscriber.token(of: position) else { throw SkyrowError.unexpected }
             phase = .resume
             request.position = .since(token)
         }
@@ -177,7 +178,7 @@ extension LiveDispatcher {
                     continue
                 }
                 guard let begun else { throw SkyrowError.unexpected }
-                try finish(load, at: begun.moment, begun.token)
+                finish(load, at: begun.moment, begun.token)
                 return
             }
             request.position = .cursor(cursor)
@@ -194,63 +195,23 @@ extension LiveDispatcher {
 
     private func send(_ page: ChangesResult, _ phase: LiveText.Phase, _ load: Load) async throws {
         guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
-        let name = state.withLock { $0.registry.subscribers[load.subscriber]?.name }
-        guard let head = name.map({ LiveText.head($0) }) else { throw Superseded() }
-        let removed = page.removed.map { LiveText.event(head, "removed", id: $0) }
-        let changed = page.changed.map { source in
-            let writer = JSONWriter(capacity: 512)
-            writer.record(source)
-            return LiveText.event(head, "changed", record: writer.bytes, previous: nil)
-        }
-        // What is removed comes first: a record may have been deleted and made again.
-        let message = LiveText.changes(phase, removed + changed)
+        guard let name = state.withLock({ $0.registry.subscribers[load.subscriber]?.name }) else { throw Superseded() }
+        let page = BeginningPage(page, phase, of: name)
         let outlet = try state.withLock { state throws(Superseded) in
-            guard state.isCurrent(load.attempt, of: load.subscriber),
-                let known = state.registry.subscribers[load.subscriber]
-            else { throw Superseded() }
-            let gone = state.keepSent(page.changed, to: load.subscriber)
-            if gone.isEmpty {
-                state.send(message, to: known.connection)
-            } else {
-                // Who begins has not got them.
-                let ids = phase == .resume ? gone.keys.sorted().compactMap { gone[$0] } : []
-                let left = ids.map { LiveText.event(head, "removed", id: $0) }
-                let rest = changed.enumerated().filter { gone[$0.offset] == nil }.map(\.element)
-                let events = removed + left + rest
-                if !events.isEmpty { state.send(LiveText.changes(phase, events), to: known.connection) }
-            }
-            return state.connections[known.connection]?.outlet
+            guard state.isCurrent(load.attempt, of: load.subscriber) else { throw Superseded() }
+            state.send(page, to: load.subscriber)
+            return state.registry.subscribers[load.subscriber].flatMap { state.connections[$0.connection]?.outlet }
         }
         // The pages of many records are more than a connection may have waiting.
         await outlet?.waitForRoom(atMost: Self.patience)
     }
 
-    private func finish(_ load: Load, at moment: ChangeMoment, _ token: ChangeToken) throws {
-        let again = state.withLock { state -> Load? in
-            guard state.isCurrent(load.attempt, of: load.subscriber),
-                let known = state.registry.subscribers[load.subscriber]
-            else { return nil }
-            state.registry.take(token, of: load.subscriber)
-            let sent = state.connections[known.connection]?.sentBytes ?? 0
-            let start = LiveStart(moment: moment)
-            guard let messages = state.registry.finishLoading(load.subscriber, from: start, after: sent) else {
-                guard state.registry.restart(load.subscriber) else {
-                    state.reset(load.subscriber, .gap, after: .seconds(1) + .jitter(within: .seconds(2)))
-                    return nil
-                }
-                // What was sent of the beginning holds, so that only what came since is read.
-                let next: LiveSubscriber.Position =
-                    if case .now = known.position { .now } else { .mark(LiveMark(token)) }
-                return state.registry.begin(load.subscriber, at: next).map {
-                    Load(subscriber: load.subscriber, attempt: $0)
-                }
-            }
-            let checkpoint = LiveText.checkpoint([(known.name, token.text)], isReady: true)
-            state.send(checkpoint, to: known.connection)
-            for message in messages { state.send(message, to: known.connection) }
-            return nil
+    private func finish(_ load: Load, at moment: ChangeMoment, _ token: ChangeToken) {
+        let attempt = state.withLock { state in
+            state.isCurrent(load.attempt, of: load.subscriber)
+                ? state.finishBeginning(of: load.subscriber, at: moment, token) : nil
         }
-        if let again { loads.continuation.yield(again) }
+        if let attempt { loads.continuation.yield(Load(subscriber: load.subscriber, attempt: attempt)) }
     }
 }
 

@@ -137,7 +137,7 @@ extension LiveDispatcher {
             case .overflow: return Self.overflowPause
             }
         case .position(let position):
-            if sources.withLock({ $0.stream == .running }) { passed(position) }
+            if sources.withLock({ $0.stream == .running }) { state.withLock { $0.passed(position) } }
         case .moment: break
         case .interrupted(let interruption):
             observe(.changesInterrupted(interruption.reason, message: interruption.message))
@@ -150,19 +150,6 @@ extension LiveDispatcher {
             if isLeft { return Self.unreadablePause }
         }
         return nil
-    }
-
-    private func passed(_ position: UInt64) {
-        state.withLock { state in
-            state.passed = position
-            state.registry.passed(position)
-            var reached: ChangeMoment?
-            while let first = state.pending.first, first.walPosition <= position {
-                reached = first
-                state.pending.removeFirst()
-            }
-            if let reached { state.completed(reached) }
-        }
     }
 
     // MARK: Questions
@@ -254,25 +241,7 @@ extension LiveDispatcher {
 
     /// Changes are missed from here on: all subscriptions go on from the last moment up to which all was sent.
     private func lose() {
-        let loads = state.withLock { state -> [Load] in
-            _ = state.setMode(.none)
-            state.registry.forgetAllMembers()
-            state.pending = []
-            var loads: [Load] = []
-            for subscriber in state.registry.subscribers.numbers {
-                guard let known = state.registry.subscribers[subscriber] else { continue }
-                if case .paused = known.state { continue }
-                let position = state.resumption(of: subscriber).map { .mark($0) } ?? known.position
-                guard loads.count < Self.maximumResumptions else {
-                    state.reset(subscriber, .gap, after: .jitter(within: .seconds(2)))
-                    continue
-                }
-                if let attempt = state.registry.begin(subscriber, at: position) {
-                    loads.append(Load(subscriber: subscriber, attempt: attempt))
-                }
-            }
-            return loads
-        }
+        let loads = state.withLock { $0.lose(resuming: Self.maximumResumptions) }
         for load in loads { self.loads.continuation.yield(load) }
     }
 

@@ -94,6 +94,8 @@ final class LiveDispatcher: Sendable {
 
     func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
         let isKnown = state.withLock { state in
+            // The client learns from the answer that it has ended.
+            state.forgetReset(of: name, on: connection)
             if let watcher = state.watches.watcher(name, of: connection) {
                 state.watches.remove(watcher)
                 return true
@@ -106,22 +108,7 @@ final class LiveDispatcher: Sendable {
     }
 
     private func caughtUp(_ connection: LiveRegistry.Connection) {
-        let loads = state.withLock { state -> [Load] in
-            guard let known = state.connections[connection] else { return [] }
-            let generation = known.outlet.generation
-            // In an odd one it has fallen behind once more, and another notice comes.
-            guard generation != known.generation, generation.isMultiple(of: 2) else { return [] }
-            if !known.isBehind { state.fellBehind(connection) }
-            state.connections[connection]?.generation = generation
-            state.connections[connection]?.isBehind = false
-            for message in state.connections[connection]?.deferred ?? [] { state.send(message, to: connection) }
-            state.connections[connection]?.deferred = []
-            state.watches.resume(connection)
-            return state.registry.subscribers(of: connection).compactMap { subscriber in
-                guard let position = state.registry.subscribers[subscriber]?.position else { return nil }
-                return state.registry.begin(subscriber, at: position).map { Load(subscriber: subscriber, attempt: $0) }
-            }
-        }
+        let loads = state.withLock { $0.caughtUp(connection) }
         for load in loads { self.loads.continuation.yield(load) }
         watchSignals.continuation.yield()
     }

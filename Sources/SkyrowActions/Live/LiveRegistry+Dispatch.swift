@@ -11,8 +11,7 @@ extension LiveRegistry {
     func askedRelations(_ transaction: CommittedTransaction) -> Set<RelatedUsers.Question>? {
         var questions: Set<RelatedUsers.Question> = []
         for change in transaction.changes {
-            let records = forms(of: change).records
-            let owners = Set(records.filter { !($0.access?.relations.isEmpty ?? true) }.compactMap(\.owner))
+            let owners = Set(forms(of: change).filter { !($0.access?.relations.isEmpty ?? true) }.compactMap(\.owner))
             guard !owners.isEmpty else { continue }
             for number in rows(of: change).candidates {
                 for audience in groups[number]?.audiences.list.map(\.audience) ?? [] where audience.asksRelations {
@@ -26,25 +25,24 @@ extension LiveRegistry {
     }
 
     /// The forms of a record that a change is about.
-    private func forms(of change: RecordChange) -> (records: [StoredRecord], member: Membership.Found?) {
-        var records: [StoredRecord] = []
-        if let after = change.after { records.append(after) }
-        if let old = change.old { records.append(old) }
-        guard case .unknown = change.before, let member = membership.member(change.table.name, change.storedID) else {
-            return (records, nil)
-        }
-        return (records + [member.record], member)
+    private func forms(of change: RecordChange) -> [StoredRecord] {
+        [change.after, change.old].compactMap(\.self) + (known(before: change)?.records ?? [])
+    }
+
+    /// What members of groups say of the record before a change; nil where the change says that itself.
+    private func known(before change: RecordChange) -> Membership.Known? {
+        guard case .unknown = change.before else { return nil }
+        return membership.known(change.table.name, change.storedID)
     }
 
     /// What is known of the record before a change, and the groups that the change may concern.
     private func rows(
         of change: RecordChange
-    ) -> (member: Membership.Found?, candidates: Set<SubscriptionIndex.Group>) {
-        let (records, member) = forms(of: change)
-        // A member has no fields, and its groups are known.
-        var candidates = index.candidates(of: change.table.name, member == nil ? records : records.dropLast())
-        if let member { candidates.formUnion(member.groups) }
-        return (member, candidates)
+    ) -> (known: Membership.Known?, candidates: Set<SubscriptionIndex.Group>) {
+        var candidates = index.candidates(of: change.table.name, [change.after, change.old].compactMap(\.self))
+        guard let known = known(before: change) else { return (nil, candidates) }
+        candidates.formUnion(known.allGroups)
+        return (known, candidates)
     }
 
     /// Judges what a transaction changed.
@@ -57,7 +55,7 @@ extension LiveRegistry {
         relations: RelatedUsers = .none,
         only: SubscriptionIndex.Group? = nil
     ) -> Dispatch {
-        var outgoing = Outgoing(mark: transaction.mark)
+        var outgoing = Outgoing(mark: transaction.mark, readAt: transaction.readAt)
         if only == nil {
             for number in membersLoading.note(transaction) { forgetMembers(of: number) }
             for number in whileLoading.note(transaction) { overflow(number) }
@@ -73,6 +71,7 @@ extension LiveRegistry {
 
     private struct Outgoing {
         let mark: CommittedMark
+        let readAt: ChangeMoment?
         var events: [Connection: [[[UInt8]]]] = [:]
         var dispatch = Dispatch()
     }
@@ -89,42 +88,44 @@ extension LiveRegistry {
         for number in rows.candidates {
             if let only, number != only { continue }
             if membersLoading.contains(number) { continue }
-            judge(change, rows.member, for: number, relations, &written, &outgoing)
+            judge(change, rows.known, for: number, relations, &written, &outgoing)
         }
     }
 
     private mutating func judge(
         _ change: RecordChange,
-        _ member: Membership.Found?,
+        _ known: Membership.Known?,
         for number: SubscriptionIndex.Group,
         _ relations: RelatedUsers,
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
         guard let group = groups[number]?.value else { return }
-        let before: StoredRecord?
+        let known = known?.forms(of: number) ?? []
         let didMatch: Bool
         let isInsert: Bool
         switch change.before {
-        case .missing: (before, didMatch, isInsert) = (nil, false, true)
-        case .row(let record): (before, didMatch, isInsert) = (record, group.matches(record), false)
-        case .unknown(let mayBeNew):
-            didMatch = member?.groups.contains(number) ?? false
-            (before, isInsert) = (didMatch ? member?.record : nil, mayBeNew)
+        case .missing: (didMatch, isInsert) = (false, true)
+        case .row(let record): (didMatch, isInsert) = (group.matches(record), false)
+        // Clients may hold any of the known forms.
+        case .unknown(let mayBeNew): (didMatch, isInsert) = (!known.isEmpty, mayBeNew)
         }
         let matches = change.after.map { group.matches($0) } ?? false
         keepMember(change, matches, number, group, &outgoing)
         guard didMatch || matches else { return }
         for audience in group.audiences.list {
-            func sight(_ record: StoredRecord?, _ matches: Bool) -> LiveSight {
-                guard let record, audience.audience.key.read.admits(record, isRelated: relations.isRelated) else {
-                    return .hidden
-                }
-                return matches ? .matching : .readable
+            func sees(_ record: StoredRecord?) -> Bool {
+                record.map { audience.audience.key.read.admits($0, isRelated: relations.isRelated) } ?? false
             }
+            func sight(_ isSeen: Bool, _ matches: Bool) -> LiveSight {
+                !isSeen ? .hidden : matches ? .matching : .readable
+            }
+            let hasSeen =
+                sees(change.old)
+                || known.contains { $0.isSeen(by: audience.audience, isRelated: relations.isRelated) }
             let kind = LiveEventKind.of(
-                before: sight(before, didMatch),
-                after: sight(change.after, matches),
+                before: sight(hasSeen, didMatch),
+                after: sight(sees(change.after), matches),
                 isInsert: isInsert
             )
             guard let kind else { continue }
@@ -142,12 +143,15 @@ extension LiveRegistry {
         _ outgoing: inout Outgoing
     ) {
         guard case .known = group.members else { return }
-        guard matches, let after = change.after else {
-            membership.remove(change.table.name, change.storedID, from: number)
-            return
-        }
-        membership.insert(after, naming: change.table.memberFields, into: number, isChange: true)
-        guard membership.count(of: number) > limits.members else { return }
+        membership.change(
+            change.table.name,
+            change.storedID,
+            to: matches ? change.after : nil,
+            naming: change.table.memberFields,
+            for: number,
+            at: outgoing.readAt
+        )
+        guard matches, membership.count(of: number) > limits.members else { return }
         for subscriber in group.subscribers {
             outgoing.dispatch.resets.append((subscriber, .gap))
         }

@@ -80,6 +80,8 @@ struct LiveRegistry {
     var whileLoading = ChangesWhileLoading()
     /// The subscriptions that drop what they have seen at their beginning.
     var starting: Set<Subscriber> = []
+    /// The moments behind which subscriptions begin that were live before.
+    private(set) var resuming: [Subscriber: LiveMark] = [:]
     /// How many groups each type has.
     private var groupCounts: [RecordTypeName: Int] = [:]
     /// The moments at which a subscription has become live last, and behind which one has begun.
@@ -275,17 +277,24 @@ struct LiveRegistry {
 
     // MARK: Beginning
 
-    /// Has a subscription begin at a position, again or for the first time, and wait for the records there; returns the number of
-    /// the attempt.
-    mutating func begin(_ number: Subscriber, at position: LiveSubscriber.Position) -> UInt32? {
+    /// Has a subscription begin again and wait for the records of its beginning; returns the number of the attempt.
+    ///
+    /// - Parameter mark: what came up to this moment has been sent, so that it begins behind it, unless its connection drops something
+    ///   meanwhile; nil for where it began.
+    mutating func begin(_ number: Subscriber, behind mark: LiveMark? = nil) -> UInt32? {
         guard let type = subscribers[number].flatMap({ groups[$0.group]?.type }) else { return nil }
         whileLoading.begin(number, of: type)
+        resuming[number] = mark
         subscribers[number]?.state = .loading(LiveBuffer())
-        subscribers[number]?.position = position
         // What its connection gets until then says nothing of this subscription.
         subscribers[number]?.beganAtBytes = .max
         subscribers[number]?.attempt &+= 1
         return subscribers[number]?.attempt
+    }
+
+    /// Where the records of its beginning are read from.
+    func start(of number: Subscriber) -> LiveSubscriber.Position? {
+        resuming[number].map { .mark($0) } ?? subscribers[number]?.position
     }
 
     /// Sends nothing to a subscription until it begins again, at a position.
@@ -297,6 +306,7 @@ struct LiveRegistry {
     }
 
     private mutating func endLoading(_ number: Subscriber, _ subscriber: LiveSubscriber) {
+        resuming[number] = nil
         if let type = groups[subscriber.group]?.type { whileLoading.end(number, of: type) }
     }
 
@@ -329,9 +339,7 @@ struct LiveRegistry {
 
     /// Makes a subscription live, and returns the events that waited for it; nil where too many did, so that the records
     /// have to be read again.
-    ///
-    /// - Parameter bytes: what its connection has got.
-    mutating func finishLoading(_ number: Subscriber, from start: LiveStart, after bytes: Int) -> [LiveMessage]? {
+    mutating func finishLoading(_ number: Subscriber, from start: LiveStart) -> [LiveMessage]? {
         guard let subscriber = subscribers[number]?.value, case .loading(let buffer) = subscriber.state else {
             return []
         }
@@ -339,7 +347,6 @@ struct LiveRegistry {
         endLoading(number, subscriber)
         if recentStart?.isSame(as: start) != true { recentStart = start }
         subscribers[number]?.state = .starting(recentStart ?? start)
-        subscribers[number]?.beganAtBytes = bytes
         subscribers[number]?.hasRestarted = false
         switch subscriber.position {
         case .now:
@@ -367,6 +374,13 @@ struct LiveRegistry {
         }
         if !events.isEmpty { messages.append(LiveText.changes(.live, events)) }
         return messages
+    }
+
+    /// Notes that all of the beginning of a subscription was sent, if it is live.
+    ///
+    /// - Parameter bytes: what its connection has got by then.
+    mutating func noteBeginningSent(_ number: Subscriber, after bytes: Int) {
+        if subscribers[number]?.isLive == true { subscribers[number]?.beganAtBytes = bytes }
     }
 
     /// Notes that a subscription is begun again because too much had changed meanwhile; false where it was before.
@@ -446,7 +460,7 @@ struct LiveRegistry {
         }
         groups[number]?.members = .known
         let named = tables[group.type]?.memberFields ?? []
-        for record in records { membership.insert(record, naming: named, into: number, isChange: false) }
+        for record in records { membership.read(record, naming: named, for: number) }
         var result = Dispatch()
         for transaction in waiting where !start.covers(transaction.mark) {
             let part = dispatch(transaction, only: number)
@@ -456,15 +470,23 @@ struct LiveRegistry {
         return result
     }
 
-    /// Counts a record that was sent with the beginning of a subscription among the members of its group, where changes come without the
+    /// Counts a record that is sent with the beginning of a subscription among the members of its group, where changes come without the
     /// records before.
     ///
     /// It may have begun to match after the last question for changes. Did it end before the next one, nothing else would say that the
     /// client has it.
-    mutating func keepSent(_ record: StoredRecord, to number: SubscriptionIndex.Group) {
-        guard let group = groups[number], case .known = group.members else { return }
+    ///
+    /// - Returns: false where the record changes so often that it is not to be sent.
+    mutating func keepSent(_ record: StoredRecord, to subscriber: Subscriber) -> Bool {
+        guard let (number, group) = group(of: subscriber), case .known = group.members,
+            let audience = subscribers[subscriber]?.audience, let place = group.audiences.place(of: audience)
+        else { return true }
+        let view = group.audiences[place].encoding.key.view
         let named = tables[group.type]?.memberFields ?? []
-        membership.insert(record, naming: named, into: number, isChange: false)
+        let isWhole = named.allSatisfy { field in
+            group.asked?.contains(field) ?? true && !view.hidden.contains(field) && view.partial[field] == nil
+        }
+        return membership.read(record, naming: named, for: number, by: isWhole ? nil : audience)
     }
 
     // MARK: Schema

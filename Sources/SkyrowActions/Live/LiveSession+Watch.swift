@@ -41,7 +41,7 @@ extension LiveSession {
                 asksRelations: resolved.asksRelations
             )
             let (watcher, group, asking, source) = try live.state.withLock { state throws(SkyrowError) in
-                try state.requireFree(request.name, on: connection)
+                try state.claim(request.name, on: connection)
                 let watcher = try state.watches.add(wanted)
                 let source = state.mode == .polling ? LiveSourceName.polling : .logical
                 return (watcher, state.watches.watchers[watcher]?.group ?? 0, state.watches.begin(), source)

@@ -58,7 +58,7 @@ package final class LiveSession: Sendable {
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
             let (subscriber, source) = try live.state.withLock { state throws(SkyrowError) in
-                try state.requireFree(request.name, on: connection)
+                try state.claim(request.name, on: connection)
                 let subscriber = try state.registry.subscribe(
                     LiveRegistry.Request(
                         name: request.name,

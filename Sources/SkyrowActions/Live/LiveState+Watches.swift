@@ -12,11 +12,13 @@ extension LiveState {
         return types.mapValues { Array($0) }
     }
 
-    /// Throws `109 Duplicated` for a name that the connection uses.
-    func requireFree(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
+    /// Takes a name for a subscription to be; throws `109 Duplicated` for one that the connection uses.
+    mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
             throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
         }
+        // Who uses it anew is not told of the end of the one before.
+        forgetReset(of: name, on: connection)
     }
 
     /// Ends a subscription to a query and says why.
@@ -29,7 +31,7 @@ extension LiveState {
         endings.append(reason)
         let (name, connection) = (known.request.name, known.request.connection)
         watches.remove(watcher)
-        deliver(LiveText.reset(name, reason, token: nil, after: pause), to: connection)
+        deliver(LiveText.reset(name, reason, token: nil, after: pause), of: name, to: connection)
     }
 
     /// What is counted of live queries at a time of the clock, in seconds.

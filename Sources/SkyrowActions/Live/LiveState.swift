@@ -21,8 +21,9 @@ struct LiveState {
         var lastCheckpoint: ContinuousClock.Instant
         /// Whether it takes nothing at the moment.
         var isBehind = false
-        /// What it gets as soon as it takes something again.
-        var deferred: [LiveMessage] = []
+        /// The ends of subscriptions that it may not have got, with the bytes sent by then: one that is dropped is sent again, since
+        /// nothing else would say that nothing more comes.
+        fileprivate(set) var resets: [(bytes: Int, name: String, message: LiveMessage)] = []
     }
 
     /// Which source changes come from.
@@ -69,6 +70,7 @@ struct LiveState {
     /// The outlet of a connection has dropped messages: nothing is sent until it takes messages again.
     mutating func fellBehind(_ number: LiveRegistry.Connection) {
         connections[number]?.isBehind = true
+        connections[number]?.forgetResets(outletBuffer)
         // What waits for records at the beginning of a subscription was dropped as well.
         for subscriber in registry.subscribers(of: number) {
             if let position = positionAfterLoss(of: subscriber) { registry.pause(subscriber, at: position) }
@@ -88,16 +90,24 @@ struct LiveState {
         let token = hasToken ? resumptionToken(of: subscriber) : nil
         let message = LiveText.reset(known.name, reason, token: token, after: pause)
         registry.remove(subscriber)
-        deliver(message, to: known.connection)
+        deliver(message, of: known.name, to: known.connection)
     }
 
-    /// Sends a message, to a connection that takes nothing at the moment as soon as it does.
-    mutating func deliver(_ message: LiveMessage, to number: LiveRegistry.Connection) {
-        if connections[number]?.isBehind == true {
-            connections[number]?.deferred.append(message)
-        } else {
-            send(message, to: number)
-        }
+    /// Sends the end of a subscription, to a connection that takes nothing at the moment as soon as it does.
+    mutating func deliver(_ reset: LiveMessage, of name: String, to number: LiveRegistry.Connection) {
+        connections[number]?.resets.removeAll { $0.name == name }
+        send(reset, to: number)
+        connections[number]?.keep(reset, of: name, outletBuffer)
+    }
+
+    /// Sends a connection the ends of subscriptions that were dropped.
+    mutating func sendResets(to number: LiveRegistry.Connection) {
+        for reset in connections[number]?.resets ?? [] { deliver(reset.message, of: reset.name, to: number) }
+    }
+
+    /// Forgets the end of a subscription that a client may not have got: it uses the name anew.
+    mutating func forgetReset(of name: String, on number: LiveRegistry.Connection) {
+        connections[number]?.resets.removeAll { $0.name == name }
     }
 
     // MARK: Checkpoints
@@ -139,6 +149,18 @@ struct LiveState {
         }
     }
 
+    /// Takes how far the stream is: the moments that it has passed are those up to which all has been dispatched.
+    mutating func passed(_ position: UInt64) {
+        passed = position
+        registry.passed(position)
+        var reached: ChangeMoment?
+        while let first = pending.first, first.walPosition <= position {
+            reached = first
+            pending.removeFirst()
+        }
+        if let reached { completed(reached) }
+    }
+
     /// Sends each connection that has had news, or has heard nothing for long, the tokens of its subscriptions.
     mutating func sendCheckpoints(at now: ContinuousClock.Instant) {
         guard let complete else { return }
@@ -163,47 +185,7 @@ struct LiveState {
         }
     }
 
-    // MARK: Beginning
-
-    /// Whether the changes of a group come without the records before, so that its members are kept.
-    func needsMembers(_ group: SubscriptionGroup) -> Bool {
-        switch mode {
-        case .none: false
-        case .polling: true
-        case .logical: group.hasKeysAlone
-        }
-    }
-
-    /// Takes the records of a page that is sent to a subscription at its beginning.
-    ///
-    /// - Returns: the ids of those that have left its results since the page was read, by their places in the page.
-    mutating func keepSent(
-        _ page: [any RecordSource],
-        to subscriber: LiveRegistry.Subscriber
-    ) -> [Int: String] {
-        guard let (number, group) = registry.group(of: subscriber) else { return [:] }
-        let isMember = needsMembers(group)
-        guard isMember || registry.whileLoading.hasChanges(of: group.type) else { return [:] }
-        var gone: [Int: String] = [:]
-        for (place, source) in page.enumerated() {
-            guard let record = source.collected() else { continue }
-            let stored = StoredRecord(record, in: group.database) { $0.id }
-            switch registry.judge(stored, for: subscriber) {
-            case .gone:
-                gone[place] = record.id.description
-                continue
-            case .unknown: registry.overflow(subscriber)
-            case .present: break
-            }
-            if isMember { registry.keepSent(stored, to: number) }
-        }
-        return gone
-    }
-
-    /// Whether an attempt to begin a subscription still counts.
-    func isCurrent(_ attempt: UInt32, of subscriber: LiveRegistry.Subscriber) -> Bool {
-        registry.subscribers[subscriber]?.attempt == attempt
-    }
+    // MARK: Transactions
 
     /// Sends what a transaction led to.
     mutating func perform(_ dispatch: LiveRegistry.Dispatch) {
@@ -238,6 +220,18 @@ extension LiveState.Connection {
 
     /// How many bytes of what was sent have left for certain.
     fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
+
+    /// Keeps the end of a subscription until it has left for certain.
+    fileprivate mutating func keep(_ reset: LiveMessage, of name: String, _ outletBuffer: Int) {
+        forgetResets(outletBuffer)
+        resets.append((sentBytes, name, reset))
+    }
+
+    /// Forgets the ends of subscriptions that have left for certain.
+    fileprivate mutating func forgetResets(_ outletBuffer: Int) {
+        let left = certainBytes(outletBuffer)
+        resets.removeAll { $0.bytes <= left }
+    }
 
     /// Notes a moment up to which all was sent.
     fileprivate mutating func note(_ mark: LiveMark, _ outletBuffer: Int) {

@@ -80,8 +80,8 @@ struct LiveSubscriber {
         return LiveMark(token)
     }
 
-    /// The token behind which it begins; nil where that is not behind one.
-    var positionToken: String? {
+    /// The token behind which it begins at a position; nil where that is not behind one.
+    func token(of position: Position) -> String? {
         switch position {
         case .now, .initial: nil
         case .since(let text): text

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowQuery
+import SkyrowStore
 
 /// Which records match the predicates of groups, for changes that come without the record before.
 ///
@@ -13,62 +14,147 @@ struct Membership {
             var kept = StoredRecord(type: record.type, storedID: "", database: record.database)
             kept.owner = record.owner
             kept.access = record.access
+            kept.revision = record.revision
             for field in fields { kept.fields[field] = record.fields[field] }
             self.record = kept
         }
+
+        /// Whether a change that was read at a moment is older than this form: another one comes that leads to this form, or beyond it.
+        func isNewer(than moment: ChangeMoment?) -> Bool {
+            guard let moment, let revision = record.revision else { return false }
+            return !moment.transactions.contains(revision)
+        }
     }
 
-    private struct Entry {
-        var member: Member
-        var groups: Set<SubscriptionIndex.Group>
+    /// A form of a record that clients of a group may hold.
+    struct Form {
+        fileprivate let group: SubscriptionIndex.Group
+        fileprivate let member: Member
+        /// Those to whom a page has shown it, without all that access is judged by; nil for a form that has all of it.
+        fileprivate let audience: LiveAudience?
+
+        var record: StoredRecord { member.record }
+
+        /// Whether an audience may read it.
+        func isSeen(by reader: LiveAudience, isRelated: (UserID, ResolvedUserRelation) -> Bool) -> Bool {
+            audience.map { $0 === reader } ?? reader.key.read.admits(record, isRelated: isRelated)
+        }
     }
 
-    private var entries: [Int: Entry] = [:]
+    /// What is known of a record.
+    struct Known {
+        fileprivate var member: Member
+        /// The groups that know it in that form.
+        fileprivate var groups: Set<SubscriptionIndex.Group>
+        /// Other forms: as it was read, perhaps after the moment of the next change.
+        fileprivate var others: [Form] = []
+
+        fileprivate var isEmpty: Bool { groups.isEmpty && others.isEmpty }
+
+        /// The groups whose predicates it matched.
+        var allGroups: Set<SubscriptionIndex.Group> { groups.union(others.lazy.map(\.group)) }
+
+        /// Its forms, of all groups.
+        var records: [StoredRecord] { (groups.isEmpty ? [] : [member.record]) + others.map(\.record) }
+
+        /// Its forms of a group; none where it did not match.
+        func forms(of group: SubscriptionIndex.Group) -> [Form] {
+            (groups.contains(group) ? [Form(group: group, member: member, audience: nil)] : [])
+                + others.lazy.filter { $0.group == group }
+        }
+
+        fileprivate func knows(_ group: SubscriptionIndex.Group, _ revision: Int64?, _ audience: LiveAudience?) -> Bool
+        {
+            forms(of: group).contains { form in
+                form.record.revision == revision && (form.audience == nil || form.audience === audience)
+            }
+        }
+    }
+
+    private var entries: [Int: Known] = [:]
     /// The keys of the records of each group.
     private var keys: [SubscriptionIndex.Group: Set<Int>] = [:]
+
+    /// How many forms of a record are known beside the first one.
+    static let maximumForms = 64
 
     /// How many records of a group there are.
     func count(of group: SubscriptionIndex.Group) -> Int { keys[group]?.count ?? 0 }
 
-    typealias Found = (record: StoredRecord, groups: Set<SubscriptionIndex.Group>)
+    /// What is known of a record; nil where it matched no predicate.
+    func known(_ type: RecordTypeName, _ storedID: String) -> Known? { entries[Self.key(type, storedID)] }
 
-    /// The record as it was, and the groups whose predicates it matched; nil where it matched none.
-    func member(_ type: RecordTypeName, _ storedID: String) -> Found? {
-        entries[Self.key(type, storedID)].map { ($0.member.record, $0.groups) }
-    }
-
-    /// Puts a record into a group.
+    /// Puts a record into a group, as it was read.
     ///
-    /// - Parameter isChange: whether the record was changed into this form. Otherwise it was read, perhaps before the
-    ///   change arrives, and what is known of it stays.
-    mutating func insert(
+    /// - Parameter audience: those to whom it is shown where it lacks something that access is judged by; nil where it has all of it.
+    /// - Returns: false where too many forms of it are known.
+    @discardableResult
+    mutating func read(
         _ record: StoredRecord,
         naming fields: [FieldName],
-        into group: SubscriptionIndex.Group,
-        isChange: Bool
-    ) {
+        for group: SubscriptionIndex.Group,
+        by audience: LiveAudience? = nil
+    ) -> Bool {
         let key = Self.key(record.type, record.storedID)
-        if isChange || entries[key] == nil {
-            let member = Member(record, naming: fields)
-            entries[key, default: Entry(member: member, groups: [])].member = member
+        var known = entries.removeValue(forKey: key) ?? Known(member: Member(record, naming: fields), groups: [])
+        defer { if !known.isEmpty { entries[key] = known } }
+        if !known.knows(group, record.revision, audience) {
+            if !known.groups.isEmpty, known.member.record.revision == record.revision {
+                known.groups.insert(group)
+            } else if audience == nil, known.isEmpty {
+                known.groups.insert(group)
+            } else {
+                guard known.others.count < Self.maximumForms else { return false }
+                let member = Member(record, naming: fields)
+                known.others.append(Form(group: group, member: member, audience: audience))
+            }
         }
-        entries[key]?.groups.insert(group)
         keys[group, default: []].insert(key)
+        return true
     }
 
-    mutating func remove(_ type: RecordTypeName, _ storedID: String, from group: SubscriptionIndex.Group) {
-        remove(Self.key(type, storedID), from: group)
-        keys[group]?.remove(Self.key(type, storedID))
+    /// Takes a change of a record for a group.
+    ///
+    /// - Parameters:
+    ///   - record: what it matches after the change; nil where it does not.
+    ///   - moment: the moment at which the record was as it is after the change; nil where each change comes in its order.
+    mutating func change(
+        _ type: RecordTypeName,
+        _ storedID: String,
+        to record: StoredRecord?,
+        naming fields: [FieldName],
+        for group: SubscriptionIndex.Group,
+        at moment: ChangeMoment?
+    ) {
+        let key = Self.key(type, storedID)
+        let member = record.map { Member($0, naming: fields) }
+        guard var known = entries.removeValue(forKey: key) ?? member.map({ Known(member: $0, groups: []) }) else {
+            return
+        }
+        known.others.removeAll { $0.group == group && !$0.member.isNewer(than: moment) }
+        if !known.groups.isEmpty, known.member.isNewer(than: moment) {
+            if let member { known.others.append(Form(group: group, member: member, audience: nil)) }
+        } else if let member {
+            known.member = member
+            known.groups.insert(group)
+        } else {
+            known.groups.remove(group)
+        }
+        if !known.forms(of: group).isEmpty {
+            keys[group, default: []].insert(key)
+        } else {
+            keys[group]?.remove(key)
+        }
+        if !known.isEmpty { entries[key] = known }
     }
 
     /// Forgets a group.
     mutating func removeAll(of group: SubscriptionIndex.Group) {
-        for key in keys.removeValue(forKey: group) ?? [] { remove(key, from: group) }
-    }
-
-    private mutating func remove(_ key: Int, from group: SubscriptionIndex.Group) {
-        entries[key]?.groups.remove(group)
-        if entries[key]?.groups.isEmpty == true { entries[key] = nil }
+        for key in keys.removeValue(forKey: group) ?? [] {
+            entries[key]?.groups.remove(group)
+            entries[key]?.others.removeAll { $0.group == group }
+            if entries[key]?.isEmpty == true { entries[key] = nil }
+        }
     }
 
     private static func key(_ type: RecordTypeName, _ storedID: String) -> Int {

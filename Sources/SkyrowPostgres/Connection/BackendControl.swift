@@ -147,11 +147,9 @@ final class BackendControl: Sendable {
     }
 
     func close() {
-        state.withLock { state in
-            state.isDraining = true
-            // The connections are cut off. A replication slot that waits for other transactions is still given up.
-            state.cancels = []
-        }
+        // Cancels that wait are still sent: a replication slot that waits for other transactions is given up by nothing else. Those of
+        // connections that are cut off take themselves back.
+        state.withLock { $0.isDraining = true }
         state.broadcast()
         gate.abort()
     }

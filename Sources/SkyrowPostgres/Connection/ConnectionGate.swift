@@ -156,6 +156,13 @@ final class ConnectionGate: Sendable {
         return isRunning
     }
 
+    /// Has the server give up what the connection runs last: nothing else may run on it. The cancel is sent though the connection is
+    /// closed before that.
+    func cancelFinally() {
+        guard let handle = state.withLock(\.handle) else { return }
+        _ = control?.send { handle.send() }
+    }
+
     private func sendCancel(_ id: UInt64) {
         let handle = state.withLock { state -> CancelHandle? in
             guard case .queued(id) = state.cancel, state.running != nil else { return nil }

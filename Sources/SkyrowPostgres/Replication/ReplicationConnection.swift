@@ -232,7 +232,7 @@ final class ReplicationConnection {
     /// Has the server give up what runs, and waits a moment until it has. A session that waits for the transactions of
     /// others sees neither that its client is gone nor that its slot is of no use.
     private func cancelAndWait() {
-        gate.cancel(ObjectIdentifier(self))
+        gate.cancelFinally()
         let deadline = MonotonicTime.now + cancellationPatience
         while MonotonicTime.now < deadline {
             while PQisBusy(handle) == 0 {

@@ -35,8 +35,9 @@ extension AccessList {
 
 /// The form of messages, `[{"public": true, "level": "read"}, {"role": "editor", "level": "write"}]`.
 extension AccessList {
-    /// Reads what a row was emitted as.
-    package init(emittedJSON text: UnsafeRawBufferPointer) {
+    /// Reads what a row was emitted as; nil for `null`.
+    package init?(emittedJSON text: UnsafeRawBufferPointer) {
+        if text.elementsEqual("null".utf8) { return nil }
         let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
             list.elements.compactMap { AccessEntry(emitted: $0) }
         }

@@ -91,7 +91,12 @@ final class MemoryOutlet: LiveOutlet {
     func reset(_ name: String) -> [String: String]? { state.withLock { $0.resets[name] } }
     func isReady(_ name: String) -> Bool { state.withLock { $0.ready.contains(name) } }
     func clear() { state.withLock { $0.events = [] } }
-    func hold(_ records: [String: [String: String]], _ name: String) { state.withLock { $0.held[name] = records } }
+    func hold(_ records: [String: [String: String]], _ name: String, token: String? = nil) {
+        state.withLock { state in
+            state.held[name] = records
+            state.tokens[name] = token
+        }
+    }
 
     func waitUntilReady(_ name: String) async throws {
         try await waiting(until: "\(name) is ready") { isReady(name) || reset(name) != nil }

@@ -22,8 +22,9 @@ struct LiveScene {
 
     var state: LiveState
 
-    init(total: Int = 1_000_000, outletBuffer: Int = 1 << 20) {
+    init(total: Int = 1_000_000, outletBuffer: Int = 1 << 20, bufferBytes: Int = 1 << 20) {
         var limits = SubscriptionLimits()
+        limits.bufferBytes = bufferBytes
         limits.total = total
         limits.perUser = total
         state = LiveState(limits: limits, outletBuffer: outletBuffer)
@@ -46,7 +47,8 @@ struct LiveScene {
         on connection: LiveRegistry.Connection,
         group: Int64? = nil,
         as user: UserID? = nil,
-        from position: LiveSubscriber.Position = .now
+        from position: LiveSubscriber.Position = .now,
+        hasKeysAlone: Bool = false
     ) throws -> LiveRegistry.Subscriber {
         let predicate = group.map { group in
             RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "grp")), .value(.integer(group)))
@@ -75,7 +77,8 @@ struct LiveScene {
                 predicate: query.predicate,
                 asked: nil,
                 audience: SubscriptionGroup.AudienceKey(read: query.visibility.records, fields: access.fields),
-                filter: LiveFilter(LiveEventKind.all, watched: nil, previous: .none)
+                filter: LiveFilter(LiveEventKind.all, watched: nil, previous: .none),
+                hasKeysAlone: hasKeysAlone
             )
         )
     }
@@ -109,7 +112,12 @@ struct LiveScene {
         state.registry.take(Self.token(at: moment, query: query), of: subscriber)
         let connection = state.registry.subscribers[subscriber]?.connection ?? 0
         let sent = state.connections[connection]?.sentBytes ?? 0
-        _ = state.registry.finishLoading(subscriber, from: LiveStart(moment: moment), after: sent)
+        _ = state.registry.finishLoading(subscriber, from: LiveStart(moment: moment))
+        state.registry.noteBeginningSent(subscriber, after: sent)
+    }
+
+    func positionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
+        state.registry.subscribers[subscriber].flatMap { $0.value.token(of: $0.position) }
     }
 
     func position(of subscriber: LiveRegistry.Subscriber) -> String {

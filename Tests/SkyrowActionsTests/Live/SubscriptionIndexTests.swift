@@ -1,5 +1,4 @@
 import SkyrowJSON
-import SkyrowModel
 import SkyrowPostgres
 import SkyrowQuery
 import SkyrowStore
@@ -7,6 +6,7 @@ import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowModel
 
 /// What decides about live queries without a database: the table of events, terms, index and limits.
 @Suite struct SubscriptionIndexTests {
@@ -211,21 +211,95 @@ import Testing
 
     @Test func membersAreThoseOfEachGroup() {
         var membership = Membership()
-        let one = Self.record("1", ["title": .scalar(.text("a"))])
-        membership.insert(one, naming: [], into: 1, isChange: false)
-        membership.insert(one, naming: [], into: 2, isChange: false)
-        #expect(membership.member(one.type, "1")?.groups == [1, 2])
+        var one = Self.record("1", ["title": .scalar(.text("a"))])
+        one.revision = 10
+        func change(to record: StoredRecord?, for group: Int, at moment: Int64? = nil) {
+            let moment = moment.map { LiveScene.moment($0, at: 1) }
+            membership.change(one.type, "1", to: record, naming: [], for: group, at: moment)
+        }
+        for group in 1...2 { membership.read(one, naming: [], for: group) }
+        #expect(membership.known(one.type, "1")?.allGroups == [1, 2])
         var owned = one
         owned.owner = "ann"
-        // What is read later may be newer than what is sent.
-        membership.insert(owned, naming: [], into: 3, isChange: false)
-        #expect(membership.member(one.type, "1")?.record.owner == nil)
-        membership.insert(owned, naming: [], into: 3, isChange: true)
-        #expect(membership.member(one.type, "1")?.record.owner == "ann")
-        membership.remove(one.type, "1", from: 1)
+        owned.revision = 20
+        membership.read(owned, naming: [], for: 3)
+        // Each group knows what was read for it.
+        #expect(membership.known(one.type, "1")?.forms(of: 1).map(\.record.owner) == [nil])
+        #expect(membership.known(one.type, "1")?.forms(of: 3).map(\.record.owner) == ["ann"])
+        change(to: owned, for: 1)
+        #expect(membership.known(one.type, "1")?.forms(of: 1).map(\.record.owner) == ["ann"])
+        change(to: nil, for: 1)
+        #expect([1, 2, 3].map { membership.count(of: $0) } == [0, 1, 1])
         membership.removeAll(of: 2)
-        #expect(membership.member(one.type, "1")?.groups == [3])
+        #expect(membership.known(one.type, "1")?.allGroups == [3])
         membership.removeAll(of: 3)
-        #expect(membership.member(one.type, "1") == nil)
+        #expect(membership.known(one.type, "1") == nil)
+    }
+
+    /// What a change says that is older than what was read, and what the next one says.
+    @Test(
+        arguments: [
+            (older: nil, newer: nil, during: [30], after: []), (nil, 50, [30], [50]), (20, nil, [20, 30], []),
+            (20, 50, [20, 30], [50]),
+        ] as [(older: Int64?, newer: Int64?, during: [Int64], after: [Int64])]
+    )
+    func aMemberIsNotForgottenForAnOlderChange(_ older: Int64?, _ newer: Int64?, _ during: [Int64], _ after: [Int64]) {
+        var membership = Membership()
+        func form(_ revision: Int64) -> StoredRecord {
+            var record = Self.record("1", [:])
+            record.revision = revision
+            return record
+        }
+        func revisions() -> [Int64] {
+            (membership.known(form(1).type, "1")?.forms(of: 1) ?? []).compactMap(\.record.revision).sorted()
+        }
+        membership.read(form(30), naming: [], for: 1)
+        let type = form(1).type
+        membership.change(type, "1", to: older.map(form), naming: [], for: 1, at: LiveScene.moment(25, at: 1))
+        #expect(revisions() == during)
+        membership.change(type, "1", to: newer.map(form), naming: [], for: 1, at: LiveScene.moment(60, at: 1))
+        #expect(revisions() == after)
+        #expect(membership.count(of: 1) == after.count)
+    }
+
+    /// A page may lack the field by which a permission means users: who got it holds the record, whatever it shows.
+    @Test func aFormThatLacksFieldsIsSeenByThoseWhoGotIt() {
+        var membership = Membership()
+        let record = Self.record("1", [:])
+        func audience(_ user: UserID) -> LiveAudience {
+            let scope = AccessScope(
+                database: .everyone,
+                clauses: MemberField(field("title"), of: .string).map { [.member($0, user)] } ?? []
+            )
+            return LiveAudience(SubscriptionGroup.AudienceKey(read: scope, fields: .unrestricted))
+        }
+        let (ann, bob) = (audience("ann"), audience("bob"))
+        func seen() -> [Bool] {
+            [ann, bob].map { reader in
+                (membership.known(record.type, "1")?.forms(of: 1) ?? []).contains {
+                    $0.isSeen(by: reader) { _, _ in false }
+                }
+            }
+        }
+        membership.read(record, naming: [], for: 1, by: ann)
+        #expect(seen() == [true, false])
+        membership.read(Self.record("1", ["title": .scalar(.text("bob"))]), naming: [field("title")], for: 1)
+        #expect(seen() == [true, true])
+        membership.change(record.type, "1", to: nil, naming: [], for: 1, at: nil)
+        #expect(seen() == [false, false])
+    }
+
+    @Test func theFormsOfARecordAreBounded() {
+        var membership = Membership()
+        let taken = (0..<100).filter { number in
+            var record = Self.record("1", [:])
+            record.revision = Int64(number)
+            return membership.read(record, naming: [], for: 1)
+        }
+        #expect(taken.count == Membership.maximumForms + 1)
+        // One that is known takes no room.
+        var first = Self.record("1", [:])
+        first.revision = 0
+        #expect(membership.read(first, naming: [], for: 1) && membership.read(first, naming: [], for: 2))
     }
 }
