@@ -95,7 +95,7 @@ final class LiveDispatcher: Sendable {
     func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
         let isKnown = state.withLock { state in
             // The client learns from the answer that it has ended.
-            state.forgetReset(of: name, on: connection)
+            state.forgetEnd(of: name, on: connection)
             if let watcher = state.watches.watcher(name, of: connection) {
                 state.watches.remove(watcher)
                 return true

@@ -124,7 +124,7 @@ extension LiveState {
         if !known.isBehind { fellBehind(connection) }
         connections[connection]?.generation = generation
         connections[connection]?.isBehind = false
-        sendResets(to: connection)
+        sendEnds(to: connection)
         watches.resume(connection)
         return registry.subscribers(of: connection).compactMap { subscriber in
             registry.begin(subscriber).map { LiveDispatcher.Load(subscriber: subscriber, attempt: $0) }

@@ -18,7 +18,7 @@ extension LiveState {
             throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
         }
         // Who uses it anew is not told of the end of the one before.
-        forgetReset(of: name, on: connection)
+        forgetEnd(of: name, on: connection)
     }
 
     /// Ends a subscription to a query and says why.
@@ -31,7 +31,7 @@ extension LiveState {
         endings.append(reason)
         let (name, connection) = (known.request.name, known.request.connection)
         watches.remove(watcher)
-        deliver(LiveText.reset(name, reason, token: nil, after: pause), of: name, to: connection)
+        sendEnd(Ending(name: name, reason: reason, pause: pause), to: connection)
     }
 
     /// What is counted of live queries at a time of the clock, in seconds.

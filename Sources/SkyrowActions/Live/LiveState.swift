@@ -21,9 +21,19 @@ struct LiveState {
         var lastCheckpoint: ContinuousClock.Instant
         /// Whether it takes nothing at the moment.
         var isBehind = false
-        /// The ends of subscriptions that it may not have got, with the bytes sent by then: one that is dropped is sent again, since
-        /// nothing else would say that nothing more comes.
-        fileprivate(set) var resets: [(bytes: Int, name: String, message: LiveMessage)] = []
+        /// The ends of subscriptions that it may not have got: one that is dropped is sent again, since nothing else would say that
+        /// nothing more comes.
+        fileprivate(set) var endings: [Ending] = []
+    }
+
+    /// The end of a subscription.
+    struct Ending {
+        let name: String
+        let reason: LiveText.Reset
+        /// How long to wait before it is begun again.
+        let pause: Duration?
+        /// The bytes that its connection had been sent by then.
+        fileprivate(set) var bytes = 0
     }
 
     /// Which source changes come from.
@@ -70,7 +80,7 @@ struct LiveState {
     /// The outlet of a connection has dropped messages: nothing is sent until it takes messages again.
     mutating func fellBehind(_ number: LiveRegistry.Connection) {
         connections[number]?.isBehind = true
-        connections[number]?.forgetResets(outletBuffer)
+        connections[number]?.forgetEnds(outletBuffer)
         // What waits for records at the beginning of a subscription was dropped as well.
         for subscriber in registry.subscribers(of: number) {
             if let position = positionAfterLoss(of: subscriber) { registry.pause(subscriber, at: position) }
@@ -88,26 +98,27 @@ struct LiveState {
         endings.append(reason)
         let hasToken = reason == .gap || reason == .bulk
         let token = hasToken ? resumptionToken(of: subscriber) : nil
-        let message = LiveText.reset(known.name, reason, token: token, after: pause)
         registry.remove(subscriber)
-        deliver(message, of: known.name, to: known.connection)
+        sendEnd(Ending(name: known.name, reason: reason, pause: pause), token: token, to: known.connection)
     }
 
     /// Sends the end of a subscription, to a connection that takes nothing at the moment as soon as it does.
-    mutating func deliver(_ reset: LiveMessage, of name: String, to number: LiveRegistry.Connection) {
-        connections[number]?.resets.removeAll { $0.name == name }
-        send(reset, to: number)
-        connections[number]?.keep(reset, of: name, outletBuffer)
+    ///
+    /// - Parameter token: from where it can go on, as long as nothing before it is dropped.
+    mutating func sendEnd(_ ending: Ending, token: String? = nil, to number: LiveRegistry.Connection) {
+        forgetEnd(of: ending.name, on: number)
+        send(LiveText.reset(ending.name, ending.reason, token: token, after: ending.pause), to: number)
+        connections[number]?.keep(ending, outletBuffer)
     }
 
     /// Sends a connection the ends of subscriptions that were dropped.
-    mutating func sendResets(to number: LiveRegistry.Connection) {
-        for reset in connections[number]?.resets ?? [] { deliver(reset.message, of: reset.name, to: number) }
+    mutating func sendEnds(to number: LiveRegistry.Connection) {
+        for ending in connections[number]?.endings ?? [] { sendEnd(ending, to: number) }
     }
 
     /// Forgets the end of a subscription that a client may not have got: it uses the name anew.
-    mutating func forgetReset(of name: String, on number: LiveRegistry.Connection) {
-        connections[number]?.resets.removeAll { $0.name == name }
+    mutating func forgetEnd(of name: String, on number: LiveRegistry.Connection) {
+        connections[number]?.endings.removeAll { $0.name == name }
     }
 
     // MARK: Checkpoints
@@ -222,15 +233,17 @@ extension LiveState.Connection {
     fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
 
     /// Keeps the end of a subscription until it has left for certain.
-    fileprivate mutating func keep(_ reset: LiveMessage, of name: String, _ outletBuffer: Int) {
-        forgetResets(outletBuffer)
-        resets.append((sentBytes, name, reset))
+    fileprivate mutating func keep(_ ending: LiveState.Ending, _ outletBuffer: Int) {
+        forgetEnds(outletBuffer)
+        var ending = ending
+        ending.bytes = sentBytes
+        endings.append(ending)
     }
 
     /// Forgets the ends of subscriptions that have left for certain.
-    fileprivate mutating func forgetResets(_ outletBuffer: Int) {
+    fileprivate mutating func forgetEnds(_ outletBuffer: Int) {
         let left = certainBytes(outletBuffer)
-        resets.removeAll { $0.bytes <= left }
+        endings.removeAll { $0.bytes <= left }
     }
 
     /// Notes a moment up to which all was sent.

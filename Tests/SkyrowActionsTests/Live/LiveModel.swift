@@ -197,7 +197,7 @@ struct LiveModel {
         asked = nil
         seen = nil
         database.streamed = []
-        add(scene.state.lose(resuming: [1, 1_000].randomElement(using: &random) ?? 0))
+        add(scene.state.lose(resuming: [0, 1, 1_000].randomElement(using: &random) ?? 0))
     }
 
     // MARK: Clients

@@ -100,8 +100,9 @@ import Testing
         scene.connect(1, outlet)
         let subscriber = try scene.subscribe("s", on: 1)
         scene.finish(subscriber, at: LiveScene.moment(100, at: 10))
+        scene.state.completed(LiveScene.moment(200, at: 20))
         scene.state.reset(subscriber, .gap)
-        // It drops both.
+        // It drops both, and with them what the token of the first end stands for.
         scene.state.send(Self.message(1_000), to: 1)
         #expect(outlet.isEmpty && scene.state.connections[1]?.isBehind == true)
         if isUsedAnew { try scene.state.claim("s", on: 1) }
@@ -109,13 +110,14 @@ import Testing
         #expect(scene.state.caughtUp(1).isEmpty)
         while outlet.leave() {}
         #expect((outlet.sink.reset("s") != nil) == !isUsedAnew)
+        #expect(outlet.sink.reset("s")?["token"] == nil)
         // Once so much has been sent that it must have left, it is forgotten.
         for _ in 0..<3 {
             scene.state.send(Self.message(900), to: 1)
             outlet.leave()
         }
         scene.state.fellBehind(1)
-        #expect(scene.state.connections[1]?.resets.isEmpty == true)
+        #expect(scene.state.connections[1]?.endings.isEmpty == true)
     }
 
     @Test func aTokenOfTheClientIsKeptAsItsMoment() throws {
