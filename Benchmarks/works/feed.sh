@@ -24,7 +24,7 @@ feed_measure() {
     declare -gA FEED_TOKEN=()
     mkdir "$WORK/feed"
     # What writes have left.
-    sql "SET session_replication_role = replica; TRUNCATE app.small, app.item"
+    sql "SET session_replication_role = replica; TRUNCATE app.small, app.item CASCADE"
     for type in small item; do
         rows=$([[ $type == item ]] && echo "$ROWS" || echo "$tenth")
         fill "$type" "$rows"

@@ -1,8 +1,6 @@
-import SkyrowJSON
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
-import SkyrowWire
 import Synchronization
 
 /// Why the beginning of a subscription is given up without a word: it ended, or begins again.

@@ -1,9 +1,7 @@
 import SkyrowModel
-import SkyrowPostgres
 import SkyrowQuery
 import SkyrowStore
 import SkyrowTestSupport
-import Synchronization
 import Testing
 
 @testable import SkyrowActions
