@@ -14,16 +14,22 @@ struct SharedList {
             exit(64)
         }
         let list = SharedList(client: SkyrowClient(endpoint: endpoint, apiKey: arguments[2]), name: arguments[3])
-        try await list.client.signUp(
-            ["username": "\(list.name)-\(UUID().uuidString)"],
-            password: "correct horse"
-        )
+        do {
+            try await list.run()
+        } catch let error as ClientError {
+            print(error)
+            exit(1)
+        }
+    }
+
+    func run() async throws {
+        try await client.signUp(["username": "\(name)-\(UUID().uuidString)"], password: "correct horse")
         print(
             "Type what to buy, \"done 1\" for what is in the basket, \"drop 1\" for what is not needed; end with Ctrl-D."
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await list.watch() }
-            group.addTask { try await list.type() }
+            group.addTask { try await watch() }
+            group.addTask { try await type() }
             // The end of the input ends the program, and with it the query.
             try await group.next()
             group.cancelAll()
