@@ -23,7 +23,7 @@ extension LiveDispatcher {
                 await group.next()
                 group.cancelAll()
             }
-            sources.withLock { $0 = SourceSwitch() }
+            sources.withLock { $0 = SourceSwitch(hasQuestions: configuration.source != .logical) }
             state.withLock { state in
                 _ = state.setMode(.none)
                 state.complete = nil
@@ -129,7 +129,7 @@ extension LiveDispatcher {
             observe(.changesFollowed(.logical))
             if isAlone { begin(.logical) }
         case .delayed:
-            sources.withLock { $0.isAsking = true }
+            sources.withLock { $0.askMeanwhile() }
         case .transaction(let transaction):
             switch sources.withLock({ $0.streamed(transaction) }) {
             case .dispatch: await dispatch(transaction)
@@ -143,7 +143,7 @@ extension LiveDispatcher {
             observe(.changesInterrupted(interruption.reason, message: interruption.message))
             let (wasRunning, isLeft) = sources.withLock { sources in
                 let wasRunning = sources.streamEnded()
-                if interruption.isLasting { sources.isAsking = true }
+                if interruption.isLasting { sources.askMeanwhile() }
                 return (wasRunning, interruption.isUnreadable && sources.noteUnreadable(at: .now))
             }
             if wasRunning { lose() }

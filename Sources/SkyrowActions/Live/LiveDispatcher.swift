@@ -30,7 +30,7 @@ final class LiveDispatcher: Sendable {
     let turns = AsyncTurns()
     /// When it was last known that the rights of all sessions are those that are judged by.
     let rightsKnownAt = Mutex<ContinuousClock.Instant?>(nil)
-    let sources = Mutex(SourceSwitch())
+    let sources: Mutex<SourceSwitch>
 
     /// The beginning of one subscription.
     struct Load: Sendable {
@@ -49,6 +49,7 @@ final class LiveDispatcher: Sendable {
         self.configuration = configuration
         self.store = store
         self.observe = observe
+        sources = Mutex(SourceSwitch(hasQuestions: configuration.source != .logical))
         state = Mutex(LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer))
     }
 

@@ -29,6 +29,8 @@ struct SourceSwitch {
 
     private(set) var stream = Stream.idle
     var isAsking = false
+    /// Whether questions can be asked: there may be the stream alone.
+    private let hasQuestions: Bool
     /// The transactions of a stream that is ready.
     private var waiting: [CommittedTransaction] = []
     private var waitingChanges = 0
@@ -39,6 +41,15 @@ struct SourceSwitch {
 
     /// How many changes may wait, a transaction counting for one of them at least.
     static let maximumWaiting = 10_000
+
+    init(hasQuestions: Bool = true) {
+        self.hasQuestions = hasQuestions
+    }
+
+    /// Has changes be asked for until the stream takes over, where that is possible.
+    mutating func askMeanwhile() {
+        if hasQuestions { isAsking = true }
+    }
 
     /// Notes that the stream has begun; true where it counts at once.
     mutating func streamStarted() -> Bool {

@@ -230,6 +230,32 @@ import Testing
         }
     }
 
+    /// Without questions the first subscription waits as well, and is served when the writer has ended.
+    @Test func aStreamThatAWriterHasHeldUpBegins() async throws {
+        let cluster = try await TemporaryCluster.start()
+        try await withLiveService(.logical, on: cluster) { fixture in
+            try await withPostgresClient(cluster.url()) { other in
+                let began = try await other.withTransaction { writer in
+                    _ = try await writer.query("SELECT pg_current_xact_id()")
+                    let began = Task { try await Scene(fixture) }
+                    try await waiting(until: "the slot waits for the writer") {
+                        try await fixture.psql(
+                            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender' AND wait_event_type = 'Lock'"
+                        ) == "1"
+                    }
+                    // So long that the stream says so.
+                    _ = try await writer.query("SELECT pg_sleep(1)")
+                    return began
+                }
+                let scene = try await began.value
+                #expect(scene.source() == .logical)
+                try await scene.whileWriting { try await scene.awaitProgress(20) }
+                try await scene.expectAll()
+                scene.end()
+            }
+        }
+    }
+
     @Test(arguments: [Source.auto, .polling])
     func aPoolerInFrontMakesNoDifference(_ source: Source) async throws {
         let cluster = try await TemporaryCluster.start()

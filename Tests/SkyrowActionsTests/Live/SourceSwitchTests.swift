@@ -127,6 +127,16 @@ import Testing
         }
     }
 
+    /// Failed once: a stream that was delayed waited for the answers to questions that were never asked.
+    @Test(arguments: [false, true])
+    func aStreamThatWasDelayedWaitsForAnswersWhereThereAreQuestions(_ hasQuestions: Bool) {
+        var sources = SourceSwitch(hasQuestions: hasQuestions)
+        sources.askMeanwhile()
+        let isAlone = sources.streamStarted()
+        #expect(isAlone != hasQuestions && sources.isAsking == hasQuestions)
+        #expect((sources.stream == .running) != hasQuestions)
+    }
+
     @Test func aStreamThatIsAloneCountsAtOnce() {
         var sources = SourceSwitch()
         let isAlone = sources.streamStarted()
