@@ -73,14 +73,15 @@ import Testing
         let cluster = try await TemporaryCluster.start()
         try await underLoad(on: cluster, role: "app") { service, load, database in
             // What PostgreSQL says then has the code of "too many clients", 53300.
-            try await database.psql(
-                """
-                ALTER ROLE app CONNECTION LIMIT 0;
-                SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app';
-                """
-            )
+            try await database.psql("ALTER ROLE app CONNECTION LIMIT 0")
+            try await waiting(until: "the service is not ready") {
+                // One that was being opened may have been let in still.
+                try await database.psql(
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app'"
+                )
+                return try await service.status("readyz") == 503
+            }
             try await load.awaitRefusals(1)
-            try await waiting(until: "the service is not ready") { try await service.status("readyz") == 503 }
             try await database.psql("ALTER ROLE app CONNECTION LIMIT -1")
             try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
         }

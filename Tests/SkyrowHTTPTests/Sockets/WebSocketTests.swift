@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP2
+import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
@@ -489,17 +490,37 @@ import Testing
         }
     }
 
+    private static let waitingLocks = """
+        SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
+        WHERE NOT l.granted AND d.datname = current_database()
+        """
+
     @Test func aShutdownFinishesTheCallsAndSaysWhenToComeBack() async throws {
         try await withService { service in
             try await withSocket(port: service.port, key: TestService.apiKey) { idle in
                 try await withSocket(port: service.port, key: TestService.apiKey) { busy in
-                    let id = try await busy.request("record:query", #"{"record_type":"note"}"#)
-                    _ = try await idle.call("me")
-                    await service.server.shutDown()
-                    let closure = try await idle.closure()
-                    #expect(closure.code == 1012)
-                    let time = try #require(try JSONValue(closure.reason)["retry_after"].number)
-                    #expect(time > 0 && time <= 10)
+                    _ = try await service.call(
+                        "schema:create",
+                        #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
+                        key: TestService.masterKey
+                    )
+                    for socket in [idle, busy] { _ = try await socket.call("me") }
+                    // A call that has begun for certain: it waits for the table.
+                    let id = try await withPostgresClient(service.database.url) { other in
+                        try await other.withTransaction { transaction in
+                            try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
+                            let id = try await busy.request("record:query", #"{"record_type":"note"}"#)
+                            try await waiting(until: "the call waits") {
+                                try await service.database.psql(Self.waitingLocks) != "0"
+                            }
+                            await service.server.shutDown()
+                            let closure = try await idle.closure()
+                            #expect(closure.code == 1012)
+                            let time = try #require(try JSONValue(closure.reason)["retry_after"].number)
+                            #expect(time > 0 && time <= 10)
+                            return id
+                        }
+                    }
                     #expect(try await busy.nextText()["id"].integer == id)
                     #expect(try await busy.closure().code == 1012)
                     try await idle.sendClose(1012)
