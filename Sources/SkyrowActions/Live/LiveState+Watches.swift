@@ -12,13 +12,20 @@ extension LiveState {
         return types.mapValues { Array($0) }
     }
 
-    /// Takes a name for a subscription to be; throws `109 Duplicated` for one that the connection uses.
+    /// How many ends of subscriptions wait for a connection; it begins no more until it has got some of them.
+    static let maximumEndings = 1_000
+
+    /// Takes a name for a subscription to be; throws `109 Duplicated` for one that the connection uses, and `135 Overloaded` where too
+    /// many have ended that it has not heard of.
     mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
             throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
         }
         // Who uses it anew is not told of the end of the one before.
         forgetEnd(of: name, on: connection)
+        guard connections[connection]?.endings.count ?? 0 < Self.maximumEndings else {
+            throw SkyrowError(.overloaded, "The connection reads too slowly; try again when it has read what waits.")
+        }
     }
 
     /// Ends a subscription to a query and says why.

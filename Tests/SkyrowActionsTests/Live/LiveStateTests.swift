@@ -120,6 +120,26 @@ import Testing
         #expect(scene.state.connections[1]?.endings.isEmpty == true)
     }
 
+    @Test func theEndsThatWaitForAConnectionAreBounded() throws {
+        var scene = LiveScene()
+        scene.connect(1, SilentOutlet())
+        var taken = 0
+        while taken <= LiveState.maximumEndings {
+            do {
+                try scene.state.claim("s\(taken)", on: 1)
+            } catch {
+                #expect(error.code == .overloaded)
+                break
+            }
+            let subscriber = try scene.subscribe("s\(taken)", on: 1)
+            scene.state.reset(subscriber, .access)
+            taken += 1
+        }
+        #expect(taken == LiveState.maximumEndings)
+        // A name whose end waits is free.
+        try scene.state.claim("s0", on: 1)
+    }
+
     @Test func aTokenOfTheClientIsKeptAsItsMoment() throws {
         var scene = LiveScene()
         scene.connect(1, SilentOutlet())
@@ -243,13 +263,7 @@ import Testing
             scene.connect(1, MemoryOutlet())
             let subscriber = try scene.subscribe("s", on: 1, group: 1, as: "ann")
             func row(_ revision: Int64, _ group: Int64, _ id: String = "1") -> StoredRecord {
-                var record = StoredRecord(
-                    type: LiveScene.table.name,
-                    storedID: id,
-                    fields: [field("grp"): .scalar(.integer(group))]
-                )
-                record.revision = revision
-                return record
+                .note(id, group, revision)
             }
             func change(_ id: String) -> RecordChange {
                 RecordChange(
