@@ -118,7 +118,7 @@ import Testing
                     let differing = Set(wrong.keys).union(held.keys).filter { held[$0] != wrong[$0] }
                     Issue.record("\(error): \(differing.prefix(5).map { ($0, held[$0], wrong[$0]) })")
                 }
-                #expect(outlet.reset("s") == nil && outlet.closure == nil)
+                #expect(outlet.reset("s") == nil && outlet.closure == nil, "\(outlet.reset("s") ?? [:])")
                 #expect(outlet.faults == [])
             }
             let told = Set(outlets[0].events.map(\.id))
