@@ -11,6 +11,8 @@ extension LiveDispatcher {
     private static let attempts = 30
     /// Records of one page.
     private static let pageSize = ChangesRequest.maximumLimit
+    /// How often members are read again that were forgotten meanwhile.
+    private static let readings = 5
     /// How long a page waits for the connection to have written the one before.
     private static let patience: Duration = .seconds(30)
 
@@ -68,6 +70,7 @@ extension LiveDispatcher {
     ///
     /// Throws `135 Overloaded` where too many do.
     func loadMembers(of subscriber: LiveRegistry.Subscriber) async throws {
+        var refusals = 0
         while true {
             let asked = state.withLock { state -> MembersQuestion? in
                 guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group),
@@ -90,6 +93,10 @@ extension LiveDispatcher {
             }
             do {
                 try await readMembers(asked)
+            } catch let error as SkyrowError where error == .membersHaveChanged && refusals < Self.readings {
+                // The stream has taken over perhaps, and then none are needed.
+                refusals += 1
+                continue
             } catch {
                 state.withLock { $0.registry.endMembers(of: asked.number, asked.reading) }
                 throw error
