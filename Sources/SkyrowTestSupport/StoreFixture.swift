@@ -28,14 +28,15 @@ package struct StoreFixture {
 /// them late.
 package let testPatience = Duration.seconds(300)
 
-/// Runs `body` with a prepared and running store on a database of the test's own.
+/// Runs `body` with a prepared and running store on a database of the test's own, in the shared cluster unless one is given.
 package func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
     loginKeys: [FieldName] = LoginKeys.default,
+    on cluster: TemporaryCluster? = nil,
     test: String = #function,
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {
-    try await withTemporaryDatabaseAndPsql(template: .migrated, test: test) { database in
+    try await withTemporaryDatabaseAndPsql(template: .migrated, on: cluster, test: test) { database in
         // A busy machine is no reason to refuse.
         try await withPostgresClient(database.url, configure: { $0.acquireTimeout = .seconds(300) }) { client in
             let store = RecordStore(

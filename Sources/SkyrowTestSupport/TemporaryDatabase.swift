@@ -36,6 +36,25 @@ package struct TemporaryDatabase: Sendable {
         try await cluster.psql(statements, database: name)
     }
 
+    /// The processor time that the sessions of this database have taken so far, to a hundredth of a second; what a busy machine makes
+    /// of the time on the clock says nothing of the work.
+    ///
+    /// ```swift
+    /// let before = try await database.processorTime()
+    /// ```
+    package func processorTime() async throws -> Duration {
+        let processes = try await psql(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        let ticks = processes.split(separator: "\n").reduce(0) { sum, process in
+            // A session may have ended meanwhile. The name before the last parenthesis may hold spaces (proc(5)).
+            let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+            let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+            return sum + fields.dropFirst(12).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) }
+        }
+        return .milliseconds(ticks * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// How many sessions of this database wait for a lock; the cluster's other databases belong to other tests.
     package func sessionsWaitingForALock() async throws -> Int? {
         Int(

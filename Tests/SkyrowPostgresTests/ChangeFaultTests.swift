@@ -205,6 +205,9 @@ import Testing
             silent.fallSilent()
             let silentURL = "postgresql:///\(database.name)?host=\(silent.directory)&user=postgres"
             let configure = { @Sendable (configuration: inout PostgresConfiguration) in
+                // Longer than any wait of a test.
+                configuration.connectTimeout = .seconds(3600)
+                configuration.changeReaderTimeout = .seconds(3600)
                 switch moment {
                 case .connecting: configuration.replicationConnection = silentURL
                 case .retrying: configuration.replicationConnection = "postgresql:///x?host=/nonexistent"
@@ -226,13 +229,9 @@ import Testing
                     try await database.psql("INSERT INTO note VALUES ('1', 'a'); INSERT INTO note VALUES ('2', 'b')")
                     try await waiting(until: "a change waits") { reader.changes.heldBytes > 0 }
                 }
-                let clock = ContinuousClock()
-                let begun = clock.now
                 reader.changes.stop()
                 #expect(try await reader.next() == nil as ChangeEvent?)
                 try await waiting(until: "the thread has ended") { client.changeStreams.count == 0 }
-                // Long before any of the time limits of a connection.
-                #expect(clock.now - begun < .seconds(4))
             }
             try await database.waitUntilNoSlotIsLeft()
         }

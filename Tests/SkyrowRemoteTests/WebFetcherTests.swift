@@ -97,10 +97,8 @@ import Testing
             try await provider.set(mode)
             let fetcher = try WebFetcher(timeout: mode == .slow ? .milliseconds(300) : .seconds(60))
             let address = try #require(WebAddress(provider.keys, allowsLoopback: true))
-            let start = ContinuousClock.now
             let failure = await #expect(throws: WebFailure.self) { try await fetcher.document(at: address) }
             #expect(failure?.description.contains(reason) == true, "\(failure?.description ?? "")")
-            if mode == .slow { #expect(ContinuousClock.now - start < .seconds(30)) }
         }
     }
 

@@ -404,7 +404,8 @@ import Testing
                 try await withSocket(port: service.port, key: TestService.apiKey) { second in
                     try await second.connection.send(part)
                     #expect(try await second.closure().code == 4429)
-                    for _ in 0..<5 { try await second.connection.send(more) }
+                    // The server does not wait long for them.
+                    for _ in 0..<5 { try? await second.connection.send(more) }
                     #expect(service.counts.statistics.bodyBytes <= 500_000)
                     #expect(try await second.connection.isClosedByServer())
                 }

@@ -40,8 +40,11 @@ func examine(
 }
 
 /// `category` and `note` with a reference, as Skyrow makes them, and records of two users.
-func withRecordsToExamine(_ body: (StoreFixture) async throws -> Void) async throws {
-    try await withStore { fixture in
+func withRecordsToExamine(
+    on cluster: TemporaryCluster? = nil,
+    _ body: (StoreFixture) async throws -> Void
+) async throws {
+    try await withStore(on: cluster) { fixture in
         for name in ["ann", "bob"] {
             _ = try await fixture.store.users.create(
                 NewAccount(id: UserID(name), passwordHash: nil, profile: [(field("username"), .string(name))]),

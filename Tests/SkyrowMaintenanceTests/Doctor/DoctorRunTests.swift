@@ -128,8 +128,9 @@ import Testing
         }
     }
 
+    // Replication slots and writers of all databases are looked at, so this and the next have a cluster of their own.
     @Test func whatLiveQueriesLackIsFound() async throws {
-        try await withStore { fixture in
+        try await withStore(on: .start()) { fixture in
             try await fixture.keep(draft("note/1"))
             func found() async throws -> [DoctorFinding] {
                 try await examine(fixture.database.url, [.changes]).flatMap(\.value)
@@ -153,7 +154,7 @@ import Testing
     private let slot = "skyrow_doctor_test"
 
     @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
-        try await withRecordsToExamine { fixture in
+        try await withRecordsToExamine(on: .start()) { fixture in
             let findings = try await examine(fixture.database.url)
             #expect(Set(findings.keys) == Set(DoctorCheck.ofTheDatabase.map(\.name)))
             for (check, findings) in findings where check != DoctorCheck.durability.name {

@@ -494,19 +494,17 @@ import Testing
             let ids = "[" + (0..<10_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
             let own = DatabaseScope.user("ann")
             _ = try await f.outcomes([draft("post/1", ["tags": jsonValue(ids), "texts": jsonValue(ids)])], in: own)
-            let clock = ContinuousClock()
+            let before = try await f.database.processorTime()
             let changes = Array(repeating: FieldOperator.addToSet(ids), count: 31) + [.pull(ids)]
-            let spent = try await clock.measure {
-                for name in ["texts", "tags"] {
-                    for change in [FieldOperator.addToSet(ids), .all(.addToSet(ids), .pull(ids), .push(ids))] {
-                        let one = draft("post/1", applying: [name: change])
-                        _ = try await f.outcomes([one], in: own)[0].record
-                    }
+            for name in ["texts", "tags"] {
+                for change in [FieldOperator.addToSet(ids), .all(.addToSet(ids), .pull(ids), .push(ids))] {
+                    let one = draft("post/1", applying: [name: change])
+                    _ = try await f.outcomes([one], in: own)[0].record
                 }
-                let most = draft("post/1", applying: ["texts": FieldOperator(.all(changes))])
-                #expect(try await f.outcomes([most], in: own)[0].record.fields[field("texts")] == .array([]))
             }
-            #expect(spent < .seconds(30))
+            let most = draft("post/1", applying: ["texts": FieldOperator(.all(changes))])
+            #expect(try await f.outcomes([most], in: own)[0].record.fields[field("texts")] == .array([]))
+            #expect(try await f.database.processorTime() - before < .seconds(30))
         }
     }
 }
