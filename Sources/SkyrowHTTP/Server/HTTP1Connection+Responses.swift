@@ -132,7 +132,7 @@ extension HTTP1Connection {
 
     /// Makes the parts of a response, and ends it.
     private func stream(_ stream: ResponseStream, number: UInt64) async {
-        let writer = ResponseWriter(self, number: number, on: loop.eventLoop)
+        let writer = ResponseWriter(self, number: number, in: loop)
         var succeeded = true
         do {
             try await stream.make(writer)
@@ -207,6 +207,23 @@ extension HTTP1Connection {
 }
 
 extension HTTP1Connection: ResponseOutput {
+    var takesOffers: Bool { true }
+
+    func hasRoom(for number: UInt64) -> Bool {
+        guard let context, let current, current.number == number, current.exchange.writer == nil else { return false }
+        return current.exchange.lifecycle.takesParts && context.channel.isWritable
+            && burst <= HTTP1Connection.burstLimit
+    }
+
+    func write(_ part: ByteBuffer, of number: UInt64) {
+        guard let context, current?.number == number,
+            case .write? = current?.exchange.lifecycle.produced(part.readableBytes)
+        else { return }
+        write(.byteBuffer(part), isFile: false, number: number, in: context)
+        burst += part.readableBytes
+        if !context.channel.isWritable, stall == nil { expectProgress() }
+    }
+
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
         guard let context, current?.number == number, current?.exchange.writer == nil,
             let action = current?.exchange.lifecycle.produced(part.readableBytes)
@@ -220,7 +237,8 @@ extension HTTP1Connection: ResponseOutput {
             return
         }
         guard part.readableBytes > 0 else {
-            writer.resume()
+            // The client may still have to take what was written last.
+            if context.channel.isWritable { writer.resume() } else { current?.exchange.writer = writer }
             return
         }
         current?.exchange.writer = writer
@@ -236,6 +254,13 @@ extension HTTP1Connection: ResponseOutput {
 
     private func write(_ part: IOData, isFile: Bool, number: UInt64, in context: ChannelHandlerContext) {
         let isChunked = current?.isChunked == true
+        if isChunked, case .byteBuffer(let bytes) = part, bytes.readableBytes <= HTTP1Connection.joinedBodyLimit {
+            context.writeAndFlush(
+                wrapOutboundOut(.byteBuffer(.chunk(bytes, in: context.channel.allocator))),
+                promise: nil
+            )
+            return
+        }
         if isChunked { context.write(wrapOutboundOut(.byteBuffer(.chunkHead(part.readableBytes))), promise: nil) }
         var written: EventLoopPromise<Void>?
         if isFile {
@@ -272,6 +297,17 @@ extension HTTP1Connection: ResponseOutput {
 }
 
 extension ByteBuffer {
+    /// A whole chunk.
+    fileprivate static func chunk(_ bytes: ByteBuffer, in allocator: ByteBufferAllocator) -> ByteBuffer {
+        let length = bytes.readableBytes
+        var chunk = allocator.buffer(capacity: length + 24)
+        chunk.writeString(String(length, radix: 16))
+        chunk.writeStaticString("\r\n")
+        chunk.writeImmutableBuffer(bytes)
+        chunk.writeStaticString("\r\n")
+        return chunk
+    }
+
     fileprivate static func chunkHead(_ length: Int) -> ByteBuffer {
         ByteBuffer(string: String(length, radix: 16) + "\r\n")
     }

@@ -15,9 +15,18 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     /// What is to be done next.
     fileprivate enum Step {
-        case write(ByteBuffer, bytes: Int, live: Int)
+        case write(Events)
+        /// The client has yet to take events that were written.
+        case wait(Events)
         case heartbeat
         case end(LiveClosure?)
+    }
+
+    /// What is written in one go.
+    fileprivate struct Events {
+        var text = ByteBuffer()
+        var bytes = 0
+        var live = 0
     }
 
     fileprivate struct State {
@@ -27,7 +36,13 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         var live: LiveSession?
         var seat: LiveSeat?
         var share: LiveMemory.Share?
+        var writer: ResponseWriter?
+        /// The task that writes, while there is nothing to be written.
         var reader: CheckedContinuation<Void, Never>?
+        /// Whether the event loop will look.
+        var isPosted = false
+        /// What the event loop has written and the client has yet to take.
+        var untaken: Events?
         var end: End?
         var isBeating = false
         var lastWrite = NIODeadline.now()
@@ -61,9 +76,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let text = ByteBuffer(event: message)
-        let (isTaken, action, reader) = state.withLock { state -> (Bool, OutboundQueue<ByteBuffer>.Action?, _) in
+        let (isTaken, action, holding, next) = state.withLock { state in
             guard generation == state.queue.generation, state.queue.phase == .current else {
-                return (false, nil, CheckedContinuation<Void, Never>?.none)
+                return (false, OutboundQueue<ByteBuffer>.Action?.none, Holding?.none, State.Next?.none)
             }
             let action = state.queue.add(
                 text,
@@ -72,11 +87,15 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
                 now: .now(),
                 connections.limits
             )
-            return (action == nil, action, state.takeReader())
+            return (action == nil, action, self.holding(&state), state.whoWrites())
         }
-        count()
+        note(holding)
         perform(action)
-        reader?.resume()
+        switch next {
+        case .eventLoop(let mailbox): mailbox.post(.stream(self))
+        case .task(let reader): reader.resume()
+        case nil: break
+        }
         return isTaken
     }
 
@@ -103,22 +122,30 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         throw SkyrowError(.notSupported, "An event stream keeps the credentials of its request.")
     }
 
-    /// Says how much of the memory for live messages waits here.
-    private func count() {
-        let (share, bytes) = state.withLock { state in
-            guard !state.hasEnded else { return (LiveMemory.Share?.none, 0) }
-            if state.share == nil, state.queue.liveBytes > 0 {
-                state.share = connections.memory.share { [weak self] in self?.fallBehind() }
-            }
-            return (state.share, state.queue.liveBytes)
+    /// How much of the memory for live messages waits here.
+    private typealias Holding = (share: LiveMemory.Share?, bytes: Int)
+
+    private func holding(_ state: inout State) -> Holding {
+        guard !state.hasEnded else { return (nil, 0) }
+        if state.share == nil, state.queue.liveBytes > 0 {
+            state.share = connections.memory.share { [weak self] in self?.fallBehind() }
         }
-        share?.set(bytes)
-        if bytes == 0 { room.wake() }
+        return (state.share, state.queue.liveBytes)
+    }
+
+    private func note(_ holding: Holding?) {
+        guard let holding else { return }
+        holding.share?.set(holding.bytes)
+        if holding.bytes == 0 { room.wake() }
     }
 
     private func fallBehind() {
-        perform(state.withLock { $0.queue.fallBehind(now: .now(), connections.limits) })
-        count()
+        let (action, holding) = state.withLock { state in
+            let action = state.queue.fallBehind(now: .now(), connections.limits)
+            return (action, self.holding(&state))
+        }
+        perform(action)
+        note(holding)
     }
 
     private func perform(_ action: OutboundQueue<ByteBuffer>.Action?) {
@@ -136,9 +163,8 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     /// Looks at the clock, once a second.
     func check(now: NIODeadline) {
         if drain.hasBegun { close(restart) }
-        let action = state.withLock { $0.queue.check(now: now, connections.limits) }
-        perform(action)
-        count()
+        perform(state.withLock { $0.queue.check(now: now, connections.limits) })
+        note(state.withLock { holding(&$0) })
         let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard now >= state.lastWrite + connections.limits.heartbeat, state.reader != nil else { return nil }
             state.isBeating = true
@@ -166,14 +192,21 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     }
 
     /// Writes the stream, until its end or the client's.
+    ///
+    /// Most events are written by the event loop itself, without waking the task of the response (``writeWaiting()``).
     func write(to writer: ResponseWriter) async throws {
+        defer { state.withLock { $0.writer = nil } }
         try await withTaskCancellationHandler {
             try await writer.write(takeBeginning())
+            state.withLock { $0.writer = writer }
             while true {
                 switch await next() {
-                case .write(let text, let bytes, let live):
-                    try await writer.write(text)
-                    left(bytes, live: live)
+                case .write(let events):
+                    try await writer.write(events.text)
+                    left(events)
+                case .wait(let events):
+                    try await writer.write(ByteBuffer())
+                    left(events)
                 case .heartbeat:
                     try await writer.write(ByteBuffer(staticString: ":\n\n"))
                 case .end(let reason):
@@ -210,12 +243,37 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         }
     }
 
-    private func left(_ bytes: Int, live: Int) {
-        let action = state.withLock { state in
-            state.lastWrite = .now()
-            return state.queue.left(bytes, live: live)
+    /// Writes what waits, on the event loop, unless the task of the response is at it or the client has to be waited for.
+    func writeWaiting() {
+        let (writer, events, reader) = state.withLock { state in
+            state.isPosted = false
+            guard state.reader != nil, let writer = state.writer else {
+                return (ResponseWriter?.none, Events?.none, CheckedContinuation<Void, Never>?.none)
+            }
+            guard writer.hasRoom else { return (nil, nil, state.takeReader()) }
+            return (writer, state.events(most: EventStream.writeSize), nil)
         }
-        count()
+        reader?.resume()
+        guard let writer, let events else { return }
+        writer.offer(events.text)
+        if writer.hasRoom {
+            left(events)
+        } else {
+            let reader = state.withLock { state in
+                state.untaken = events
+                return state.takeReader()
+            }
+            reader?.resume()
+        }
+    }
+
+    private func left(_ events: Events) {
+        let (action, holding) = state.withLock { state in
+            state.lastWrite = .now()
+            let action = state.queue.left(events.bytes, live: events.live)
+            return (action, self.holding(&state))
+        }
+        note(holding)
         perform(action)
     }
 
@@ -246,20 +304,41 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 extension EventStream.State {
     fileprivate mutating func step(most: Int) -> EventStream.Step? {
         if case .cancelled? = end { return .end(nil) }
-        var text = ByteBuffer()
-        var bytes = 0
-        var live = 0
-        while text.readableBytes < most, let (part, length, isLive) = queue.next() {
-            bytes += length
-            if isLive { live += length }
-            if text.readableBytes == 0 { text = part } else { text.writeImmutableBuffer(part) }
+        if let untaken {
+            self.untaken = nil
+            return .wait(untaken)
         }
-        if bytes > 0 { return .write(text, bytes: bytes, live: live) }
+        if let events = events(most: most) { return .write(events) }
         if case .closed(let reason)? = end { return .end(reason) }
         guard isBeating else { return nil }
         isBeating = false
         lastWrite = .now()
         return .heartbeat
+    }
+
+    /// Takes what waits, up to about a number of bytes; nil where nothing does.
+    fileprivate mutating func events(most: Int) -> EventStream.Events? {
+        var events = EventStream.Events()
+        while events.bytes < most, let (part, length, isLive) = queue.next() {
+            events.bytes += length
+            if isLive { events.live += length }
+            if events.text.readableBytes == 0 { events.text = part } else { events.text.writeImmutableBuffer(part) }
+        }
+        return events.bytes > 0 ? events : nil
+    }
+
+    /// Who is to be told that something waits.
+    fileprivate enum Next {
+        case eventLoop(LoopMailbox)
+        case task(CheckedContinuation<Void, Never>)
+    }
+
+    /// Decides who writes what has come; nil where the event loop or the task of the response will look by itself.
+    fileprivate mutating func whoWrites() -> Next? {
+        guard reader != nil, !isPosted else { return nil }
+        guard let mailbox = writer?.mailbox else { return takeReader().map(Next.task) }
+        isPosted = true
+        return .eventLoop(mailbox)
     }
 }
 

@@ -1,15 +1,16 @@
 import NIOCore
 import Synchronization
 
-/// What other threads have for the WebSockets of one event loop.
+/// What other threads have for the WebSockets and event streams of one event loop.
 ///
 /// A change that concerns a thousand connections is a thousand letters and one call into the loop, after which each connection
 /// writes once.
 final class LoopMailbox: Sendable {
-    /// What is to be done, and with which connection.
-    struct Letter: Sendable {
-        let connection: NIOLoopBound<WebSocketConnection>
-        let content: Content
+    enum Letter: Sendable {
+        /// What is to be done with a WebSocket.
+        case socket(NIOLoopBound<WebSocketConnection>, Content)
+        /// Events wait in a stream whose writer waits for them.
+        case stream(EventStream)
     }
 
     enum Content: Sendable {
@@ -52,8 +53,12 @@ final class LoopMailbox: Sendable {
         }
         var touched: [WebSocketConnection] = []
         for letter in taken {
-            let connection = letter.connection.value
-            if connection.take(letter.content) { touched.append(connection) }
+            switch letter {
+            case .socket(let connection, let content):
+                if connection.value.take(content) { touched.append(connection.value) }
+            case .stream(let stream):
+                stream.writeWaiting()
+            }
         }
         for connection in touched { connection.flushNow() }
         taken.removeAll(keepingCapacity: taken.capacity <= LoopMailbox.keptCapacity)

@@ -84,6 +84,6 @@ final class SocketOutlet: Sendable {
     }
 
     private func post(_ content: LoopMailbox.Content) {
-        mailbox.post(LoopMailbox.Letter(connection: connection, content: content))
+        mailbox.post(.socket(connection, content))
     }
 }

@@ -48,16 +48,20 @@ package struct ResponseStream: Sendable {
 package struct ResponseWriter: Sendable {
     private let output: NIOLoopBound<any ResponseOutput>
     private let number: UInt64
+    /// By which other threads have the event loop offer parts; nil where the output takes none so.
+    let mailbox: LoopMailbox?
 
     /// - Parameter number: which of the responses of the output it writes.
-    init(_ output: any ResponseOutput, number: UInt64, on eventLoop: any EventLoop) {
-        self.output = NIOLoopBound(output, eventLoop: eventLoop)
+    init(_ output: any ResponseOutput, number: UInt64, in loop: EventLoopContext) {
+        self.output = NIOLoopBound(output, eventLoop: loop.eventLoop)
         self.number = number
+        mailbox = output.takesOffers ? loop.mailbox : nil
     }
 
     /// Sends a part, and returns when the client has room for the next.
     ///
-    /// One part is written at a time. Throws `CancellationError` when the response cannot be completed any more.
+    /// One part is written at a time, and an empty one waits for room alone. Throws `CancellationError` when the response cannot be
+    /// completed any more.
     package func write(_ part: ByteBuffer) async throws {
         try await write(.byteBuffer(part))
     }
@@ -73,10 +77,24 @@ package struct ResponseWriter: Sendable {
             }
         }
     }
+
+    /// Whether a part that is offered would be taken; asked on the event loop.
+    var hasRoom: Bool { output.value.hasRoom(for: number) }
+
+    /// Sends a part without a wait; only on the event loop, and while it ``hasRoom``.
+    func offer(_ part: ByteBuffer) {
+        output.value.write(part, of: number)
+    }
 }
 
 /// What takes the parts of a streamed response; used on its event loop only.
 protocol ResponseOutput: AnyObject {
+    /// Whether a part may be written without its writer's waiting.
+    var takesOffers: Bool { get }
+    /// Whether a part is taken at once: no other waits, and the client takes what it is sent.
+    func hasRoom(for number: UInt64) -> Bool
+    /// Takes a part for which there is room.
+    func write(_ part: ByteBuffer, of number: UInt64)
     /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
 }

@@ -45,7 +45,7 @@ extension HTTP2Stream {
 
     /// Makes the parts of a response, and ends it.
     private func stream(_ stream: ResponseStream) async {
-        let writer = ResponseWriter(self, number: 0, on: loop.eventLoop)
+        let writer = ResponseWriter(self, number: 0, in: loop)
         var succeeded = true
         do {
             try await stream.make(writer)
@@ -131,6 +131,13 @@ extension HTTP2Stream {
 }
 
 extension HTTP2Stream: ResponseOutput {
+    // Its parts are cut into frames, whose writer waits for the window of the client.
+    var takesOffers: Bool { false }
+
+    func hasRoom(for number: UInt64) -> Bool { false }
+
+    func write(_ part: ByteBuffer, of number: UInt64) {}
+
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
         guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,
             let action = exchange?.lifecycle.produced(part.readableBytes)

@@ -209,9 +209,12 @@ struct RequestLifecycle: Sendable {
         return .write
     }
 
+    /// Whether the client gets what the service makes of the body.
+    var takesParts: Bool { output == .streaming && !isCancelled }
+
     /// The service has made a part of the body; nil when the client gets no more of it.
     mutating func produced(_ bytes: Int) -> Action? {
-        guard output == .streaming, !isCancelled else { return nil }
+        guard takesParts else { return nil }
         hasProgressed = true
         if let remaining {
             guard bytes <= remaining else { return abort() }
