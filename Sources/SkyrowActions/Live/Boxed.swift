@@ -24,7 +24,8 @@ struct Boxed<Value> {
     }
 
     var value: Value {
-        get { storage.value }
+        // In place, so that a question about one member copies no others.
+        _read { yield storage.value }
         _modify {
             if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
             yield &storage.value

@@ -13,19 +13,32 @@ package struct LiveMessage: Sendable {
         case reset = "live:reset"
     }
 
+    /// The JSON text of parameters, in parts that others may share.
+    ///
+    /// Messages of the same text to several clients are one message, by which an outlet knows what it has written already.
+    package final class Text: Sendable {
+        package let parts: [[UInt8]]
+        /// How many bytes there are in all parts.
+        package let byteCount: Int
+
+        fileprivate init(_ parts: [[UInt8]]) {
+            self.parts = parts
+            byteCount = parts.reduce(0) { $0 + $1.count }
+        }
+    }
+
     package let method: Method
-    /// The JSON text of its parameters, in parts that the messages of several clients may share.
-    package let parameters: [[UInt8]]
+    package let parameters: Text
     /// The change token after it, where the message is a checkpoint of a single subscription: the `id:` of an event stream.
     package let token: String?
+
     /// How many bytes the parameters have.
-    package let byteCount: Int
+    package var byteCount: Int { parameters.byteCount }
 
     package init(_ method: Method, parameters: [[UInt8]], token: String? = nil) {
         self.method = method
-        self.parameters = parameters
+        self.parameters = Text(parameters)
         self.token = token
-        byteCount = parameters.reduce(0) { $0 + $1.count }
     }
 }
 

@@ -65,15 +65,46 @@ extension LiveRegistry {
             judge(change, relations: relations, only: only, &outgoing)
         }
         if only == nil { for type in transaction.bulk { resetAll(of: type, &outgoing.dispatch) } }
-        outgoing.dispatch.messages = outgoing.events.map { ($0.key, LiveText.changes(.live, $0.value)) }
+        outgoing.dispatch.messages = outgoing.messages
         return outgoing.dispatch
     }
 
     private struct Outgoing {
         let mark: CommittedMark
         let readAt: ChangeMoment?
-        var events: [Connection: [[[UInt8]]]] = [:]
+        /// The events, those of the same text once.
+        private var texts: [[[UInt8]]] = []
+        /// The places of those that a connection gets among all of them.
+        private var places: [Connection: [Int]] = [:]
         var dispatch = Dispatch()
+
+        init(mark: CommittedMark, readAt: ChangeMoment?) {
+            self.mark = mark
+            self.readAt = readAt
+        }
+
+        /// Takes an event; returns its place.
+        mutating func add(_ text: [[UInt8]]) -> Int {
+            texts.append(text)
+            return texts.count - 1
+        }
+
+        mutating func send(_ place: Int, to connection: Connection) {
+            places[connection, default: []].append(place)
+        }
+
+        func text(at place: Int) -> [[UInt8]] { texts[place] }
+
+        /// One message for each connection, and the same one for all that get the same events.
+        var messages: [(connection: Connection, message: LiveMessage)] {
+            var known: [[Int]: LiveMessage] = [:]
+            return places.map { connection, places in
+                if let message = known[places] { return (connection, message) }
+                let message = LiveText.changes(.live, places.map { texts[$0] })
+                known[places] = message
+                return (connection, message)
+            }
+        }
     }
 
     private mutating func judge(
@@ -165,59 +196,28 @@ extension LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let event = event(kind, for: number, change, encoding, outgoing.mark, &written) else { return }
-        if event.waits {
-            subscribers[number]?.value.keep(event.text, of: outgoing.mark, limit: limits.bufferBytes)
-        } else {
-            outgoing.events[event.connection, default: []].append(event.text)
-            outgoing.dispatch.events[kind, default: 0] += 1
-        }
-    }
-
-    /// What a subscription gets, if it gets anything, and whether it is not live yet.
-    private func event(
-        _ kind: LiveEventKind,
-        for number: Subscriber,
-        _ change: RecordChange,
-        _ encoding: RecordEncoding,
-        _ mark: CommittedMark,
-        _ written: inout WrittenChange
-    ) -> (text: [[UInt8]], connection: Connection, waits: Bool)? {
-        guard let subscriber = subscribers[number]?.value, subscriber.filter?.events.contains(kind) ?? true else {
-            return nil
-        }
-        var waits = false
-        switch subscriber.state {
-        case .paused: return nil
-        case .starting(let start): if start.covers(mark) { return nil }
-        case .loading: waits = true
-        case .live: break
+        guard let subscriber = subscribers[number], let waits = subscriber.value.keeps(kind, of: outgoing.mark) else {
+            return
         }
         if kind == .updated {
             let changed = written.changedFields(change)
-            if let watched = subscriber.filter?.watched, watched.isDisjoint(with: changed) { return nil }
-            guard encoding.shows(change, of: changed) else { return nil }
+            guard subscriber.value.watches(changed), encoding.shows(change, of: changed) else { return }
         }
-        return event(kind, subscriber, change, encoding, &written).map { ($0, subscriber.connection, waits) }
-    }
-
-    private func event(
-        _ kind: LiveEventKind,
-        _ subscriber: LiveSubscriber,
-        _ change: RecordChange,
-        _ encoding: RecordEncoding,
-        _ written: inout WrittenChange
-    ) -> [[UInt8]]? {
-        let head = LiveText.head(subscriber.name)
-        if kind == .deleted { return LiveText.event(head, kind.rawValue, id: change.wireID) }
-        guard let record = written.record(change, encoding) else { return nil }
-        let previous =
-            if kind != .created, let fields = subscriber.filter?.previous {
-                written.previous(change, encoding, fields)
-            } else {
-                [UInt8]?.none
-            }
-        return LiveText.event(head, kind.rawValue, record: record, previous: previous)
+        let key = subscriber.value.eventKey(kind, encoding)
+        guard
+            let place = written.place(
+                of: key,
+                write: { written in
+                    subscriber.value.event(kind, change, encoding, &written).map { outgoing.add($0) }
+                }
+            )
+        else { return }
+        if waits {
+            subscribers[number]?.value.keep(outgoing.text(at: place), of: outgoing.mark, limit: limits.bufferBytes)
+        } else {
+            outgoing.send(place, to: subscriber.value.connection)
+            outgoing.dispatch.events[kind, default: 0] += 1
+        }
     }
 
     private mutating func resetAll(of type: RecordTypeName, _ dispatch: inout Dispatch) {
@@ -249,6 +249,52 @@ extension LiveRegistry {
             guard let group = groups[number]?.value, types.contains(group.type), group.lacksMembers else { continue }
             resetAll(of: group, &dispatch)
         }
+    }
+}
+
+extension LiveSubscriber {
+    /// Whether an event of a transaction waits until the subscription is live; nil where it is not sent at all.
+    fileprivate func keeps(_ kind: LiveEventKind, of mark: CommittedMark) -> Bool? {
+        guard filter?.events.contains(kind) ?? true else { return nil }
+        return switch state {
+        case .paused: nil
+        case .starting(let start): start.covers(mark) ? nil : false
+        case .loading: true
+        case .live: false
+        }
+    }
+
+    /// Whether one of the fields that changed is one for whose changes it was made.
+    fileprivate func watches(_ changed: Set<FieldName>) -> Bool {
+        filter?.watched.map { !$0.isDisjoint(with: changed) } ?? true
+    }
+
+    /// What the text of an event depends on, besides the change.
+    fileprivate func eventKey(_ kind: LiveEventKind, _ encoding: RecordEncoding) -> WrittenChange.EventKey {
+        WrittenChange.EventKey(
+            subscription: name,
+            kind: kind,
+            encoding: ObjectIdentifier(encoding),
+            previous: filter?.previous
+        )
+    }
+
+    fileprivate func event(
+        _ kind: LiveEventKind,
+        _ change: RecordChange,
+        _ encoding: RecordEncoding,
+        _ written: inout WrittenChange
+    ) -> [[UInt8]]? {
+        let head = LiveText.head(name)
+        if kind == .deleted { return LiveText.event(head, kind.rawValue, id: change.wireID) }
+        guard let record = written.record(change, encoding) else { return nil }
+        let previous =
+            if kind != .created, let fields = filter?.previous {
+                written.previous(change, encoding, fields)
+            } else {
+                [UInt8]?.none
+            }
+        return LiveText.event(head, kind.rawValue, record: record, previous: previous)
     }
 }
 

@@ -8,9 +8,30 @@ struct WrittenChange {
         let fields: PreviousFields
     }
 
+    /// What the text of an event depends on.
+    struct EventKey: Equatable {
+        let subscription: String
+        let kind: LiveEventKind
+        let encoding: ObjectIdentifier
+        let previous: PreviousFields?
+    }
+
     private var records: [ObjectIdentifier: [UInt8]] = [:]
     private var previous: [PreviousKey: [UInt8]?] = [:]
     private var changed: Set<FieldName>?
+    /// The event that was written last, and its place among those of the transaction: many clients give their subscriptions the same
+    /// name.
+    private var last: (key: EventKey, place: Int)?
+
+    /// The place of an event among those of the transaction; nil where there is none.
+    ///
+    /// - Parameter write: writes the event, unless it is the last one.
+    mutating func place(of key: EventKey, write: (inout WrittenChange) -> Int?) -> Int? {
+        if let last, last.key == key { return last.place }
+        guard let place = write(&self) else { return nil }
+        last = (key, place)
+        return place
+    }
 
     mutating func changedFields(_ change: RecordChange) -> Set<FieldName> {
         if let changed { return changed }

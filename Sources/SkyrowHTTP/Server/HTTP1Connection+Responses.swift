@@ -210,18 +210,21 @@ extension HTTP1Connection: ResponseOutput {
     var takesOffers: Bool { true }
 
     func hasRoom(for number: UInt64) -> Bool {
-        guard let context, let current, current.number == number, current.exchange.writer == nil else { return false }
-        return current.exchange.lifecycle.takesParts && context.channel.isWritable
-            && burst <= HTTP1Connection.burstLimit
+        guard current?.number == number, let exchange = current?.exchange else { return false }
+        return exchange.lifecycle.hasRoom && burst <= HTTP1Connection.burstLimit
     }
 
-    func write(_ part: ByteBuffer, of number: UInt64) {
-        guard let context, current?.number == number,
-            case .write? = current?.exchange.lifecycle.produced(part.readableBytes)
-        else { return }
+    func write(_ part: ByteBuffer, of number: UInt64) -> Bool {
+        guard let context, current?.number == number, let exchange = current?.exchange,
+            case .write? = exchange.lifecycle.produced(part.readableBytes)
+        else { return false }
         write(.byteBuffer(part), isFile: false, number: number, in: context)
         burst += part.readableBytes
-        if !context.channel.isWritable, stall == nil { expectProgress() }
+        guard exchange.lifecycle.hasRoom else {
+            if stall == nil { expectProgress() }
+            return false
+        }
+        return burst <= HTTP1Connection.burstLimit
     }
 
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
@@ -255,10 +258,7 @@ extension HTTP1Connection: ResponseOutput {
     private func write(_ part: IOData, isFile: Bool, number: UInt64, in context: ChannelHandlerContext) {
         let isChunked = current?.isChunked == true
         if isChunked, case .byteBuffer(let bytes) = part, bytes.readableBytes <= HTTP1Connection.joinedBodyLimit {
-            context.writeAndFlush(
-                wrapOutboundOut(.byteBuffer(.chunk(bytes, in: context.channel.allocator))),
-                promise: nil
-            )
+            context.writeAndFlush(wrapOutboundOut(.byteBuffer(.chunk(bytes))), promise: nil)
             return
         }
         if isChunked { context.write(wrapOutboundOut(.byteBuffer(.chunkHead(part.readableBytes))), promise: nil) }
@@ -298,9 +298,9 @@ extension HTTP1Connection: ResponseOutput {
 
 extension ByteBuffer {
     /// A whole chunk.
-    fileprivate static func chunk(_ bytes: ByteBuffer, in allocator: ByteBufferAllocator) -> ByteBuffer {
+    fileprivate static func chunk(_ bytes: ByteBuffer) -> ByteBuffer {
         let length = bytes.readableBytes
-        var chunk = allocator.buffer(capacity: length + 24)
+        var chunk = ByteBufferAllocator().buffer(capacity: length + 24)
         chunk.writeString(String(length, radix: 16))
         chunk.writeStaticString("\r\n")
         chunk.writeImmutableBuffer(bytes)

@@ -1,3 +1,4 @@
+internal import Glibc
 import NIOCore
 import SkyrowActions
 import SkyrowModel
@@ -38,7 +39,8 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         var share: LiveMemory.Share?
         var writer: ResponseWriter?
         /// The task that writes, while there is nothing to be written.
-        var reader: CheckedContinuation<Void, Never>?
+        private var reader: CheckedContinuation<Void, Never>?
+        private(set) var hasReader = false
         /// Whether the event loop will look.
         var isPosted = false
         /// What the event loop has written and the client has yet to take.
@@ -48,9 +50,18 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         var lastWrite = NIODeadline.now()
         var hasEnded = false
 
+        init(seat: LiveSeat) {
+            self.seat = seat
+        }
+
+        mutating func keep(_ reader: CheckedContinuation<Void, Never>) {
+            self.reader = reader
+            hasReader = true
+        }
+
         mutating func takeReader() -> CheckedContinuation<Void, Never>? {
-            defer { reader = nil }
-            return reader
+            hasReader = false
+            return reader.take()
         }
     }
 
@@ -75,7 +86,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     // MARK: - Messages
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
-        let text = ByteBuffer(event: message)
+        let text = connections.event(of: message)
         let (isTaken, action, holding, next) = state.withLock { state in
             guard generation == state.queue.generation, state.queue.phase == .current else {
                 return (false, OutboundQueue<ByteBuffer>.Action?.none, Holding?.none, State.Next?.none)
@@ -166,7 +177,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         perform(state.withLock { $0.queue.check(now: now, connections.limits) })
         note(state.withLock { holding(&$0) })
         let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard now >= state.lastWrite + connections.limits.heartbeat, state.reader != nil else { return nil }
+            guard now >= state.lastWrite + connections.limits.heartbeat, state.hasReader else { return nil }
             state.isBeating = true
             return state.takeReader()
         }
@@ -235,7 +246,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             await withCheckedContinuation { reader in
                 let hasMore = state.withLock { state in
                     guard state.queue.isEmpty, state.end == nil, !state.isBeating else { return true }
-                    state.reader = reader
+                    state.keep(reader)
                     return false
                 }
                 if hasMore { reader.resume() }
@@ -247,7 +258,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     func writeWaiting() {
         let (writer, events, reader) = state.withLock { state in
             state.isPosted = false
-            guard state.reader != nil, let writer = state.writer else {
+            guard state.hasReader, let writer = state.writer else {
                 return (ResponseWriter?.none, Events?.none, CheckedContinuation<Void, Never>?.none)
             }
             guard writer.hasRoom else { return (nil, nil, state.takeReader()) }
@@ -255,8 +266,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         }
         reader?.resume()
         guard let writer, let events else { return }
-        writer.offer(events.text)
-        if writer.hasRoom {
+        if writer.offer(events.text) {
             left(events)
         } else {
             let reader = state.withLock { state in
@@ -335,7 +345,7 @@ extension EventStream.State {
 
     /// Decides who writes what has come; nil where the event loop or the task of the response will look by itself.
     fileprivate mutating func whoWrites() -> Next? {
-        guard reader != nil, !isPosted else { return nil }
+        guard hasReader, !isPosted else { return nil }
         guard let mailbox = writer?.mailbox else { return takeReader().map(Next.task) }
         isPosted = true
         return .eventLoop(mailbox)
@@ -363,7 +373,7 @@ extension ByteBuffer {
         self.init()
         reserveCapacity(message.byteCount + 64)
         writeString("event: \(message.method.rawValue)\ndata: ")
-        for part in message.parameters { writeLine(part) }
+        for part in message.parameters.parts { writeLine(part) }
         if let token = message.token { writeString("\nid: \(token)") }
         writeStaticString("\n\n")
     }
@@ -378,9 +388,8 @@ extension ByteBuffer {
 
     /// Line breaks in JSON are white space; in an event they would begin another field.
     private mutating func writeLine(_ bytes: some Collection<UInt8>) {
-        func ends(_ byte: UInt8) -> Bool { byte == 10 || byte == 13 }
-        if bytes.contains(where: ends) {
-            writeBytes(bytes.map { ends($0) ? 32 : $0 })
+        if bytes.hasLineBreak {
+            writeBytes(bytes.map { $0 == 10 || $0 == 13 ? 32 : $0 })
         } else {
             writeBytes(bytes)
         }
@@ -397,5 +406,16 @@ extension ByteBuffer {
         } else {
             writeString("event: close\ndata: {\"code\":\(closure.code),\"reason\":\"\(closure.reason)\"}\n\n")
         }
+    }
+}
+
+extension Collection<UInt8> {
+    /// Whether a line ends in the text; an event is sent to many, so the search is that of the system.
+    fileprivate var hasLineBreak: Bool {
+        let found = withContiguousStorageIfAvailable { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return memchr(start, 10, bytes.count) != nil || memchr(start, 13, bytes.count) != nil
+        }
+        return found ?? contains { $0 == 10 || $0 == 13 }
     }
 }

@@ -23,6 +23,8 @@ package final class LiveConnections: Sendable {
     private let counts = Mutex(Counts())
     private let laggings = Atomic<Int>(0)
     private let streams = Mutex(Streams())
+    /// The event of the message that was sent last: a change goes to many streams one after another.
+    private let lastEvent = Mutex<(text: LiveMessage.Text, event: ByteBuffer)?>(nil)
 
     /// The event streams, and what looks at the clock for them while there are any.
     private struct Streams {
@@ -48,6 +50,16 @@ package final class LiveConnections: Sendable {
             return true
         }
         return isFree ? LiveSeat(transport, of: client, in: self) : nil
+    }
+
+    /// The event of a message, as it is written.
+    func event(of message: LiveMessage) -> ByteBuffer {
+        lastEvent.withLock { last in
+            if let last, last.text === message.parameters { return last.event }
+            let event = ByteBuffer(event: message)
+            last = (message.parameters, event)
+            return event
+        }
     }
 
     fileprivate func leave(_ transport: Transport, _ client: ClientKey, _ user: UserID?) {

@@ -20,7 +20,7 @@ extension LiveText {
             case .checkpoint: #"{"jsonrpc":"2.0","method":"live:checkpoint","params":"#
             case .reset: #"{"jsonrpc":"2.0","method":"live:reset","params":"#
             }
-        self.init(head: head, parts: message.parameters, tail: "}")
+        self.init(head: head, parts: message.parameters.parts, tail: "}")
     }
 }
 

@@ -52,7 +52,7 @@ final class MemoryOutlet: LiveOutlet {
     }
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
-        let bytes = Data(message.parameters.joined())
+        let bytes = Data(message.parameters.parts.joined())
         let json = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
         return state.withLock { state in
             guard generation == state.generation, generation.isMultiple(of: 2) else { return false }

@@ -31,6 +31,34 @@ import Testing
         #expect(scene.state.connections[1]?.moments.first?.mark.transactions.end == 109)
     }
 
+    /// What is the same for many clients is written once.
+    @Test func connectionsThatGetTheSameGetOneMessage() throws {
+        var scene = LiveScene(outletBuffer: 1000)
+        let names = [1: ["s"], 2: ["s"], 3: ["t"], 4: ["s", "t"], 5: ["s", "t"]]
+        for (connection, subscriptions) in names {
+            scene.connect(connection, SilentOutlet())
+            for name in subscriptions {
+                let subscriber = try scene.subscribe(name, on: connection)
+                scene.finish(subscriber, at: LiveScene.moment(100, at: 10))
+            }
+        }
+        let changes = ["1", "2"].map { RecordChange(note: $0, .missing, to: 1, revision: 150) }
+        let transaction = CommittedTransaction(id: .truncated(150), end: 15_000, changes: changes)
+        let dispatch = scene.state.registry.dispatch(transaction)
+        let messages = Dictionary(uniqueKeysWithValues: dispatch.messages.map { ($0.connection, $0.message) })
+        #expect(messages.count == 5 && dispatch.events[.created] == 14)
+        for (connection, message) in messages {
+            let text = String(decoding: message.parameters.parts.joined(), as: UTF8.self)
+            for (name, other) in [("s", "t"), ("t", "s")] {
+                let count = text.ranges(of: "{\"subscription\":\"\(name)\"").count
+                #expect(count == (names[connection]?.contains(name) == true ? 2 : 0), "\(connection), not \(other)")
+            }
+            #expect(text.contains("note/1") && text.contains("note/2"), "\(connection)")
+        }
+        #expect(messages[1]?.parameters === messages[2]?.parameters)
+        #expect(messages[1]?.parameters !== messages[3]?.parameters)
+    }
+
     @Test func aConnectionWithoutNewsHasOneMoment() throws {
         var scene = LiveScene(outletBuffer: 1000)
         scene.connect(1, SilentOutlet())

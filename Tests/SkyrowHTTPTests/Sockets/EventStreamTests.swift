@@ -182,6 +182,14 @@ import Testing
         }
     }
 
+    @Test func aMessageHasItsOwnEventWhateverCameBefore() {
+        let connections = LiveConnections()
+        let (first, second) = (LiveMessage.test("a"), LiveMessage.test("a", token: "AQ"))
+        for message in [first, first, second, first, .test("b"), second] {
+            #expect(connections.event(of: message) == ByteBuffer(event: message))
+        }
+    }
+
     @Test func itIsGivenUpWhenTheClientLeaves() async throws {
         let responder = LiveResponder()
         try await withServer(responder) { server in

@@ -78,11 +78,11 @@ package struct ResponseWriter: Sendable {
         }
     }
 
-    /// Whether a part that is offered would be taken; asked on the event loop.
+    /// Whether a part that is offered would be taken; asked on the event loop, while no part is being written.
     var hasRoom: Bool { output.value.hasRoom(for: number) }
 
-    /// Sends a part without a wait; only on the event loop, and while it ``hasRoom``.
-    func offer(_ part: ByteBuffer) {
+    /// Sends a part without a wait; only on the event loop, and while it ``hasRoom``. Returns whether it has room for a next one.
+    func offer(_ part: ByteBuffer) -> Bool {
         output.value.write(part, of: number)
     }
 }
@@ -91,10 +91,10 @@ package struct ResponseWriter: Sendable {
 protocol ResponseOutput: AnyObject {
     /// Whether a part may be written without its writer's waiting.
     var takesOffers: Bool { get }
-    /// Whether a part is taken at once: no other waits, and the client takes what it is sent.
+    /// Whether the client takes what it is sent, so that a writer would not wait.
     func hasRoom(for number: UInt64) -> Bool
-    /// Takes a part for which there is room.
-    func write(_ part: ByteBuffer, of number: UInt64)
+    /// Takes a part for which there is room; returns whether there is some for a next one.
+    func write(_ part: ByteBuffer, of number: UInt64) -> Bool
     /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
 }

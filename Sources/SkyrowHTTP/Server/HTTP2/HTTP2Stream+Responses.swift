@@ -136,7 +136,7 @@ extension HTTP2Stream: ResponseOutput {
 
     func hasRoom(for number: UInt64) -> Bool { false }
 
-    func write(_ part: ByteBuffer, of number: UInt64) {}
+    func write(_ part: ByteBuffer, of number: UInt64) -> Bool { false }
 
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
         guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,

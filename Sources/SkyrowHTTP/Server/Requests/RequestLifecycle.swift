@@ -210,7 +210,9 @@ struct RequestLifecycle: Sendable {
     }
 
     /// Whether the client gets what the service makes of the body.
-    var takesParts: Bool { output == .streaming && !isCancelled }
+    private var takesParts: Bool { output == .streaming && !isCancelled }
+    /// The same, and whether the client has taken enough of what it got before.
+    var hasRoom: Bool { takesParts && isWritable }
 
     /// The service has made a part of the body; nil when the client gets no more of it.
     mutating func produced(_ bytes: Int) -> Action? {
