@@ -21,7 +21,7 @@ def large_record(setting, name: str, length: int) -> str:
     return identifier
 
 
-@attack("answers-repeated-id", memory=LIMIT)
+@attack("answers-repeated-id", memory=SHARED_LIMIT)
 def repeated_id(service, findings, setting):
     """One readable record of 1 MB, 4,300 times in one fetch, by eight clients at once."""
     identifier = large_record(setting, "large", 1_000_000)
