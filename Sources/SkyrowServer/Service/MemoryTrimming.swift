@@ -21,11 +21,22 @@ struct MemoryTrimming: Service {
         await cancelWhenGracefulShutdown {
             var decision = TrimDecision()
             while (try? await Task.sleep(for: Self.interval)) != nil {
-                guard decision.trims(at: ProcessReadings.residentBytes) else { continue }
+                guard decision.trims(at: .now) else { continue }
                 malloc_trim(0)
-                decision.trimmed(to: ProcessReadings.residentBytes)
+                decision.trimmed(to: .now)
             }
         }
+    }
+}
+
+/// The memory of the process, in bytes.
+struct MemoryReading: Hashable, Sendable {
+    let resident: Int64
+    /// What the allocator keeps for the next request, returned or not.
+    let free: Int64
+
+    static var now: MemoryReading {
+        MemoryReading(resident: ProcessReadings.residentBytes, free: Int64(mallinfo2().fordblks))
     }
 }
 
@@ -35,18 +46,21 @@ struct TrimDecision: Hashable, Sendable {
     static let floor: Int64 = 64 << 20
     /// The growth since the last time that makes another attempt worthwhile: what is in use cannot be returned.
     static let growth: Int64 = 8 << 20
+    /// The same of what was in use then and is free now, as when 1,000 clients of live queries have left.
+    static let release: Int64 = 16 << 20
 
-    private var rest: Int64 = 0
+    private var rest = MemoryReading(resident: 0, free: 0)
 
-    /// Whether to trim now, at this number of bytes of resident memory.
-    mutating func trims(at resident: Int64) -> Bool {
+    /// Whether to trim now.
+    mutating func trims(at reading: MemoryReading) -> Bool {
         // Memory that was in use at the last attempt may have been freed since, and then used elsewhere.
-        rest = min(rest, resident)
-        return resident > max(Self.floor, rest + Self.growth)
+        rest = MemoryReading(resident: min(rest.resident, reading.resident), free: min(rest.free, reading.free))
+        return reading.resident > Self.floor
+            && (reading.resident > rest.resident + Self.growth || reading.free > rest.free + Self.release)
     }
 
-    /// Notes how much stayed resident.
-    mutating func trimmed(to resident: Int64) {
-        rest = resident
+    /// Notes how much stayed.
+    mutating func trimmed(to reading: MemoryReading) {
+        rest = reading
     }
 }
