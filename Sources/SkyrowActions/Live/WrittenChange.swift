@@ -9,7 +9,7 @@ struct WrittenChange {
     }
 
     /// What the text of an event depends on.
-    struct EventKey: Equatable {
+    struct EventKey: Hashable {
         let subscription: String
         let kind: LiveEventKind
         let encoding: ObjectIdentifier
@@ -19,16 +19,18 @@ struct WrittenChange {
     private var records: [ObjectIdentifier: [UInt8]] = [:]
     private var previous: [PreviousKey: [UInt8]?] = [:]
     private var changed: Set<FieldName>?
-    /// The event that was written last, and its place among those of the transaction: many clients give their subscriptions the same
-    /// name.
+    /// The places of the events among those of the transaction: many clients give their subscriptions the same name.
+    private var places: [EventKey: Int] = [:]
+    /// The one that was asked for last, which the next subscription mostly gets as well.
     private var last: (key: EventKey, place: Int)?
 
     /// The place of an event among those of the transaction; nil where there is none.
     ///
-    /// - Parameter write: writes the event, unless it is the last one.
+    /// - Parameter write: writes the event, the first time.
     mutating func place(of key: EventKey, write: (inout WrittenChange) -> Int?) -> Int? {
         if let last, last.key == key { return last.place }
-        guard let place = write(&self) else { return nil }
+        guard let place = places[key] ?? write(&self) else { return nil }
+        places[key] = place
         last = (key, place)
         return place
     }
