@@ -47,6 +47,9 @@ package final class ClassRules: Sendable {
         self.members = members
     }
 
+    /// The fields that they name, as far as the type has them.
+    package var memberFields: Set<FieldName> { Set(members.keys) }
+
     private init(
         rules: [ClassAction: ClassRule],
         members: [FieldName: MemberField],

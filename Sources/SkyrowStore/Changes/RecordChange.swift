@@ -184,9 +184,6 @@ package final class RecordChange: Sendable {
 }
 
 extension RecordTable {
-    /// The fields by which rules judge access to a record.
-    package var memberFields: [FieldName] { namedColumns.map(\.field) }
-
     /// How rows with all columns of this table are sent where some fields are seen and some are asked for.
     ///
     /// - Parameters:

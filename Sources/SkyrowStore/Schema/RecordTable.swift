@@ -119,6 +119,8 @@ package final class RecordTable: Sendable {
     private let view: FieldView
     /// The columns whose users rules of fields mean, of those that this form is without too.
     let namedColumns: [RecordColumn]
+    /// The fields whose users the rules of the type and of its fields mean, in one order.
+    package let memberFields: [FieldName]
     /// What ``visible(to:)`` and ``plan(for:)`` have made.
     private let narrowed = Mutex(FieldViewCache<RecordTable>())
     private let narrowedPlans = Mutex(FieldViewCache<RowPlan>())
@@ -188,6 +190,7 @@ package final class RecordTable: Sendable {
         self.columns = completed(columns)
         self.unsent = completed(unsent)
         namedColumns = named
+        memberFields = (rules.classes?.memberFields ?? []).union(named.lazy.map(\.field)).sorted()
         self.reservedCollations = reservedCollations
         self.indexes = indexes
         orders = IndexedOrders(indexes)

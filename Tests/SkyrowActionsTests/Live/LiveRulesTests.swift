@@ -216,6 +216,35 @@ import Testing
         }
     }
 
+    /// Failed once where changes come without the records before: what was kept of these left out the fields that rules of the type
+    /// name, so a record that left was not told of.
+    @Test(arguments: LiveQueryTests.sources, [false, true])
+    func fieldsThatRulesOfTheTypeNameDecide(_ source: Source, _ hasKeysAlone: Bool) async throws {
+        try await withLiveService(source) { fixture in
+            let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
+            if hasKeysAlone { try await fixture.psql("ALTER TABLE note REPLICA IDENTITY DEFAULT") }
+            try await obey(
+                fixture,
+                """
+                INSERT INTO _class_rule VALUES ('note', 'read', '{field:secret}', 'require');
+                INSERT INTO note (_id, title, secret) VALUES ('1', 'a', '\(ann.caller.userID?.rawValue ?? "")')
+                """
+            )
+            let (outlets, sessions) = try await subscribe(fixture, [ann, bob]) { $0.sendsInitial = true }
+            try await fixture.change("UPDATE note SET title = 'b'")
+            try await settle(fixture, outlets)
+            try await fixture.change("UPDATE note SET secret = '\(bob.caller.userID?.rawValue ?? "")'")
+            try await settle(fixture, outlets)
+            try await fixture.change("UPDATE note SET title = 'c'")
+            try await settle(fixture, outlets)
+            try await fixture.change("DELETE FROM note")
+            try await settle(fixture, outlets)
+            #expect(sent(outlets[0]) == ["changed note/1", "updated note/1", "deleted note/1"])
+            #expect(sent(outlets[1]) == ["entered note/1", "updated note/1", "deleted note/1"])
+            withExtendedLifetime(sessions) {}
+        }
+    }
+
     @Test(arguments: LiveQueryTests.sources)
     func entriesOfRelationsDecide(_ source: Source) async throws {
         try await withLiveService(source) { fixture in
