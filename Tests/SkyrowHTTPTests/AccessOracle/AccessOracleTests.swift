@@ -16,7 +16,10 @@ import Testing
                 try await run.saves(of: caller)
                 try await run.changes(of: caller)
             }
-            for rules in OracleWorld.rules {
+            for (number, rules) in OracleWorld.rules.enumerated() {
+                // Live queries judge the records before by what they have kept of them, where the log has keys alone.
+                let identity = number.isMultiple(of: 2) ? "FULL" : "DEFAULT"
+                _ = try await service.database.psql("ALTER TABLE app.card REPLICA IDENTITY \(identity)")
                 try await run.set(rules)
                 let callers = world.callers.shuffled(using: &random).prefix(5) + world.callers.prefix(1)
                 for (place, caller) in callers.enumerated() {
