@@ -128,17 +128,21 @@ import Testing
         try await withService { fixture in
             let end = fixture.clock.clock.now().adding(.seconds(3600))
             let key = try await make(fixture, expiresAt: end)
-            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            // A notice that the key was made comes at any moment, and has a service that listens ask again.
+            let deaf = fixture.configured { _ in }
+            #expect(deaf.standing(of: credentials(key)) == .unverified)
+            _ = try await deaf.authenticate(credentials(key), for: .key, .authLogIn)
             fixture.clock.advance(by: .seconds(3599))
-            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            _ = try await deaf.authenticate(credentials(key), for: .key, .authLogIn)
+            #expect(deaf.standing(of: credentials(key)) == .accepted)
             fixture.clock.advance(by: .seconds(1))
             try await expectError(.accessKeyNotAccepted) {
-                try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+                try await deaf.authenticate(credentials(key), for: .key, .authLogIn)
             }
+            #expect(deaf.standing(of: credentials(key)) == .missing)
             try await expectError(.invalidArgument) {
                 try await make(fixture, expiresAt: Timestamp(microseconds: 0))
             }
-            #expect(fixture.service.standing(of: credentials(key)) == .missing)
         }
     }
 
