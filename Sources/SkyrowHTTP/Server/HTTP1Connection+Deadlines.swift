@@ -49,12 +49,16 @@ extension HTTP1Connection {
         if sequence.phase == .finishing { expectProgress() }
     }
 
-    /// Sends the client of the current request an interim response. A client that closed its side and waits takes no
-    /// notice of it (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the connection
-    /// and cancels the request. Without it, nothing distinguishes the two.
+    /// Sends the client of the current request an interim response, or has its endless response go on. A client that closed its side
+    /// and waits takes no notice of the former (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the
+    /// connection and cancels the request. Without it, nothing distinguishes the two.
     private func probe() {
-        guard let exchange = current?.exchange, exchange.lifecycle.output == .working, stall == nil,
-            exchange.head.version.major == 1, exchange.head.version.minor > 0
+        guard let exchange = current?.exchange, stall == nil else { return }
+        if let probe = exchange.probe {
+            probe()
+            return
+        }
+        guard exchange.lifecycle.output == .working, exchange.head.version.major == 1, exchange.head.version.minor > 0
         else { return }
         sendInterim("HTTP/1.1 102 Processing\r\n\r\n")
     }

@@ -61,10 +61,12 @@ extension HTTP1Connection {
             let response = await responder.respond(to: started.value.takeRequest(from: client, at: time))
             hold?.release()
             guard let stream = connection.value.respond(response, number: number) else { return }
-            await connection.value.stream(stream, number: number)
+            started.value.startStream(stream, on: connection.value, number: number, in: connection.value.loop) {
+                connection.value.endStream(number: number, succeeded: $0)
+            }
         }
         // A request that was responded to without waiting has left already.
-        if current?.number == number { current?.exchange.task = task }
+        if current?.number == number { current?.exchange.keep(task) }
     }
 
     /// The service has taken a part of the body.
@@ -128,18 +130,6 @@ extension HTTP1Connection {
         let closes = head?.isKeepAlive != true || endsHTTP
         if !keepsAlive { perform(sequence.finish(lingersFor: closes && !hasBodyLeft ? nil : loop.limits.linger)) }
         drain()
-    }
-
-    /// Makes the parts of a response, and ends it.
-    private func stream(_ stream: ResponseStream, number: UInt64) async {
-        let writer = ResponseWriter(self, number: number, in: loop)
-        var succeeded = true
-        do {
-            try await stream.make(writer)
-        } catch {
-            succeeded = false
-        }
-        endStream(number: number, succeeded: succeeded)
     }
 
     private func endStream(number: UInt64, succeeded: Bool) {

@@ -109,6 +109,8 @@ package struct HTTPServer: Service {
             }
             // A client may close its side and wait for its responses.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.recvAllocator, value: ReadBuffers())
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel.setUp($0) }
         let listener = try await bootstrap.bind(host: host, port: port).get()
         logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])

@@ -176,8 +176,14 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         if drain.hasBegun { close(restart) }
         perform(state.withLock { $0.queue.check(now: now, connections.limits) })
         note(state.withLock { holding(&$0) })
+        let isQuiet = state.withLock { now >= $0.lastWrite + connections.limits.heartbeat }
+        if isQuiet { beat() }
+    }
+
+    /// Sends a heartbeat, unless something is being sent.
+    func beat() {
         let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard now >= state.lastWrite + connections.limits.heartbeat, state.hasReader else { return nil }
+            guard state.hasReader else { return nil }
             state.isBeating = true
             return state.takeReader()
         }
@@ -362,6 +368,15 @@ final class EventStreamHold: Sendable {
 
     deinit {
         stream.end()
+    }
+
+    /// What the response is made of, which keeps the stream.
+    var parts: ResponseStream {
+        let beat: @Sendable () -> Void = { [weak stream] in stream?.beat() }
+        return ResponseStream(isEndless: true, probe: beat) { [self] writer in
+            defer { withExtendedLifetime(self) {} }
+            try await stream.write(to: writer)
+        }
     }
 }
 

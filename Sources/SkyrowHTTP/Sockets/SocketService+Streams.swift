@@ -95,12 +95,7 @@ extension SocketService {
                 // Proxies such as nginx would collect the events.
                 fields: [HTTPField("x-accel-buffering", "no")],
                 contentType: .other("text/event-stream"),
-                body: .stream(
-                    ResponseStream(isEndless: true) { writer in
-                        defer { withExtendedLifetime(hold) {} }
-                        try await hold.stream.write(to: writer)
-                    }
-                )
+                body: .stream(hold.parts)
             )
         }
         response.hold(context.account)

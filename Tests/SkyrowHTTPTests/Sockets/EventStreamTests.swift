@@ -10,7 +10,7 @@ import Testing
 @Suite struct EventStreamTests {
     /// Reads events from the chunks of a response.
     private final class Events {
-        private let connection: RawConnection
+        let connection: RawConnection
         private var text = ""
 
         init(_ connection: RawConnection) {
@@ -208,6 +208,32 @@ import Testing
                 #expect(responder.connections.statistics.eventStreams == 1)
             }
             try await waiting(until: "it is given back") { responder.connections.statistics.eventStreams == 0 }
+        }
+    }
+
+    /// An orderly close looks like that of a client which only stops sending.
+    @Test func itIsGivenUpSoonWhenTheClientClosesTheConnection() async throws {
+        let responder = LiveResponder(LiveLimits(heartbeat: .hours(1)))
+        try await withServer(responder, limits: HTTPLimits(departureCheck: .milliseconds(20))) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/stream")
+                #expect(try await connection.response(toHead: true).status == 200)
+                // With unread bytes the system would send a reset by itself.
+                #expect(try await connection.chunk().hasSuffix("data: {\"id\":1}\n\n"))
+            }
+            try await waiting(until: "it is given back") { responder.connections.statistics.eventStreams == 0 }
+        }
+    }
+
+    @Test func aClientThatOnlyStopsSendingIsAskedAndGetsItsEvents() async throws {
+        let http = HTTPLimits(departureCheck: .milliseconds(20))
+        try await withStream(LiveLimits(heartbeat: .hours(1)), http: http) { responder, events, _ in
+            events.connection.finishSending()
+            for _ in 0..<3 { #expect(try await events.next() == [":"]) }
+            try await responder.stream().send(.test("still here"))
+            var next = try await events.next()
+            while next == [":"] { next = try await events.next() }
+            #expect(next == ["event: live:changes", #"data: {"text":"still here"}"#])
         }
     }
 

@@ -74,12 +74,7 @@ final class LiveResponder: HTTPResponder {
             return HTTPResponse(
                 status: .ok,
                 contentType: .other("text/event-stream"),
-                body: .stream(
-                    ResponseStream(isEndless: true) { writer in
-                        defer { withExtendedLifetime(hold) {} }
-                        try await hold.stream.write(to: writer)
-                    }
-                )
+                body: .stream(hold.parts)
             )
         default:
             return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: "hello"))

@@ -32,14 +32,19 @@ package struct ResponseStream: Sendable {
     /// Writes the parts. It is cancelled when the client leaves, or when it makes a client that reads wait longer than
     /// `HTTPLimits.response`; when it throws, the connection ends, by which the client learns that the body is not whole.
     let make: @Sendable (ResponseWriter) async throws -> Void
+    /// Has an endless stream send something soon, where its client has closed its side: the system of one that is gone answers it with
+    /// a reset.
+    let probe: (@Sendable () -> Void)?
 
     package init(
         length: Int? = nil,
         isEndless: Bool = false,
+        probe: (@Sendable () -> Void)? = nil,
         _ make: @escaping @Sendable (ResponseWriter) async throws -> Void
     ) {
         self.length = length
         self.isEndless = isEndless
+        self.probe = probe
         self.make = make
     }
 }

@@ -17,10 +17,12 @@ extension HTTP2Stream {
             let response = await responder.respond(to: started.value.takeRequest(from: client, at: time))
             hold?.release()
             guard let parts = stream.value.respond(response) else { return }
-            await stream.value.stream(parts)
+            started.value.startStream(parts, on: stream.value, number: 0, in: stream.value.loop) {
+                stream.value.endStream(succeeded: $0)
+            }
         }
         // A request that was responded to without waiting has left already.
-        if exchange.lifecycle.output != .ended { exchange.task = task }
+        if exchange.lifecycle.output != .ended { exchange.keep(task) }
     }
 
     // MARK: - The service responds
@@ -41,18 +43,6 @@ extension HTTP2Stream {
         if stream == nil { exchange?.end(cancels: false) }
         if response.endsConnection { connection.beginEnd() }
         return stream
-    }
-
-    /// Makes the parts of a response, and ends it.
-    private func stream(_ stream: ResponseStream) async {
-        let writer = ResponseWriter(self, number: 0, in: loop)
-        var succeeded = true
-        do {
-            try await stream.make(writer)
-        } catch {
-            succeeded = false
-        }
-        endStream(succeeded: succeeded)
     }
 
     private func endStream(succeeded: Bool) {

@@ -17,7 +17,9 @@ final class RequestExchange {
     private(set) var bytes = ByteBuffer()
     /// What the body takes of the memory; nil as long as it is not decided whose memory that is.
     private var hold: BodyHold?
-    var task: Task<Void, Never>?
+    private var task: Task<Void, Never>?
+    /// Has an endless response send something, while there is one.
+    private(set) var probe: (@Sendable () -> Void)?
     /// The service, as long as it waits for room for the next part of its response.
     var writer: CheckedContinuation<Void, any Error>?
 
@@ -121,6 +123,40 @@ final class RequestExchange {
         return HTTPRequest(head: head, body: body, id: id, peer: client, arrival: time)
     }
 
+    /// Keeps the task of the work, so that it can be cancelled, unless that of the response's parts has followed it.
+    func keep(_ task: Task<Void, Never>) {
+        if lifecycle.output != .streaming { self.task = task }
+    }
+
+    /// Makes the parts of the response, in a task of their own: one keeps memory for the deepest call that it has made, as long as it
+    /// lasts, and a stream may last for days.
+    ///
+    /// - Parameters:
+    ///   - output: what takes the parts.
+    ///   - number: which of the responses of the output it is.
+    ///   - end: is told at last whether all parts are made.
+    func startStream(
+        _ stream: ResponseStream,
+        on output: any ResponseOutput,
+        number: UInt64,
+        in loop: EventLoopContext,
+        end: @escaping (_ succeeded: Bool) -> Void
+    ) {
+        probe = stream.probe
+        let writer = ResponseWriter(output, number: number, in: loop)
+        let end = NIOLoopBound(end, eventLoop: loop.eventLoop)
+        let task = Task.startingNow(on: loop.executor) {
+            do {
+                try await stream.make(writer)
+                end.value(true)
+            } catch {
+                end.value(false)
+            }
+        }
+        if Task.isCancelled { task.cancel() }
+        if lifecycle.output != .ended { self.task = task }
+    }
+
     func takeWriter() -> CheckedContinuation<Void, any Error>? {
         defer { writer = nil }
         return writer
@@ -145,6 +181,7 @@ final class RequestExchange {
     ///   - cancels: whether the work is of no use any more.
     func end(_ reason: any Error = CancellationError(), cancels: Bool = true) {
         if cancels { task?.cancel() }
+        probe = nil
         hold?.release()
         hold = nil
         parts?.fail(reason)
