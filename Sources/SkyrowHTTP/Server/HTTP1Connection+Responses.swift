@@ -196,9 +196,7 @@ extension HTTP1Connection {
     private static let joinedBodyLimit = 16 * 1024
 }
 
-extension HTTP1Connection: ResponseOutput {
-    var takesOffers: Bool { true }
-
+extension HTTP1Connection: ResponseOffers {
     func hasRoom(for number: UInt64) -> Bool {
         guard current?.number == number, let exchange = current?.exchange else { return false }
         return exchange.lifecycle.hasRoom && burst <= HTTP1Connection.burstLimit

@@ -1,24 +1,33 @@
 import NIOCore
 
-/// Memory for what a connection reads: each read has its own, and a connection that is idle keeps that of its first one alone.
+/// Memory for what a connection reads: it keeps one buffer, which most requests fit into, and a larger one is for one read alone.
 ///
 /// Otherwise SwiftNIO keeps the last ones for the next reads, as large as they were needed once: up to 256 KB for a client that has
 /// sent a large body and nothing since. It counts with channels that read one message at a time
 /// (`ChannelOptions.maxMessagesPerRead`).
 struct ReadBuffers: RecvByteBufferAllocator {
-    /// The sizes follow what comes; the first is one that most requests fit into.
-    private var sizes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: 64 * 1024)
+    /// The size of the buffer that is kept.
+    static let keptSize = 2048
+
+    /// The sizes follow what comes.
+    private var sizes = AdaptiveRecvByteBufferAllocator(
+        minimum: keptSize / 2,
+        initial: keptSize,
+        maximum: 64 * 1024
+    )
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
         sizes.buffer(allocator: allocator)
     }
 
-    /// Says that the next read may need more, whatever came: a buffer that is kept would not do then.
+    /// The size of a buffer that may be kept; nil for a larger one, which is made each time.
+    func nextBufferSize() -> Int? {
+        sizes.nextBufferSize().flatMap { $0 <= Self.keptSize ? $0 : nil }
+    }
+
+    /// Says that the next read may need more, whatever came: without a size the channel would use the one that it keeps.
     mutating func record(actualReadBytes: Int) -> Bool {
         _ = sizes.record(actualReadBytes: actualReadBytes)
         return true
     }
-
-    /// nil: with a size the channel would keep the buffers of that size.
-    func nextBufferSize() -> Int? { nil }
 }

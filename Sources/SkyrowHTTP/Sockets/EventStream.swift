@@ -17,8 +17,8 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     /// What is to be done next.
     fileprivate enum Step {
         case write(Events)
-        /// The client has yet to take events that were written.
-        case wait(Events)
+        /// The client has yet to take what was written.
+        case wait(Size)
         case heartbeat
         case end(LiveClosure?)
     }
@@ -26,6 +26,11 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     /// What is written in one go.
     fileprivate struct Events {
         var text = ByteBuffer()
+        var size = Size()
+    }
+
+    /// How much is written in one go: bytes, and those of live messages among them.
+    fileprivate struct Size {
         var bytes = 0
         var live = 0
     }
@@ -44,7 +49,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         /// Whether the event loop will look.
         var isPosted = false
         /// What the event loop has written and the client has yet to take.
-        var untaken: Events?
+        var untaken: Size?
         var end: End?
         var isBeating = false
         var lastWrite = NIODeadline.now()
@@ -220,10 +225,10 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
                 switch await next() {
                 case .write(let events):
                     try await writer.write(events.text)
-                    left(events)
-                case .wait(let events):
+                    left(events.size)
+                case .wait(let size):
                     try await writer.write(ByteBuffer())
-                    left(events)
+                    left(size)
                 case .heartbeat:
                     try await writer.write(ByteBuffer(staticString: ":\n\n"))
                 case .end(let reason):
@@ -273,20 +278,20 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         reader?.resume()
         guard let writer, let events else { return }
         if writer.offer(events.text) {
-            left(events)
+            left(events.size)
         } else {
             let reader = state.withLock { state in
-                state.untaken = events
+                state.untaken = events.size
                 return state.takeReader()
             }
             reader?.resume()
         }
     }
 
-    private func left(_ events: Events) {
+    private func left(_ size: Size) {
         let (action, holding) = state.withLock { state in
             state.lastWrite = .now()
-            let action = state.queue.left(events.bytes, live: events.live)
+            let action = state.queue.left(size.bytes, live: size.live)
             return (action, self.holding(&state))
         }
         note(holding)
@@ -335,12 +340,12 @@ extension EventStream.State {
     /// Takes what waits, up to about a number of bytes; nil where nothing does.
     fileprivate mutating func events(most: Int) -> EventStream.Events? {
         var events = EventStream.Events()
-        while events.bytes < most, let (part, length, isLive) = queue.next() {
-            events.bytes += length
-            if isLive { events.live += length }
+        while events.size.bytes < most, let (part, length, isLive) = queue.next() {
+            events.size.bytes += length
+            if isLive { events.size.live += length }
             if events.text.readableBytes == 0 { events.text = part } else { events.text.writeImmutableBuffer(part) }
         }
-        return events.bytes > 0 ? events : nil
+        return events.size.bytes > 0 ? events : nil
     }
 
     /// Who is to be told that something waits.

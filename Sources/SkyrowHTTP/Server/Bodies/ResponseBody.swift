@@ -52,6 +52,7 @@ package struct ResponseStream: Sendable {
 /// Sends the parts of a streamed response.
 package struct ResponseWriter: Sendable {
     private let output: NIOLoopBound<any ResponseOutput>
+    private let offers: NIOLoopBound<any ResponseOffers>?
     private let number: UInt64
     /// By which other threads have the event loop offer parts; nil where the output takes none so.
     let mailbox: LoopMailbox?
@@ -59,8 +60,9 @@ package struct ResponseWriter: Sendable {
     /// - Parameter number: which of the responses of the output it writes.
     init(_ output: any ResponseOutput, number: UInt64, in loop: EventLoopContext) {
         self.output = NIOLoopBound(output, eventLoop: loop.eventLoop)
+        offers = (output as? any ResponseOffers).map { NIOLoopBound($0, eventLoop: loop.eventLoop) }
         self.number = number
-        mailbox = output.takesOffers ? loop.mailbox : nil
+        mailbox = offers == nil ? nil : loop.mailbox
     }
 
     /// Sends a part, and returns when the client has room for the next.
@@ -84,22 +86,24 @@ package struct ResponseWriter: Sendable {
     }
 
     /// Whether a part that is offered would be taken; asked on the event loop, while no part is being written.
-    var hasRoom: Bool { output.value.hasRoom(for: number) }
+    var hasRoom: Bool { offers?.value.hasRoom(for: number) ?? false }
 
     /// Sends a part without a wait; only on the event loop, and while it ``hasRoom``. Returns whether it has room for a next one.
     func offer(_ part: ByteBuffer) -> Bool {
-        output.value.write(part, of: number)
+        offers?.value.write(part, of: number) ?? false
     }
 }
 
 /// What takes the parts of a streamed response; used on its event loop only.
 protocol ResponseOutput: AnyObject {
-    /// Whether a part may be written without its writer's waiting.
-    var takesOffers: Bool { get }
+    /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
+    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
+}
+
+/// An output that takes parts without their writer's waiting as well.
+protocol ResponseOffers: ResponseOutput {
     /// Whether the client takes what it is sent, so that a writer would not wait.
     func hasRoom(for number: UInt64) -> Bool
     /// Takes a part for which there is room; returns whether there is some for a next one.
     func write(_ part: ByteBuffer, of number: UInt64) -> Bool
-    /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
-    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
 }

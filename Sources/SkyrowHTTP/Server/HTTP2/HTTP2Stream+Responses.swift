@@ -121,13 +121,7 @@ extension HTTP2Stream {
 }
 
 extension HTTP2Stream: ResponseOutput {
-    // Its parts are cut into frames, whose writer waits for the window of the client.
-    var takesOffers: Bool { false }
-
-    func hasRoom(for number: UInt64) -> Bool { false }
-
-    func write(_ part: ByteBuffer, of number: UInt64) -> Bool { false }
-
+    // It takes no offers: its parts are cut into frames, whose writer waits for the window of the client.
     func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
         guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,
             let action = exchange?.lifecycle.produced(part.readableBytes)
