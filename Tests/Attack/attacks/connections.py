@@ -5,7 +5,7 @@ import time
 
 from attack import attack
 from client import Client, code, head, open_socket
-from service import MEGABYTE
+from service import MEGABYTE, until
 
 HELD = 268_000_000
 
@@ -76,6 +76,23 @@ def all_connections(service, findings, setting):
     others_post(service, findings, "beside all connections of one address")
     for opened in sockets:
         opened.close()
+
+
+@attack("connections-idle")
+def idle(service, findings, setting):
+    """600 connections send bodies of 0.5 MB, and then nothing; what they were read into is given back."""
+    padding = "x" * 500_000
+    clients = [Client(service, f"127.0.2.{20 + number % 6}") for number in range(600)]
+    statuses = set()
+    before = service.resident
+    for client in clients:
+        client.call("record:fetch", ids=["note/seed"], padding=padding)
+        statuses.add(client.status)
+    findings.expect(statuses == {200}, f"the bodies have the statuses {statuses}")
+    until(20, "less than 25 MB held for idle connections", lambda: service.resident - before < 25 * MEGABYTE)
+    findings.figure("held MB", round((service.resident - before) / MEGABYTE))
+    for client in clients:
+        client.close()
 
 
 @attack("connections-slow-body")
