@@ -69,6 +69,12 @@ package struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension WebFailure {
+    fileprivate static func tooLarge(_ address: WebAddress) -> WebFailure {
+        WebFailure("\(address.withoutQuery) is larger than \(WebFetcher.maximumBytes) bytes.")
+    }
+}
+
 /// Fetches documents with libcurl: without proxies, redirects, cookies and compression, and from addresses that a gate admits.
 ///
 /// ```swift
@@ -115,15 +121,7 @@ package struct WebFetcher: Sendable {
         }
         let gate = AddressGate(exceptions: exceptions, admitsLoopback: request.address.isLoopback)
         let transfer = WebTransfer(request, gate, timeout)
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation {
-                (continuation: CheckedContinuation<Result<WebResponse, WebFailure>, Never>) in
-                WebFetcher.threads.async { continuation.resume(returning: transfer.run()) }
-            }
-        } onCancel: {
-            transfer.cancel()
-        }
-        return try result.get()
+        return try await CurlCancellation.transfer(on: WebFetcher.threads) { transfer.run($0) }
     }
 }
 
@@ -143,7 +141,6 @@ private final class WebTransfer: Sendable {
     private let gate: AddressGate
     private let timeout: Duration
     private let state = Mutex(State())
-    private let isCancelled = Atomic(false)
 
     private var address: WebAddress { request.address }
 
@@ -153,45 +150,20 @@ private final class WebTransfer: Sendable {
         self.timeout = timeout
     }
 
-    func cancel() {
-        isCancelled.store(true, ordering: .relaxed)
-    }
-
-    func run() -> Result<WebResponse, WebFailure> {
-        guard let handle = skyrow_curl_make() else { return .failure(WebFailure("There is no memory for a transfer.")) }
-        defer { skyrow_curl_free(handle) }
-        var headers: UnsafeMutablePointer<curl_slist>?
-        defer { skyrow_curl_free_list(headers) }
-        for field in request.fields {
-            headers = skyrow_curl_append(headers, "\(field.name): \(field.value)") ?? headers
+    func run(_ cancellation: CurlCancellation) -> Result<WebResponse, WebFailure> {
+        var status: Int?
+        var fault: CurlFault?
+        do throws(CurlFault) {
+            let handle = try handle(cancellation)
+            // In this call alone libcurl uses the pointers to these objects.
+            try withExtendedLifetime((self, cancellation)) { () throws(CurlFault) in try handle.perform() }
+            status = handle.response
+        } catch {
+            fault = error
         }
-        var failed = setUp(handle)
-        if failed == CURLE_OK, headers != nil { failed = skyrow_curl_set_list(handle, CURLOPT_HTTPHEADER, headers) }
-        if failed == CURLE_OK, let form = request.form {
-            // libcurl keeps a copy of the text.
-            failed = skyrow_curl_set_text(handle, CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form))
-        }
-        guard failed == CURLE_OK else {
-            return .failure(WebFailure("libcurl refused an option: \(Libcurl.text(failed))"))
-        }
-        // This object outlives the call, in which alone libcurl uses the pointers to it.
-        let outcome = withExtendedLifetime(self) { skyrow_curl_perform(handle) }
         let state = state.withLock { $0 }
-        if let refused = state.refusedAddress {
-            return .failure(
-                WebFailure(
-                    "\(address.host) is at \(refused), a private address; the setting provider-networks admits some."
-                )
-            )
-        }
-        if state.isTooLarge || outcome == CURLE_FILESIZE_EXCEEDED {
-            return .failure(WebFailure("\(address.withoutQuery) is larger than \(WebFetcher.maximumBytes) bytes."))
-        }
-        guard outcome == CURLE_OK else {
-            return .failure(WebFailure("\(address.withoutQuery) could not be fetched: \(Libcurl.text(outcome))."))
-        }
-        var status = 0
-        guard skyrow_curl_response_code(handle, &status) == CURLE_OK else {
+        if let failure = failure(fault, state) { return .failure(failure) }
+        guard let status else {
             return .failure(WebFailure("\(address.withoutQuery) was responded to without a status."))
         }
         return .success(
@@ -204,42 +176,40 @@ private final class WebTransfer: Sendable {
         )
     }
 
-    private func setUp(_ handle: UnsafeMutableRawPointer) -> CURLcode {
-        let milliseconds = Int(timeout / .milliseconds(1))
-        let texts: [(CURLoption, String)] = [
-            (CURLOPT_URL, address.description),
-            (CURLOPT_PROTOCOLS_STR, address.isLoopback ? "http" : "https"),
-            // Not by a proxy that the environment names, which would connect to whatever it likes.
-            (CURLOPT_NOPROXY, "*"),
-            (CURLOPT_USERAGENT, "skyrow"),
-        ]
-        let numbers: [(CURLoption, Int)] = [
-            // A redirect leads to where another says.
-            (CURLOPT_FOLLOWLOCATION, 0),
-            (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-            (CURLOPT_MAXFILESIZE, WebFetcher.maximumBytes),
-            (CURLOPT_NOSIGNAL, 1),
-            (CURLOPT_NOPROGRESS, 0),
-            (CURLOPT_TIMEOUT_MS, milliseconds),
-            (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
-        ]
-        for (option, text) in texts {
-            let code = skyrow_curl_set_text(handle, option, text)
-            guard code == CURLE_OK else { return code }
+    private func failure(_ fault: CurlFault?, _ state: State) -> WebFailure? {
+        if let refused = state.refusedAddress {
+            return WebFailure(
+                "\(address.host) is at \(refused), a private address; the setting provider-networks admits some."
+            )
         }
-        for (option, number) in numbers {
-            let code = skyrow_curl_set_number(handle, option, number)
-            guard code == CURLE_OK else { return code }
+        if state.isTooLarge { return .tooLarge(address) }
+        return switch fault {
+        case nil: nil
+        case .failed(CURLE_FILESIZE_EXCEEDED, _): .tooLarge(address)
+        case .failed(let code, _): WebFailure("\(address.withoutQuery) could not be fetched: \(Libcurl.text(code)).")
+        case .refused: fault.map { WebFailure($0.text) }
         }
+    }
+
+    private func handle(_ cancellation: CurlCancellation) throws(CurlFault) -> CurlHandle {
+        var handle = try CurlHandle()
+        try handle.setUp(address.description, scheme: address.isLoopback ? "http" : "https", timeout: timeout)
+        try handle.set(CURLOPT_USERAGENT, "skyrow")
+        // A redirect leads to where another says.
+        try handle.set(CURLOPT_FOLLOWLOCATION, 0)
+        try handle.set(CURLOPT_MAXFILESIZE, WebFetcher.maximumBytes)
+        try handle.set(CURLOPT_HTTPHEADER, request.fields.map { "\($0.name): \($0.value)" })
+        // libcurl keeps a copy of the text.
+        if let form = request.form { try handle.set(CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form)) }
+        try handle.setCancellation(cancellation)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        var code = skyrow_curl_set_sink(
-            handle,
+        try handle.setSink(
             { buffer, size, count, context in
                 guard let buffer, let context else { return 0 }
                 let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
                 return transfer.take(UnsafeRawBufferPointer(start: buffer, count: size * count))
             },
-            { buffer, size, count, context in
+            header: { buffer, size, count, context in
                 guard let buffer, let context else { return 0 }
                 let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
                 transfer.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
@@ -247,9 +217,7 @@ private final class WebTransfer: Sendable {
             },
             context
         )
-        guard code == CURLE_OK else { return code }
-        code = skyrow_curl_set_open_socket(
-            handle,
+        try handle.setOpenSocket(
             { context, _, address in
                 guard let context, let address else { return CURL_SOCKET_BAD }
                 let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
@@ -258,19 +226,8 @@ private final class WebTransfer: Sendable {
             },
             context
         )
-        guard code == CURLE_OK else { return code }
-        return skyrow_curl_set_progress(
-            handle,
-            { context, _, _, _, _ in
-                guard let context else { return 1 }
-                // Anything but zero ends the transfer.
-                return Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue().hasToEnd ? 1 : 0
-            },
-            context
-        )
+        return handle
     }
-
-    private var hasToEnd: Bool { isCancelled.load(ordering: .relaxed) }
 
     private func take(_ part: UnsafeRawBufferPointer) -> Int {
         state.withLock { state in
