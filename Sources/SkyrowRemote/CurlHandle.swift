@@ -121,7 +121,7 @@ struct CurlHandle: ~Copyable {
     }
 }
 
-/// Ends a transfer that nobody waits for any more.
+/// Ends a transfer with the task that waits for it.
 final class CurlCancellation: Sendable {
     private let flag = Atomic(false)
 

@@ -134,7 +134,7 @@ final class RequestExchange {
     /// - Parameters:
     ///   - output: what takes the parts.
     ///   - number: which of the responses of the output it is.
-    ///   - end: is told at last whether all parts are made.
+    ///   - end: gets at last whether all parts were made.
     func startStream(
         _ stream: ResponseStream,
         on output: any ResponseOutput,
