@@ -118,7 +118,9 @@ private func withRunningService(
     scans: ScanPolicy = .allow,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
-    try await withPostgresClient(database.url, logger: .quiet) { client in
+    // On a busy machine a connection may take longer than a service gives it.
+    let patience: (inout PostgresConfiguration) -> Void = { $0.connectTimeout = testPatience }
+    try await withPostgresClient(database.url, configure: patience, logger: .quiet) { client in
         let store = RecordStore(
             client: client,
             schema: "app",
