@@ -4,7 +4,7 @@ import Synchronization
 
 /// Why libcurl did not do what was asked of it.
 enum CurlFault: Error {
-    /// It took an option not.
+    /// An option was not taken.
     case refused(CURLcode)
     /// The transfer failed, after the other side had responded with a code or before it had.
     case failed(CURLcode, response: Int?)
