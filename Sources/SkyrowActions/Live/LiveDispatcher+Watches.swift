@@ -109,7 +109,8 @@ extension ActionService {
             let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.query(query, with: access, admitting: admit)
             }
-            return try WatchedAnswer(result, limit: limit)
+            let hidesFields = request.tables.values.contains { $0.visible(to: request.key.fields) !== $0 }
+            return try WatchedAnswer(result, limit: limit, hidesFields: hidesFields)
         case .groups(let query):
             let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.aggregate(query, with: access, admitting: admit)

@@ -151,17 +151,20 @@ extension LiveRegistry {
             func sight(_ isSeen: Bool, _ matches: Bool) -> LiveSight {
                 !isSeen ? .hidden : matches ? .matching : .readable
             }
-            let hasSeen =
-                sees(change.old)
-                || known.contains { $0.isSeen(by: audience.audience, isRelated: relations.isRelated) }
+            let seesOld = sees(change.old)
+            let seen = known.filter { $0.isSeen(by: audience.audience, isRelated: relations.isRelated) }
             let kind = LiveEventKind.of(
-                before: sight(hasSeen, didMatch),
+                before: sight(seesOld || !seen.isEmpty, didMatch),
                 after: sight(sees(change.after), matches),
                 isInsert: isInsert
             )
             guard let kind else { continue }
+            if kind == .updated {
+                let changed = written.changedFields(change)
+                guard audience.encoding.shows(change, of: changed, since: seen) else { continue }
+            }
             for subscriber in audience.subscribers {
-                send(kind, to: subscriber, change, audience.encoding, &written, &outgoing)
+                send(kind, to: subscriber, change, audience.encoding, seesOld: seesOld, &written, &outgoing)
             }
         }
     }
@@ -178,7 +181,7 @@ extension LiveRegistry {
             change.table.name,
             change.storedID,
             to: matches ? change.after : nil,
-            naming: change.table.memberFields,
+            in: change.table,
             for: number,
             at: outgoing.readAt
         )
@@ -193,22 +196,22 @@ extension LiveRegistry {
         to number: Subscriber,
         _ change: RecordChange,
         _ encoding: RecordEncoding,
+        seesOld: Bool,
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
         guard let subscriber = subscribers[number], let waits = subscriber.value.keeps(kind, of: outgoing.mark) else {
             return
         }
-        if kind == .updated {
-            let changed = written.changedFields(change)
-            guard subscriber.value.watches(changed), encoding.shows(change, of: changed) else { return }
-        }
-        let key = subscriber.value.eventKey(kind, encoding)
+        if kind == .updated { guard subscriber.value.watches(written.changedFields(change)) else { return } }
+        // Who could not read the record before gets no value of it, whatever the kind of the event.
+        let previous = seesOld && kind != .created ? subscriber.value.filter?.previous : nil
+        let key = subscriber.value.eventKey(kind, encoding, previous)
         guard
             let place = written.place(
                 of: key,
                 write: { written in
-                    subscriber.value.event(kind, change, encoding, &written).map { outgoing.add($0) }
+                    subscriber.value.event(kind, change, encoding, previous, &written).map { outgoing.add($0) }
                 }
             )
         else { return }
@@ -270,12 +273,16 @@ extension LiveSubscriber {
     }
 
     /// What the text of an event depends on, besides the change.
-    fileprivate func eventKey(_ kind: LiveEventKind, _ encoding: RecordEncoding) -> WrittenChange.EventKey {
+    fileprivate func eventKey(
+        _ kind: LiveEventKind,
+        _ encoding: RecordEncoding,
+        _ previous: PreviousFields?
+    ) -> WrittenChange.EventKey {
         WrittenChange.EventKey(
             subscription: name,
             kind: kind,
             encoding: ObjectIdentifier(encoding),
-            previous: filter?.previous
+            previous: previous
         )
     }
 
@@ -283,18 +290,14 @@ extension LiveSubscriber {
         _ kind: LiveEventKind,
         _ change: RecordChange,
         _ encoding: RecordEncoding,
+        _ previous: PreviousFields?,
         _ written: inout WrittenChange
     ) -> [[UInt8]]? {
         let head = LiveText.head(name)
         if kind == .deleted { return LiveText.event(head, kind.rawValue, id: change.wireID) }
         guard let record = written.record(change, encoding) else { return nil }
-        let previous =
-            if kind != .created, let fields = filter?.previous {
-                written.previous(change, encoding, fields)
-            } else {
-                [UInt8]?.none
-            }
-        return LiveText.event(head, kind.rawValue, record: record, previous: previous)
+        let old = previous.flatMap { written.previous(change, encoding, $0) }
+        return LiveText.event(head, kind.rawValue, record: record, previous: old)
     }
 }
 

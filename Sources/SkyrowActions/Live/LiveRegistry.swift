@@ -459,8 +459,7 @@ struct LiveRegistry {
             return nil
         }
         groups[number]?.members = .known
-        let named = tables[group.type]?.memberFields ?? []
-        for record in records { membership.read(record, naming: named, for: number) }
+        for record in records { membership.read(record, in: tables[group.type], for: number) }
         var result = Dispatch()
         for transaction in waiting where !start.covers(transaction.mark) {
             let part = dispatch(transaction, only: number)
@@ -482,11 +481,18 @@ struct LiveRegistry {
             let audience = subscribers[subscriber]?.audience, let place = group.audiences.place(of: audience)
         else { return true }
         let view = group.audiences[place].encoding.key.view
-        let named = tables[group.type]?.memberFields ?? []
-        let isWhole = named.allSatisfy { field in
-            group.asked?.contains(field) ?? true && !view.hidden.contains(field) && view.partial[field] == nil
+        let table = tables[group.type]
+        func mayHave(_ field: FieldName) -> Bool {
+            group.asked?.contains(field) ?? true && !view.hidden.contains(field)
         }
-        return membership.read(record, naming: named, for: number, by: isWhole ? nil : audience)
+        let isWhole = (table?.memberFields ?? []).allSatisfy { mayHave($0) && view.partial[$0] == nil }
+        return membership.read(
+            record,
+            in: table,
+            knowing: Set((table?.columns ?? []).lazy.map(\.field).filter(mayHave)),
+            for: number,
+            by: isWhole ? nil : audience
+        )
     }
 
     // MARK: Schema

@@ -6,17 +6,49 @@ import SkyrowStore
 ///
 /// Of each record that matches any predicate it holds what access is judged by. Records are distinguished by 64 bits of a hash.
 struct Membership {
-    /// What is kept of a record: nothing of its fields but those that rules of access name.
+    /// What is kept of a record: nothing of its fields but those that rules of access name, and what distinguishes their values
+    /// where some of them are hidden from some readers.
     final class Member: Sendable {
         let record: StoredRecord
+        /// Hashes of the values, in the order of the columns of ``table``; nil for one that is not known.
+        private let digests: [Int?]
+        /// nil where no field of the type is hidden.
+        private let table: RecordTable?
 
-        init(_ record: StoredRecord, naming fields: [FieldName]) {
+        /// - Parameter known: the fields of which the record has the values; nil for all.
+        init(_ record: StoredRecord, in table: RecordTable?, knowing known: Set<FieldName>? = nil) {
             var kept = StoredRecord(type: record.type, storedID: "", database: record.database)
             kept.owner = record.owner
             kept.access = record.access
             kept.revision = record.revision
-            for field in fields { kept.fields[field] = record.fields[field] }
+            for field in table?.memberFields ?? [] { kept.fields[field] = record.fields[field] }
+            guard let table, !table.rules.fields.isEmpty else {
+                self.record = kept
+                self.table = nil
+                digests = []
+                return
+            }
+            kept.createdAt = record.createdAt
+            kept.createdBy = record.createdBy
             self.record = kept
+            self.table = table
+            digests = table.columns.map { column in
+                known?.contains(column.field) ?? true ? record.fields[column.field].hashValue : nil
+            }
+        }
+
+        /// The fields that have another value in another form of the record, as far as they are known of this one; nil where
+        /// nothing is.
+        func changedFields(in record: StoredRecord, of other: RecordTable) -> Set<FieldName>? {
+            guard let table else { return nil }
+            var changed: Set<FieldName> = []
+            for column in other.columns {
+                // A field that the table did not have had no value.
+                let known = table.position(of: column.field).map { digests[$0] } ?? Optional<StoredValue>.none.hashValue
+                guard let digest = known else { continue }
+                if digest != record.fields[column.field].hashValue { changed.insert(column.field) }
+            }
+            return changed
         }
 
         /// Whether a change that was read at a moment is older than this form: another one comes that leads to this form, or beyond it.
@@ -34,6 +66,11 @@ struct Membership {
         fileprivate let audience: LiveAudience?
 
         var record: StoredRecord { member.record }
+
+        /// The fields that have another value in a record, as far as this form has them; nil where that is not known.
+        func changedFields(in record: StoredRecord, of table: RecordTable) -> Set<FieldName>? {
+            member.changedFields(in: record, of: table)
+        }
 
         /// Whether an audience may read it.
         func isSeen(by reader: LiveAudience, isRelated: (UserID, ResolvedUserRelation) -> Bool) -> Bool {
@@ -86,27 +123,31 @@ struct Membership {
 
     /// Puts a record into a group, as it was read.
     ///
-    /// - Parameter audience: those to whom it is shown where it lacks something that access is judged by; nil where it has all of it.
+    /// - Parameters:
+    ///   - table: of its type; nil for one without rules.
+    ///   - known: the fields of which the record has the values; nil for all.
+    ///   - audience: those to whom it is shown where it lacks something that access is judged by; nil where it has all of it.
     /// - Returns: false where too many forms of it are known.
     @discardableResult
     mutating func read(
         _ record: StoredRecord,
-        naming fields: [FieldName],
+        in table: RecordTable?,
+        knowing known: Set<FieldName>? = nil,
         for group: SubscriptionIndex.Group,
         by audience: LiveAudience? = nil
     ) -> Bool {
         let key = Self.key(record.type, record.storedID)
-        var known = entries.removeValue(forKey: key) ?? Known(member: Member(record, naming: fields), groups: [])
-        defer { if !known.isEmpty { entries[key] = known } }
-        if !known.knows(group, record.revision, audience) {
-            if !known.groups.isEmpty, known.member.record.revision == record.revision {
-                known.groups.insert(group)
-            } else if audience == nil, known.isEmpty {
-                known.groups.insert(group)
+        let member = Member(record, in: table, knowing: known)
+        var entry = entries.removeValue(forKey: key) ?? Known(member: member, groups: [])
+        defer { if !entry.isEmpty { entries[key] = entry } }
+        if !entry.knows(group, record.revision, audience) {
+            if !entry.groups.isEmpty, entry.member.record.revision == record.revision {
+                entry.groups.insert(group)
+            } else if audience == nil, entry.isEmpty {
+                entry.groups.insert(group)
             } else {
-                guard known.others.count < Self.maximumForms else { return false }
-                let member = Member(record, naming: fields)
-                known.others.append(Form(group: group, member: member, audience: audience))
+                guard entry.others.count < Self.maximumForms else { return false }
+                entry.others.append(Form(group: group, member: member, audience: audience))
             }
         }
         keys[group, default: []].insert(key)
@@ -122,12 +163,12 @@ struct Membership {
         _ type: RecordTypeName,
         _ storedID: String,
         to record: StoredRecord?,
-        naming fields: [FieldName],
+        in table: RecordTable?,
         for group: SubscriptionIndex.Group,
         at moment: ChangeMoment?
     ) {
         let key = Self.key(type, storedID)
-        let member = record.map { Member($0, naming: fields) }
+        let member = record.map { Member($0, in: table) }
         guard var known = entries.removeValue(forKey: key) ?? member.map({ Known(member: $0, groups: []) }) else {
             return
         }

@@ -68,13 +68,38 @@ final class RecordEncoding: Sendable {
         return writer.bytes
     }
 
-    /// Whether a change of a record that is seen before and after is one of something that is seen: a field, its owner or its list.
-    /// True where the record before is not known.
-    func shows(_ change: RecordChange, of fields: Set<FieldName>) -> Bool {
-        guard !key.view.hidden.isEmpty || !key.view.partial.isEmpty, !fields.isEmpty, let old = change.old,
-            let new = change.after, old.owner == new.owner, old.access == new.access
-        else { return true }
-        return fields.contains { sees($0, in: old) || sees($0, in: new) }
+    /// Whether what is sent of a record differs after a change, of one that is seen before and after.
+    ///
+    /// What every write changes, such as the revision, makes no difference: that alone says that something hidden was written.
+    ///
+    /// - Parameters:
+    ///   - fields: those that have another value; it counts where the record before is known.
+    ///   - known: the forms before that are seen, where the change does not say what the record was. Without either it does.
+    func shows(_ change: RecordChange, of fields: Set<FieldName>, since known: [Membership.Form]) -> Bool {
+        guard !key.view.hidden.isEmpty || !key.view.partial.isEmpty, let new = change.after else { return true }
+        if let old = change.old { return shows(new, of: fields, since: old, in: change.table) }
+        return known.isEmpty
+            || known.contains { form in
+                form.changedFields(in: new, of: change.table).map {
+                    shows(new, of: $0, since: form.record, in: change.table)
+                } ?? true
+            }
+    }
+
+    private func shows(
+        _ new: StoredRecord,
+        of fields: Set<FieldName>,
+        since old: StoredRecord,
+        in table: RecordTable
+    ) -> Bool {
+        if old.owner != new.owner || old.access != new.access { return true }
+        if old.createdAt != new.createdAt || old.createdBy != new.createdBy { return true }
+        if key.view.partial.keys.contains(where: { sees($0, in: old) != sees($0, in: new) }) { return true }
+        guard fields.isEmpty else { return fields.contains { sees($0, in: old) && sees($0, in: new) } }
+        // Members of a relation and values of types that are not ours are in no row, so that a write of them shows by itself.
+        let unsent = table.columns.filter(\.isBesideRows)
+        return !unsent.isEmpty
+            && unsent.allSatisfy { !key.view.hidden.contains($0.field) && key.view.partial[$0.field] == nil }
     }
 
     private func sees(_ field: FieldName, in record: StoredRecord) -> Bool {
@@ -92,6 +117,16 @@ final class RecordEncoding: Sendable {
             if plans.count >= 8 { plans.removeFirst() }
             plans.append(Plan(table: table, asked: asked, hasReserved: hasReserved, plan: plan))
             return plan
+        }
+    }
+}
+
+extension RecordColumn {
+    /// Whether a row says nothing of the value but that there is one.
+    fileprivate var isBesideRows: Bool {
+        switch type {
+        case .relation, .unknown: true
+        default: false
         }
     }
 }

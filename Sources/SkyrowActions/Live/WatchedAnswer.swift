@@ -14,7 +14,10 @@ struct WatchedAnswer: Sendable {
     var entries: [WatchedResult.Entry] { records.map(\.entry) }
 
     /// Throws `135 Overloaded` for more than may be sent at once.
-    init(_ result: QueryResult, limit: Int) throws(SkyrowError) {
+    ///
+    /// - Parameter hidesFields: whether some fields are hidden from those who get it: what every write changes makes no difference
+    ///   then, since it may say that one of these was written.
+    init(_ result: QueryResult, limit: Int, hidesFields: Bool) throws(SkyrowError) {
         var records: [(entry: WatchedResult.Entry, json: [UInt8])] = []
         records.reserveCapacity(result.records.count)
         var bytes = 0
@@ -27,7 +30,8 @@ struct WatchedAnswer: Sendable {
             var id = RecordIDSink()
             source.emit(into: &id)
             guard let id = id.text else { throw SkyrowError.unexpected }
-            records.append((WatchedResult.Entry(id: id, digest: Self.digest(json)), json))
+            let judged = hidesFields ? Self.withoutStamps(source) : json
+            records.append((WatchedResult.Entry(id: id, digest: Self.digest(judged)), json))
         }
         self.records = records
         guard let count = result.count else {
@@ -49,11 +53,42 @@ struct WatchedAnswer: Sendable {
         (rest, digest) = (text, Self.digest(text))
     }
 
+    private static func withoutStamps(_ source: some RecordSource) -> [UInt8] {
+        let writer = JSONWriter(capacity: 512)
+        var sink = UnstampedSink(writer: RecordJSONWriter(writer))
+        source.emit(into: &sink)
+        return writer.bytes
+    }
+
     private static func digest(_ bytes: [UInt8]) -> Int {
         var hasher = Hasher()
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         return hasher.finalize()
     }
+}
+
+/// Writes a record, and those that it includes, without the members that every write changes.
+private struct UnstampedSink: RecordSink {
+    var writer: RecordJSONWriter
+    private static let stamps = ["_revision", "_updated_at", "_updated_by"].map { Array("\"\($0)\":".utf8) }
+
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
+        guard !Self.stamps.contains(where: { key.encoded.elementsEqual($0) }) else { return }
+        writer.member(key, value)
+    }
+
+    mutating func beginRecord() { writer.beginRecord() }
+    mutating func beginTransients() { writer.beginTransients() }
+    mutating func transient(_ name: String) { writer.transient(name) }
+    mutating func transientNumber(_ number: Double) { writer.transientNumber(number) }
+    mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+        writer.transientID(type: type, id: id)
+    }
+    mutating func missingTransient() { writer.missingTransient() }
+    mutating func beginList(count: Int?) { writer.beginList(count: count) }
+    mutating func endList() { writer.endList() }
+    mutating func endTransients() { writer.endTransients() }
+    mutating func endRecord() { writer.endRecord() }
 }
 
 /// Takes the id of a record.

@@ -235,6 +235,29 @@ extension WatchOutlet.State {
         }
     }
 
+    /// Failed once: a write of a hidden field was one of the revision, which is sent.
+    @Test(arguments: sources)
+    func aChangeOfWhatIsHiddenIsNoUpdate(_ source: Source) async throws {
+        try await withLiveService(source) { fixture in
+            try await fixture.psql("INSERT INTO _field_rule VALUES ('note', 'secret', 'read', '{role:editor}')")
+            try await fixture.service.store.cache.reload()
+            try await fixture.change("INSERT INTO note (_id, n) VALUES ('1', 1)")
+            let (hidden, open) = (WatchOutlet(), WatchOutlet())
+            let sessions = [hidden, open].map { LiveSession(of: fixture.service, outlet: $0) }
+            for (session, user) in zip(sessions, [LiveUser.anonymous, .master]) {
+                try await watch(session, window(), as: user)
+            }
+            for number in 1...5 {
+                try await fixture.change("UPDATE note SET secret = '\(number)'")
+                try await waiting(until: "who sees it has the change") { open.events.count == 1 + number }
+            }
+            try await fixture.change("UPDATE note SET n = 2")
+            try await waiting(until: "both have it") { [hidden, open].allSatisfy { $0.list() == ["note/1 2"] } }
+            #expect(hidden.events == ["entered note/1", "updated note/1"])
+            for session in sessions { session.end() }
+        }
+    }
+
     @Test func aConnectionThatWasBehindGetsTheWholeResult() async throws {
         try await withLiveService(.logical) { fixture in
             try await fixture.change("INSERT INTO note (_id, n) VALUES ('1', 1)")

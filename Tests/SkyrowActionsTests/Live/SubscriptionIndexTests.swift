@@ -215,14 +215,14 @@ import Testing
         one.revision = 10
         func change(to record: StoredRecord?, for group: Int, at moment: Int64? = nil) {
             let moment = moment.map { LiveScene.moment($0, at: 1) }
-            membership.change(one.type, "1", to: record, naming: [], for: group, at: moment)
+            membership.change(one.type, "1", to: record, in: nil, for: group, at: moment)
         }
-        for group in 1...2 { membership.read(one, naming: [], for: group) }
+        for group in 1...2 { membership.read(one, in: nil, for: group) }
         #expect(membership.known(one.type, "1")?.allGroups == [1, 2])
         var owned = one
         owned.owner = "ann"
         owned.revision = 20
-        membership.read(owned, naming: [], for: 3)
+        membership.read(owned, in: nil, for: 3)
         // Each group knows what was read for it.
         #expect(membership.known(one.type, "1")?.forms(of: 1).map(\.record.owner) == [nil])
         #expect(membership.known(one.type, "1")?.forms(of: 3).map(\.record.owner) == ["ann"])
@@ -253,11 +253,11 @@ import Testing
         func revisions() -> [Int64] {
             (membership.known(form(1).type, "1")?.forms(of: 1) ?? []).compactMap(\.record.revision).sorted()
         }
-        membership.read(form(30), naming: [], for: 1)
+        membership.read(form(30), in: nil, for: 1)
         let type = form(1).type
-        membership.change(type, "1", to: older.map(form), naming: [], for: 1, at: LiveScene.moment(25, at: 1))
+        membership.change(type, "1", to: older.map(form), in: nil, for: 1, at: LiveScene.moment(25, at: 1))
         #expect(revisions() == during)
-        membership.change(type, "1", to: newer.map(form), naming: [], for: 1, at: LiveScene.moment(60, at: 1))
+        membership.change(type, "1", to: newer.map(form), in: nil, for: 1, at: LiveScene.moment(60, at: 1))
         #expect(revisions() == after)
         #expect(membership.count(of: 1) == after.count)
     }
@@ -281,12 +281,28 @@ import Testing
                 }
             }
         }
-        membership.read(record, naming: [], for: 1, by: ann)
+        membership.read(record, in: nil, for: 1, by: ann)
         #expect(seen() == [true, false])
-        membership.read(Self.record("1", ["title": .scalar(.text("bob"))]), naming: [field("title")], for: 1)
+        membership.read(Self.record("1", ["title": .scalar(.text("bob"))]), in: Self.namingTitle, for: 1)
         #expect(seen() == [true, true])
-        membership.change(record.type, "1", to: nil, naming: [], for: 1, at: nil)
+        membership.change(record.type, "1", to: nil, in: nil, for: 1, at: nil)
         #expect(seen() == [false, false])
+    }
+
+    /// A type whose rules mean the user in the title.
+    private static var namingTitle: RecordTable {
+        var access = ClassAccess()
+        access.rules[.read] = ClassRule([.field(field("title"))], .require)
+        var rules = TypeRules.none
+        rules.classes = ClassRules(access) { _ in .string }
+        let known = LiveScene.table
+        return RecordTable(
+            name: known.name,
+            schema: known.schema,
+            identifier: known.identifier,
+            columns: known.columns,
+            rules: rules
+        )
     }
 
     @Test func theFormsOfARecordAreBounded() {
@@ -294,12 +310,12 @@ import Testing
         let taken = (0..<100).filter { number in
             var record = Self.record("1", [:])
             record.revision = Int64(number)
-            return membership.read(record, naming: [], for: 1)
+            return membership.read(record, in: nil, for: 1)
         }
         #expect(taken.count == Membership.maximumForms + 1)
         // One that is known takes no room.
         var first = Self.record("1", [:])
         first.revision = 0
-        #expect(membership.read(first, naming: [], for: 1) && membership.read(first, naming: [], for: 2))
+        #expect(membership.read(first, in: nil, for: 1) && membership.read(first, in: nil, for: 2))
     }
 }

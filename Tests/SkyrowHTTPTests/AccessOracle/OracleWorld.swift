@@ -238,6 +238,34 @@ struct OracleWorld {
         }
     }
 
+    /// The cards where each that is public has the owner and the list of the one that is so many places behind it among these.
+    static func moved(_ cards: [OracleRecord], by distance: Int) -> [OracleRecord] {
+        let places = cards.indices.filter { cards[$0].database == "_public" }
+        var moved = cards
+        for (number, place) in places.enumerated() {
+            let other = cards[places[(number + distance + places.count) % places.count]]
+            moved[place].owner = other.owner
+            moved[place].list = other.list
+        }
+        return moved
+    }
+
+    /// The same in the database, in one transaction, which changes the titles of all cards too.
+    static func move(by distance: Int, in service: TestService) async throws {
+        _ = try await service.database.psql(
+            """
+            WITH place AS (
+                SELECT _id, _owner, _access, row_number() OVER (ORDER BY n) - 1 AS number, count(*) OVER () AS total
+                FROM app.card WHERE _database = '_public'
+            )
+            UPDATE app.card SET _owner = other._owner, _access = other._access,
+                title = CASE WHEN card.title = 'alpha' THEN 'beta' ELSE 'alpha' END
+            FROM place JOIN place AS other ON other.number = (place.number + \(distance) + place.total) % place.total
+            WHERE card._id = place._id
+            """
+        )
+    }
+
     private func insert(_ records: [OracleRecord], into type: String) async throws {
         let rows = records.enumerated().map { number, record in
             let id = record.database == "_public" ? record.id : "~\(record.database)/\(record.id)"
