@@ -39,6 +39,10 @@ extension LiveDispatcher {
                     continue
                 }
                 try await loadMembers(of: load.subscriber)
+                let asksRelations = state.withLock { state in
+                    state.registry.subscribers[load.subscriber]?.audience.asksRelations ?? false
+                }
+                if asksRelations { await rightsLookedAt() }
                 try await read(load, service)
                 return
             } catch is Superseded {

@@ -22,6 +22,12 @@ extension LiveDispatcher {
         var asksRelations = false
     }
 
+    /// What has changed of a session in the database.
+    private struct Change {
+        let ofRights: Bool
+        let ofRelations: Bool
+    }
+
     private struct HolderKey: Hashable {
         let credentials: Credentials
         let caller: Caller
@@ -34,7 +40,7 @@ extension LiveDispatcher {
 
     /// Ends or resets subscriptions whose callers have other rights than when they were made.
     func keepRights(_ service: ActionService) async {
-        var known: [TokenHash: String] = [:]
+        var known: [TokenHash: SessionStanding] = [:]
         let timer = Task {
             while (try? await Task.sleep(for: Self.rightsInterval)) != nil { rightsSignals.continuation.yield() }
         }
@@ -50,14 +56,27 @@ extension LiveDispatcher {
                     of: list.map(\.bytes),
                     withRelations: list.map { asking.contains($0) }
                 )
-                let present = Dictionary(uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? "") })
-                let changed = Set(list.filter { known[$0] != nil && known[$0] != present[$0] })
-                // Of a session that is new here, what is remembered may be a second old already.
-                for hash in list where known[hash] != present[hash] { service.forgetSession(hash) }
+                let present = Dictionary(
+                    uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? SessionStanding()) }
+                )
+                var changed: [TokenHash: Change] = [:]
+                for (hash, standing) in present {
+                    // Of a session that is new here, what is remembered may be a second old already.
+                    if known[hash]?.rights != standing.rights { service.forgetSession(hash) }
+                    guard let former = known[hash] else { continue }
+                    changed[hash] = Change(
+                        ofRights: former.rights != standing.rights,
+                        ofRelations: standing.hasOtherRelations(than: former)
+                    )
+                }
                 let isSettled = await check(holders, changed, service)
                 known = present
                 // Rules of types are rights as well, and notices of them may not arrive either.
-                if !holders.isEmpty, await !store.lookAtRules() { continue }
+                if !holders.isEmpty {
+                    let areRulesKnown = await store.lookAtRules()
+                    endOutdated()
+                    if !areRulesKnown { continue }
+                }
                 if isSettled { rightsKnownAt.withLock { $0 = start } }
             } catch {
                 // Until the next look succeeds nothing is judged.
@@ -76,6 +95,32 @@ extension LiveDispatcher {
             rightsSignals.continuation.yield()
             _ = try? await Task.sleep(for: .milliseconds(5))
         }
+    }
+
+    /// Waits until the rights of all sessions were looked at after now.
+    ///
+    /// What is read then may depend on relations of users, which are compared with those of that look from then on.
+    func rightsLookedAt() async {
+        let start = ContinuousClock.now
+        while !Task.isCancelled {
+            if let knownAt = rightsKnownAt.withLock({ $0 }), knownAt >= start { return }
+            rightsSignals.continuation.yield()
+            _ = try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Ends the subscriptions about types that are others now or have other rules, whether records of them change or not.
+    func endOutdated() {
+        let catalog = store.cache.current
+        state.withLock { state in
+            for (subscriber, reason) in state.registry.takeTables({ catalog.tables[$0] }) {
+                state.reset(subscriber, reason)
+            }
+            for (watcher, reason) in state.watches.takeTables({ catalog.tables[$0] }) {
+                state.resetWatch(watcher, reason)
+            }
+        }
+        observeResets()
     }
 
     private func holders() -> [Holder] {
@@ -106,8 +151,12 @@ extension LiveDispatcher {
 
     /// Asks again who calls; false where that cannot be said of all at the moment.
     ///
-    /// - Parameter changed: the sessions of which something has changed in the database.
-    private func check(_ holders: [Holder], _ changed: Set<TokenHash>, _ service: ActionService) async -> Bool {
+    /// - Parameter changed: what has changed of sessions in the database.
+    private func check(
+        _ holders: [Holder],
+        _ changed: [TokenHash: Change],
+        _ service: ActionService
+    ) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             var isSettled = true
             var next = holders.makeIterator()
@@ -124,14 +173,15 @@ extension LiveDispatcher {
         }
     }
 
-    private func check(_ holder: Holder, _ changed: Set<TokenHash>, _ service: ActionService) async -> Bool {
-        let hasChanged = holder.credentials.tokenHash.map { changed.contains($0) } ?? false
+    private func check(_ holder: Holder, _ changed: [TokenHash: Change], _ service: ActionService) async -> Bool {
+        let change = holder.credentials.tokenHash.flatMap { changed[$0] }
+        // What relations decide is read anew, and nothing else.
+        if change?.ofRelations == true { end(holder, .access, askingRelations: true) }
         // Where neither a notice nor the database says otherwise, what was found before still holds.
-        guard hasChanged || !service.remembers(holder.credentials) else { return true }
+        guard change?.ofRights == true || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
             let caller = try await service.authenticate(holder.credentials, for: .keyOrToken, .liveSubscribe)
-            guard !caller.hasRights(of: holder.caller) || (hasChanged && holder.asksRelations) else { return true }
-            end(holder, .access)
+            if !caller.hasRights(of: holder.caller) { end(holder, .access) }
             return true
         } catch {
             guard error.endsSession else { return false }
@@ -140,14 +190,21 @@ extension LiveDispatcher {
         }
     }
 
-    private func end(_ holder: Holder, _ reason: LiveText.Reset) {
+    /// - Parameter askingRelations: whether those alone end that relations of users decide about.
+    private func end(_ holder: Holder, _ reason: LiveText.Reset, askingRelations: Bool = false) {
         state.withLock { state in
             for (owner, subscribers) in holder.parts {
-                for subscriber in subscribers where state.registry.subscribers[subscriber]?.holder === owner {
+                for subscriber in subscribers {
+                    guard let known = state.registry.subscribers[subscriber], known.holder === owner,
+                        !askingRelations || known.audience.asksRelations
+                    else { continue }
                     state.reset(subscriber, reason)
                 }
             }
-            for watcher in holder.watchers { state.resetWatch(watcher, reason) }
+            for watcher in holder.watchers
+            where !askingRelations || state.watches.watchers[watcher]?.request.asksRelations == true {
+                state.resetWatch(watcher, reason)
+            }
             guard reason == .session else { return }
             for connection in holder.connections { state.connections[connection]?.outlet.close(.sessionEnded) }
         }

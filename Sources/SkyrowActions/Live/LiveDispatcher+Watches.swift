@@ -41,7 +41,7 @@ extension LiveDispatcher {
     private func ask(_ number: WatchRegistry.Group, _ service: ActionService) async {
         let start = ContinuousClock.now
         defer { state.withLock { $0.watches.ended(number, after: .now - start, at: .now) } }
-        endOutdatedWatches()
+        endOutdated()
         let asked = state.withLock { state -> (request: WatchRegistry.Request, asking: Int)? in
             guard let first = state.watches.groups[number]?.watchers.first,
                 let request = state.watches.watchers[first]?.request
@@ -63,20 +63,9 @@ extension LiveDispatcher {
     /// Sends a result, once the rights of all who get it are known.
     func take(_ answer: WatchedAnswer, of number: WatchRegistry.Group, asking: Int) async {
         await rightsKnown()
-        endOutdatedWatches()
+        endOutdated()
         guard !Task.isCancelled else { return }
         state.withLock { $0.take(answer, of: number, asking: asking) }
-    }
-
-    /// Ends the subscriptions to queries about types whose rules or fields are others now: who gets the same result may be
-    /// others.
-    func endOutdatedWatches() {
-        let catalog = store.cache.current
-        state.withLock { state in
-            for (watcher, reason) in state.watches.takeTables({ catalog.tables[$0] }) {
-                state.resetWatch(watcher, reason)
-            }
-        }
     }
 
     private func fail(_ number: WatchRegistry.Group, _ error: SkyrowError) {

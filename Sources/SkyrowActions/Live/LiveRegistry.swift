@@ -75,8 +75,9 @@ struct LiveRegistry {
     var membership = Membership()
     /// The groups whose members are being read.
     var membersLoading = MembersLoading()
-    /// The tables of the types that subscriptions are about, as they were when these began.
-    private(set) var tables: [RecordTypeName: RecordTable] = [:]
+    /// The tables of the types that subscriptions are about, as they were when these began: one of each type, but for the moment at
+    /// which it changes.
+    private(set) var tables: [RecordTypeName: [RecordTable]] = [:]
     var whileLoading = ChangesWhileLoading()
     /// The subscriptions that drop what they have seen at their beginning.
     var starting: Set<Subscriber> = []
@@ -116,6 +117,9 @@ struct LiveRegistry {
             throw .tooManySubscriptions("The service has \(limits.total) subscriptions, and takes no more.")
         }
         let group = try group(of: request)
+        if tables[request.table.name]?.contains(where: { $0 === request.table }) != true {
+            tables[request.table.name, default: []].append(request.table)
+        }
         if request.hasKeysAlone { groups[group]?.hasKeysAlone = true }
         let audience = audience(request.audience)
         let place = place(of: audience, in: group, of: request)
@@ -170,7 +174,6 @@ struct LiveRegistry {
         let number = groups.insert(Boxed(SubscriptionGroup(key, predicate, digest: digest)))
         groupNumbers[digest] = number
         index.insert(number, in: key.database, of: key.type, predicate)
-        if tables[key.type] == nil { tables[key.type] = request.table }
         groupCounts[key.type, default: 0] += 1
         return number
     }
@@ -459,7 +462,7 @@ struct LiveRegistry {
             return nil
         }
         groups[number]?.members = .known
-        for record in records { membership.read(record, in: tables[group.type], for: number) }
+        for record in records { membership.read(record, in: tables[group.type]?.last, for: number) }
         var result = Dispatch()
         for transaction in waiting where !start.covers(transaction.mark) {
             let part = dispatch(transaction, only: number)
@@ -481,7 +484,7 @@ struct LiveRegistry {
             let audience = subscribers[subscriber]?.audience, let place = group.audiences.place(of: audience)
         else { return true }
         let view = group.audiences[place].encoding.key.view
-        let table = tables[group.type]
+        let table = tables[group.type]?.last
         func mayHave(_ field: FieldName) -> Bool {
             group.asked?.contains(field) ?? true && !view.hidden.contains(field)
         }
@@ -502,9 +505,10 @@ struct LiveRegistry {
         var resets: [(Subscriber, LiveText.Reset)] = []
         for (type, known) in tables {
             let table = current(type)
-            guard table !== known else { continue }
-            guard let reason = table.map({ $0.reset(after: known) }) ?? .schema else {
-                tables[type] = table
+            if known.count == 1, known.first === table { continue }
+            let reason = table.map { table in known.lazy.compactMap { table.reset(after: $0) }.first } ?? .schema
+            guard let reason else {
+                tables[type] = table.map { [$0] }
                 continue
             }
             for number in groups.numbers {
@@ -521,13 +525,19 @@ extension CommittedTransaction {
 }
 
 extension RecordTable {
-    /// Why subscriptions that began with another form of the table end; nil where they go on: only fields or indexes were added.
+    /// Why subscriptions that began with another form of the table end; nil where they go on: only indexes were added, or fields of
+    /// which the records that were there have no values.
     func reset(after former: RecordTable) -> LiveText.Reset? {
+        // A table or a column that was made in the place of another one has other values, of which no change says anything.
+        if oid != former.oid { return .schema }
         if rules != former.rules { return .access }
         let isKept = former.columns.allSatisfy { column in
-            self[column.field].map { $0.type == column.type && $0.oid == column.oid } ?? false
+            self[column.field].map {
+                $0.type == column.type && $0.oid == column.oid && $0.number == column.number
+            } ?? false
         }
-        return isKept ? nil : .schema
+        let isFilled = columns.contains { former[$0.field] == nil && $0.isFilled }
+        return isKept && !isFilled ? nil : .schema
     }
 }
 

@@ -47,6 +47,7 @@ extension LiveSession {
                 return (watcher, state.watches.watchers[watcher]?.group ?? 0, state.watches.begin(), source)
             }
             do throws(SkyrowError) {
+                if wanted.asksRelations { await live.rightsLookedAt() }
                 let answer = try await service.answer(wanted, turn: turn)
                 await live.take(answer, of: group, asking: asking)
             } catch {

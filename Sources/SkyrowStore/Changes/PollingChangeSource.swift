@@ -58,6 +58,11 @@ package final class PollingChangeSource: ChangeSource {
                 await take(.moment(moment))
             } catch {
                 if Task.isCancelled { return }
+                // A table is another one than the catalogue has: without it the next question would fail too.
+                if let state = (error as? PostgresError)?.sqlState, [.undefinedTable, .undefinedColumn].contains(state)
+                {
+                    try? await store.cache.reload()
+                }
                 // What was missed is asked for once the database is back.
                 try? await Task.sleep(for: Self.patience)
                 continue

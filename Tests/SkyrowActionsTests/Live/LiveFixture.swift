@@ -98,6 +98,16 @@ final class MemoryOutlet: LiveOutlet {
         }
     }
 
+    /// What a client holds that begins a subscription anew when it is told to, as texts of ids and some members.
+    func texts(_ name: String, _ members: [String]) -> Set<String> {
+        Set(
+            held(name).map { id, record in
+                let values = members.map { member in record[member].flatMap { $0 == "null" ? nil : $0 } ?? "-" }
+                return ([id] + values).joined(separator: " ")
+            }
+        )
+    }
+
     func waitUntilReady(_ name: String) async throws {
         try await waiting(until: "\(name) is ready") { isReady(name) || reset(name) != nil }
         #expect(reset(name) == nil)
@@ -203,11 +213,13 @@ extension LiveSession {
 /// - Parameters:
 ///   - pooler: what its statements go through; notices and the stream do not.
 ///   - hearsNotices: whether it can listen at all.
+///   - schemaCheckInterval: how often it is asked whether the schema changed unheard.
 func withLiveService(
     _ source: LiveConfiguration.Source,
     on cluster: TemporaryCluster? = nil,
     through pooler: TemporaryPooler? = nil,
     hearsNotices: Bool = true,
+    schemaCheckInterval: Duration = .seconds(5),
     test: String = #function,
     configure: @escaping (inout LiveConfiguration) -> Void = { _ in },
     _ body: @escaping (ServiceFixture) async throws -> Void
@@ -230,6 +242,7 @@ func withLiveService(
                 client: client,
                 schema: "app",
                 mode: .development,
+                schemaCheckInterval: schemaCheckInterval,
                 rulesPatience: testPatience,
                 logger: .quiet
             )

@@ -48,6 +48,7 @@ struct LiveScene {
         group: Int64? = nil,
         as user: UserID? = nil,
         from position: LiveSubscriber.Position = .now,
+        of table: RecordTable = LiveScene.table,
         hasKeysAlone: Bool = false
     ) throws -> LiveRegistry.Subscriber {
         let predicate = group.map { group in
@@ -72,7 +73,7 @@ struct LiveScene {
                     table: Self.table
                 ),
                 position: position,
-                table: Self.table,
+                table: table,
                 database: .everyone,
                 predicate: query.predicate,
                 asked: nil,
