@@ -11,6 +11,13 @@ struct ChangeDecoder {
         let layout: PostgresRowLayout
         let columns: [Column]
         let id: Int
+        /// The columns that are not sent, and how they are computed; none where all are sent.
+        let computed: [ComputedColumn]
+    }
+
+    fileprivate struct ComputedColumn {
+        let column: RecordColumn
+        let definition: GeneratedColumn
     }
 
     /// Where the value of a column comes from.
@@ -22,6 +29,8 @@ struct ChangeDecoder {
         case presence(Int)
         /// True in every row.
         case constant
+        /// The column of this place among those that PostgreSQL computes of others, and does not send.
+        case computed(Int)
     }
 
     private let schema: String
@@ -38,22 +47,40 @@ struct ChangeDecoder {
     }
 
     /// Takes a table as it is sent; false where the catalogue has another form of it.
-    mutating func accepts(_ relation: ReplicationRelation, as table: RecordTable) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - generated: the columns that PostgreSQL computes, which it does not send.
+    ///   - isPresent: whether the catalogue was read after the change: a column that it lacks is none any more then, or no field.
+    mutating func accepts(
+        _ relation: ReplicationRelation,
+        as table: RecordTable,
+        computing generated: [GeneratedColumn] = [],
+        isPresent: Bool = false
+    ) -> Bool {
         if let known = mappings[relation.oid], known.relation === relation, known.table === table { return true }
-        guard let mapping = Self.mapping(relation, table) else { return false }
+        guard let mapping = Self.mapping(relation, table, generated, isPresent) else { return false }
         mappings[relation.oid] = mapping
         return true
     }
 
-    private static func mapping(_ relation: ReplicationRelation, _ table: RecordTable) -> Mapping? {
+    private static func mapping(
+        _ relation: ReplicationRelation,
+        _ table: RecordTable,
+        _ generated: [GeneratedColumn],
+        _ isPresent: Bool
+    ) -> Mapping? {
         let sent = Dictionary(
             relation.columns.enumerated().map { ($1.name, (place: $0, type: $1.type)) },
             uniquingKeysWith: { first, _ in first }
         )
         let known = Set(table.columns.map(\.identifier.name) + ReservedColumn.allCases.map(\.rawValue))
-        let isComplete = sent.keys.allSatisfy { known.contains($0) || table.isUnlisted($0) }
-        guard isComplete, let id = sent["_id"]?.place else { return nil }
+        let isComplete = sent.keys.allSatisfy { name in
+            isPresent || known.contains(name) || table.isUnlisted(name) || (try? FieldName(name)) == nil
+        }
+        // A table that was made in the place of another one may have the same columns.
+        guard isComplete, relation.oid.rawValue == table.oid, let id = sent["_id"]?.place else { return nil }
         var columns: [Column] = []
+        var computed: [ComputedColumn] = []
         for (place, member) in table.wholeRow.plan.members.enumerated() {
             let name =
                 place < table.wholeRow.reservedWidth
@@ -62,7 +89,16 @@ struct ChangeDecoder {
                 columns.append(.constant)
                 continue
             }
-            guard let found = sent[name] else { return nil }
+            guard let found = sent[name] else {
+                guard let expression = generated.first(where: { $0.name == name }),
+                    expression.sources.keys.allSatisfy({ sent[$0] != nil })
+                else { return nil }
+                columns.append(.computed(computed.count))
+                computed.append(
+                    ComputedColumn(column: table.columns[place - table.wholeRow.reservedWidth], definition: expression)
+                )
+                continue
+            }
             if member.kind == .unknown {
                 columns.append(.presence(found.place))
             } else if found.type == member.kind.oid || member.kind == .location || member.kind == .geometry {
@@ -76,8 +112,41 @@ struct ChangeDecoder {
         }
         // Fields that rules name are selected behind the members, and a whole row has all of them already.
         guard columns.count == table.wholeRow.width else { return nil }
-        return Mapping(relation: relation, table: table, layout: table.rowLayout, columns: columns, id: id)
+        return Mapping(
+            relation: relation,
+            table: table,
+            layout: table.rowLayout,
+            columns: columns,
+            id: id,
+            computed: computed
+        )
     }
+
+    // MARK: Columns that are not sent
+
+    /// How many rows of changes ``completion(of:)`` asks for: the row after, if there is one, and the row before, if all of it was sent.
+    /// None where everything is sent.
+    func completedRows(of row: RowChange) -> Int {
+        guard mappings[row.relation.oid]?.computed.isEmpty == false else { return 0 }
+        return row.wholeTuples.count
+    }
+
+    /// The statements that have PostgreSQL compute what is not sent of the rows of changes of one table, in their order.
+    func completion(of rows: [RowChange]) -> [SQL] {
+        guard let relation = rows.first?.relation, let mapping = mappings[relation.oid] else { return [] }
+        var rest = rows.flatMap(\.wholeTuples)[...]
+        var statements: [SQL] = []
+        while !rest.isEmpty {
+            // Powers of two, so that there are few texts for a table.
+            var count = Self.completedAtOnce
+            while count > rest.count { count /= 2 }
+            statements.append(mapping.completion(of: rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        return statements
+    }
+
+    private static let completedAtOnce = 64
 
     /// The record of a change that left large values alone, which were not sent and are not in the row before either; nil where
     /// that is not so, or where the record got another id as well.
@@ -90,8 +159,13 @@ struct ChangeDecoder {
     }
 
     /// The changes that a row amounts to: two where a record got another id. nil where what was sent is not enough.
-    func changes(_ row: RowChange) -> [RecordChange]? {
+    ///
+    /// - Parameter whole: its rows as ``completion(of:)`` has asked for them.
+    func changes(_ row: RowChange, whole: [CompletedRow] = []) -> [RecordChange]? {
         guard let mapping = mappings[row.relation.oid] else { return [] }
+        func rows(hasAfter: Bool = true, hasBefore: Bool = true) -> PostgresResult {
+            self.rows(row, mapping, whole, hasAfter: hasAfter, hasBefore: hasBefore)
+        }
         let before: ReplicationTuple? = if case .full(let tuple)? = row.old { tuple } else { nil }
         let oldID = row.old.flatMap { mapping.text($0.tuple.unsafeBytes(mapping.id)) }
         let newID = row.new == nil ? nil : mapping.text(row.unsafeNewBytes(mapping.id))
@@ -103,13 +177,13 @@ struct ChangeDecoder {
             let deleted = RecordChange(
                 of: mapping.table,
                 storedID: oldID,
-                before: before == nil ? .unknown(mayBeNew: false) : mapping.before(rows(row, mapping, hasAfter: false)),
+                before: before == nil ? .unknown(mayBeNew: false) : mapping.before(rows(hasAfter: false)),
                 after: nil,
-                rows: before == nil ? nil : rows(row, mapping, hasAfter: false)
+                rows: before == nil ? nil : rows(hasAfter: false)
             )
             let made = RecordChange(
                 of: mapping.table,
-                rows: rows(row, mapping, hasBefore: false),
+                rows: rows(hasBefore: false),
                 hasAfter: true,
                 hasBefore: false,
                 isInsert: true
@@ -123,7 +197,7 @@ struct ChangeDecoder {
         }
         let change = RecordChange(
             of: mapping.table,
-            rows: rows(row, mapping),
+            rows: rows(),
             hasAfter: row.new != nil,
             hasBefore: before != nil,
             isInsert: row.kind == .insert
@@ -135,8 +209,9 @@ struct ChangeDecoder {
     private func rows(
         _ row: RowChange,
         _ mapping: Mapping,
-        hasAfter: Bool = true,
-        hasBefore: Bool = true
+        _ whole: [CompletedRow],
+        hasAfter: Bool,
+        hasBefore: Bool
     ) -> PostgresResult {
         let before: ReplicationTuple? = if hasBefore, case .full(let tuple)? = row.old { tuple } else { nil }
         let after = hasAfter ? row.new : nil
@@ -154,12 +229,131 @@ struct ChangeDecoder {
             case .converted(let sent, let widening): return value(sent).flatMap { widening.widened($0, in: scratch) }
             case .presence(let sent): return value(sent).map { _ in ScratchBytes.true }
             case .constant: return ScratchBytes.true
+            case .computed(let column):
+                let number = place == 0 && after != nil || row.new == nil ? 0 : 1
+                guard whole.indices.contains(number) else { return nil }
+                return whole[number].rows.withColumn(whole[number].row, column) { bytes in
+                    bytes.map { scratch.keep(Array($0)) }
+                }
             }
         }
     }
 }
 
+/// What is not sent of a row, in the row of a result.
+struct CompletedRow {
+    let rows: PostgresResult
+    let row: Int
+}
+
+/// A column that PostgreSQL computes of others of its row.
+struct GeneratedColumn: Sendable {
+    let name: String
+    /// PostgreSQL's own text of the definition.
+    let expression: SQL
+    /// The columns that are in it, and the collations of those that have one.
+    private(set) var sources: [String: SQL?]
+
+    /// Those of a table.
+    static func all(of table: RecordTable, by client: PostgresClient) async throws -> [GeneratedColumn] {
+        let result = try await client.read(
+            """
+            SELECT DISTINCT computed.attname::text,
+                -- The text has no casts that PostgreSQL adds by itself.
+                format('(%s)::%s', pg_get_expr(adbin, adrelid), format_type(computed.atttypid, computed.atttypmod)),
+                source.attname::text,
+                CASE WHEN source.attcollation <> 0 THEN source.attcollation::regcollation::text END
+            FROM pg_catalog.pg_attribute AS computed
+            JOIN pg_catalog.pg_attrdef ON adrelid = computed.attrelid AND adnum = computed.attnum
+            -- PostgreSQL 14 notes of the column what is in the expression, later ones of the expression.
+            LEFT JOIN pg_catalog.pg_depend ON refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = adrelid
+                AND refobjsubid <> adnum AND (
+                    classid = 'pg_catalog.pg_attrdef'::regclass AND objid = pg_attrdef.oid
+                    OR classid = 'pg_catalog.pg_class'::regclass AND objid = adrelid AND objsubid = adnum
+                )
+            LEFT JOIN pg_catalog.pg_attribute AS source
+                ON source.attrelid = refobjid AND source.attnum = refobjsubid AND source.attnum > 0
+            WHERE computed.attrelid = \(PostgresOID(rawValue: table.oid)) AND computed.attgenerated <> ''
+                AND NOT computed.attisdropped
+            """
+        )
+        var columns: [String: GeneratedColumn] = [:]
+        for row in 0..<result.rowCount {
+            let name = try result.decode(row: row, column: 0, as: String.self)
+            // Both are PostgreSQL's own texts of what is in its catalogue.
+            let expression = SQL(trustedText: try result.decode(row: row, column: 1, as: String.self))
+            let source = try result.decode(row: row, column: 2, as: String?.self)
+            let collation = try result.decode(row: row, column: 3, as: String?.self).map { SQL(trustedText: $0) }
+            columns[name, default: GeneratedColumn(name: name, expression: expression)].add(source, collation)
+        }
+        return Array(columns.values)
+    }
+
+    private init(name: String, expression: SQL) {
+        self.name = name
+        self.expression = expression
+        sources = [:]
+    }
+
+    private mutating func add(_ source: String?, _ collation: SQL?) {
+        if let source { sources[source] = .some(collation) }
+    }
+}
+
+extension RowChange {
+    /// The row after, if there is one, and the row before, if all of it was sent.
+    fileprivate var wholeTuples: [(change: RowChange, isNew: Bool)] {
+        var tuples = new == nil ? [] : [(change: self, isNew: true)]
+        if case .full? = old { tuples.append((self, false)) }
+        return tuples
+    }
+
+    /// The bytes of a column in one of them.
+    fileprivate func unsafeBytes(_ column: Int, ofNew isNew: Bool) -> UnsafeRawBufferPointer? {
+        isNew ? unsafeNewBytes(column) : old?.tuple.unsafeBytes(column)
+    }
+}
+
 extension ChangeDecoder.Mapping {
+    /// What is not sent of some rows, as a statement on the table has it.
+    fileprivate func completion(of tuples: some Collection<(change: RowChange, isNew: Bool)>) -> SQL {
+        let sources: [String: SQL?] = computed.reduce(into: [:]) { known, column in
+            known.merge(column.definition.sources) { first, _ in first }
+        }
+        let needed = relation.columns.enumerated().compactMap { place, column in
+            // An expression may be a constant, and rows have a column at least.
+            sources.keys.contains(column.name) || place == id
+                ? (try? SQLIdentifier(column.name)).map { (place: place, column: column, identifier: $0) } : nil
+        }
+        let names = needed.map { "\($0.identifier)" as SQL }.joined(separator: ", ")
+        let typed = needed.map { source -> SQL in
+            guard let collation = sources[source.column.name] ?? nil else { return "\(source.identifier)" }
+            return "\(source.identifier) COLLATE \(collation) AS \(source.identifier)"
+        }
+        let columns = computed.map { "\($0.definition.expression) AS \($0.column.identifier)" as SQL }
+        let selection = computed.map { $0.column.selection(from: "r") }.joined(separator: ", ")
+        var sql: SQL = """
+            SELECT \(selection) FROM (SELECT \(columns.joined(separator: ", ")) \
+            FROM (SELECT \(typed.joined(separator: ", ")) FROM (VALUES
+            """
+        var values = PostgresBindings()
+        for (number, tuple) in tuples.enumerated() {
+            sql += number == 0 ? " (" : ", ("
+            for (place, source) in needed.enumerated() {
+                if place > 0 { sql += ", " }
+                sql.appendPlaceholder()
+                values.append(source.column.type) { encoder throws(PostgresError) in
+                    guard let bytes = tuple.change.unsafeBytes(source.place, ofNew: tuple.isNew) else { return false }
+                    encoder.append(bytes: bytes)
+                    return true
+                }
+            }
+            sql += ")"
+        }
+        sql += ") AS sent (\(names))) AS sent) AS \"r\""
+        return sql.binding(values)
+    }
+
     fileprivate func text(_ bytes: UnsafeRawBufferPointer?) -> String? {
         bytes.map { String(decoding: $0, as: UTF8.self) }
     }

@@ -85,6 +85,15 @@ package final class LogicalChangeSource: ChangeSource {
             bulk = Set(transaction.relations.values.compactMap { decoder.type(of: $0) })
         } else {
             changes.reserveCapacity(transaction.rows.count)
+            var completed: [PostgresOID: ArraySlice<CompletedRow>] = [:]
+            for (oid, relation) in transaction.relations where !unknown.contains(oid) {
+                do {
+                    completed[oid] = try await completedRows(of: oid, in: transaction, decoder)
+                } catch {
+                    if Task.isCancelled { throw error }
+                    if let type = decoder.type(of: relation) { bulk.insert(type) }
+                }
+            }
             // Records that are read, and where among the changes each stands.
             var incomplete: [RecordTypeName: (table: RecordTable, ids: [String], places: [Int])] = [:]
             for row in transaction.rows {
@@ -96,7 +105,10 @@ package final class LogicalChangeSource: ChangeSource {
                     changes.append(RecordChange(deleting: id, of: table))
                     continue
                 }
-                guard !unknown.contains(row.relation.oid), let found = decoder.changes(row) else {
+                let rest = completed[row.relation.oid]?.prefix(decoder.completedRows(of: row))
+                if let rest { completed[row.relation.oid]?.removeFirst(rest.count) }
+                guard !unknown.contains(row.relation.oid), let found = decoder.changes(row, whole: Array(rest ?? []))
+                else {
                     // What was sent is not enough to judge it by.
                     bulk.insert(type)
                     continue
@@ -133,7 +145,27 @@ package final class LogicalChangeSource: ChangeSource {
     ) async throws -> Bool {
         if let table = store.cache.current.tables[type], decoder.accepts(relation, as: table) { return true }
         try await store.cache.reload(.types([type]))
-        return store.cache.current.tables[type].map { decoder.accepts(relation, as: $0) } ?? false
+        guard let table = store.cache.current.tables[type] else { return false }
+        if decoder.accepts(relation, as: table, isPresent: true) { return true }
+        let generated = try await GeneratedColumn.all(of: table, by: store.client)
+        return decoder.accepts(relation, as: table, computing: generated, isPresent: true)
+    }
+
+    /// What is not sent of the rows of a table in a transaction, in their order; nil where everything is.
+    private func completedRows(
+        of table: PostgresOID,
+        in transaction: ChangeTransaction,
+        _ decoder: ChangeDecoder
+    ) async throws -> ArraySlice<CompletedRow>? {
+        let rows = transaction.rows.filter { row in
+            row.relation.oid == table && decoder.completedRows(of: row) > 0 && decoder.incomplete(row) == nil
+        }
+        var found: [CompletedRow] = []
+        for statement in decoder.completion(of: rows) {
+            let result = try await store.client.read(statement, limit: .reading)
+            found += (0..<result.rowCount).map { CompletedRow(rows: result, row: $0) }
+        }
+        return found.isEmpty ? nil : found[...]
     }
 }
 
