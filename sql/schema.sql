@@ -545,8 +545,11 @@ SET search_path FROM CURRENT AS $$
             )
         )
         AND NOT EXISTS (
-            SELECT FROM pg_publication JOIN pg_publication_rel ON prpubid = pg_publication.oid
+            SELECT FROM pg_publication JOIN pg_publication_rel AS member ON prpubid = pg_publication.oid
             WHERE pubname = _publication_name() AND prrelid = relation.oid
+                -- All of its changes, which neither a filter of rows nor a list of columns lets through.
+                AND pubinsert AND pubupdate AND pubdelete AND pubtruncate
+                AND to_jsonb(member) ->> 'prqual' IS NULL AND to_jsonb(member) ->> 'prattrs' IS NULL
         )
     ORDER BY relation.oid
 $$;
@@ -563,6 +566,14 @@ BEGIN
     BEGIN
         IF NOT EXISTS (SELECT FROM pg_publication WHERE pubname = publication) THEN
             EXECUTE format('CREATE PUBLICATION %I WITH (publish_via_partition_root = true)', publication);
+        ELSIF EXISTS (
+            SELECT FROM pg_publication
+            WHERE pubname = publication AND NOT (pubinsert AND pubupdate AND pubdelete AND pubtruncate AND pubviaroot)
+        ) THEN
+            EXECUTE format(
+                'ALTER PUBLICATION %I SET (publish = ''insert, update, delete, truncate'', publish_via_partition_root = true)',
+                publication
+            );
         END IF;
     EXCEPTION
         WHEN insufficient_privilege THEN RETURN SQLERRM;
@@ -579,6 +590,12 @@ BEGIN
                 ))
             ) THEN
                 EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', missing);
+            END IF;
+            IF EXISTS (
+                SELECT FROM pg_publication JOIN pg_publication_rel ON prpubid = pg_publication.oid
+                WHERE pubname = publication AND prrelid = missing
+            ) THEN
+                EXECUTE format('ALTER PUBLICATION %I DROP TABLE %s', publication, missing);
             END IF;
             EXECUTE format('ALTER PUBLICATION %I ADD TABLE %s', publication, missing);
         EXCEPTION

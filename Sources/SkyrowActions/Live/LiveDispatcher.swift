@@ -156,11 +156,19 @@ final class LiveDispatcher: Sendable {
 
     private func keepCheckpoints() async {
         var lastMoment = ContinuousClock.now
+        var publication = PublicationLook()
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let (mode, isDue) = state.withLock { state in
                 (state.mode, !state.registry.isEmpty && (state.hasStreamed || .now - lastMoment > .seconds(20)))
             }
-            if mode == .logical, isDue, let moment = try? await store.changeMoment() {
+            let isUsed = mode == .logical && state.withLock { !$0.isUnused }
+            let moment = isUsed && isDue ? try? await store.changeMoment() : nil
+            var isPublished = true
+            if isUsed, moment != nil || .now - publication.lookedAt > Self.publicationInterval {
+                // All that was visible at the moment was published where that is so afterwards.
+                isPublished = await lookAtPublication(&publication)
+            }
+            if let moment, isPublished {
                 lastMoment = .now
                 state.withLock { state in
                     guard state.mode == .logical else { return }

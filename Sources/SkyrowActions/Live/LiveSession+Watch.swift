@@ -24,6 +24,9 @@ extension LiveSession {
             let resolved = try await service.resolve(request, by: caller)
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
+            for table in resolved.tables.values where try await !service.store.logging(of: table).isPublished {
+                try await live.requirePublished(table.name)
+            }
             if live.state.withLock({ $0.mode == .polling }) {
                 for table in resolved.tables.values { try await service.store.requireFollowing(table) }
             }

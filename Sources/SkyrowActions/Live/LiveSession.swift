@@ -53,9 +53,11 @@ package final class LiveSession: Sendable {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
                 try await service.store.requireFollowing(resolved.whole)
             }
-            let hasKeysAlone = try await service.store.logsKeysAlone(of: resolved.whole)
+            let logging = try await service.store.logging(of: resolved.whole)
+            let hasKeysAlone = logging.hasKeysAlone
             guard !hasKeysAlone || request.previous == .none else { throw .previousNotLogged(request.type) }
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
+            if !logging.isPublished { try await live.requirePublished(request.type) }
             guard let connection = connection(live) else { throw .connectionHasEnded }
             let (subscriber, source) = try live.state.withLock { state throws(SkyrowError) in
                 try state.claim(request.name, on: connection)

@@ -20,6 +20,36 @@ package struct Publication: Hashable, Sendable {
         )
     }
 
+    /// The tables of which every change is published, by their names: a number that a table which was taken out and put in again has
+    /// another of.
+    ///
+    /// - Throws: ``PostgresError``.
+    static func members(of schema: SQLIdentifier, by client: PostgresClient) async throws -> [String: UInt32] {
+        let result = try await client.read(
+            """
+            SELECT relname::text, member.oid FROM pg_catalog.pg_publication_rel AS member
+            JOIN pg_catalog.pg_class ON pg_class.oid = prrelid
+            WHERE \(isWhole(in: schema)) AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        )
+        let names: [String] = try result.decodeColumn(0)
+        let numbers: [PostgresOID] = try result.decodeColumn(1)
+        return Dictionary(zip(names, numbers.map(\.rawValue))) { first, _ in first }
+    }
+
+    /// Whether a row of `pg_publication_rel`, which is called `member`, publishes every change of its table, as those do that
+    /// `_unpublished` leaves out.
+    static func isWhole(in schema: SQLIdentifier) -> SQL {
+        """
+        to_jsonb(member) ->> 'prqual' IS NULL AND to_jsonb(member) ->> 'prattrs' IS NULL AND member.prpubid IN (
+            SELECT oid FROM pg_catalog.pg_publication WHERE pubname = \(schema)._publication_name()
+                AND pubinsert AND pubupdate AND pubdelete AND pubtruncate
+        )
+        """
+    }
+
     /// Drops the publications that have tables of a schema which is about to be dropped, as far as the role may.
     static func drop(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let names = try await transaction.query(

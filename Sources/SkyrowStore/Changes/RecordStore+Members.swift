@@ -2,19 +2,50 @@ package import SkyrowModel
 internal import SkyrowPostgres
 package import SkyrowQuery
 
+/// What PostgreSQL's log has of the changes of a type.
+package struct ChangeLogging: Hashable, Sendable {
+    /// Whether it has of records before their changes nothing but their ids.
+    package let hasKeysAlone: Bool
+    /// Whether a stream of changes brings them.
+    package let isPublished: Bool
+}
+
 extension RecordStore {
-    /// Whether PostgreSQL's log has of records before their changes nothing but their ids.
-    package func logsKeysAlone(of table: RecordTable) async throws(SkyrowError) -> Bool {
+    /// What PostgreSQL's log has of the changes of a type.
+    package func logging(of table: RecordTable) async throws(SkyrowError) -> ChangeLogging {
         try await reporting {
-            try await self.client.read(
+            let result = try await self.client.read(
                 """
-                SELECT coalesce((SELECT relreplident <> 'f' FROM pg_catalog.pg_class
-                    WHERE relname = \(PostgresName(table.name.rawValue)) AND relnamespace = (
-                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(self.schema.name))
-                    )), false)
+                SELECT relreplident <> 'f', EXISTS (
+                    SELECT FROM pg_catalog.pg_publication_rel AS member
+                    WHERE prrelid = pg_class.oid AND \(Publication.isWhole(in: self.schema))
+                ) FROM pg_catalog.pg_class
+                WHERE relname = \(PostgresName(table.name.rawValue)) AND relnamespace = (
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(self.schema.name))
+                )
                 """
-            ).decode(row: 0, column: 0, as: Bool.self)
+            )
+            guard !result.isEmpty else { return ChangeLogging(hasKeysAlone: false, isPublished: false) }
+            return ChangeLogging(
+                hasKeysAlone: try result.decode(row: 0, column: 0),
+                isPublished: try result.decode(row: 0, column: 1)
+            )
         }
+    }
+
+    /// The types whose changes are all published: a number that one which was taken out and put in again has another of.
+    package func publishedTypes() async throws(SkyrowError) -> [RecordTypeName: UInt32] {
+        try await reporting {
+            let members = try await Publication.members(of: self.schema, by: self.client)
+            let types = members.compactMap { name, number in (try? RecordTypeName(name)).map { ($0, number) } }
+            return Dictionary(types) { first, _ in first }
+        }
+    }
+
+    /// Publishes the changes of all types, as far as the role may; returns those of which they are.
+    package func publish() async throws(SkyrowError) -> [RecordTypeName: UInt32] {
+        try await reporting { _ = try await Publication.prepare(of: self.schema, by: self.client) }
+        return try await publishedTypes()
     }
 
     /// Records as they are now, in the place of changes that did not come whole: of one that is gone meanwhile, its end.

@@ -75,6 +75,11 @@ extension Migration {
             name: "0044_rules_of_every_field",
             script: text(PackageResources._044_rules_of_every_field_sql)
         ),
+        Migration(
+            version: 45,
+            name: "0045_whole_publication",
+            script: text(PackageResources._045_whole_publication_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -1,0 +1,63 @@
+import SkyrowModel
+import SkyrowStore
+import Synchronization
+
+extension LiveDispatcher {
+    /// How often it is looked whether changes are published while none come.
+    static let publicationInterval: Duration = .seconds(5)
+
+    /// What is published, as it was found last.
+    struct PublicationLook {
+        fileprivate var members: [RecordTypeName: UInt32] = [:]
+        fileprivate(set) var lookedAt = ContinuousClock.now
+    }
+
+    /// Publishes a type whose changes the stream does not bring; throws `111 NotSupported` where the role may not.
+    ///
+    /// Where changes are asked for nothing has to be published.
+    func requirePublished(_ type: RecordTypeName) async throws(SkyrowError) {
+        guard state.withLock({ $0.mode == .logical }) else { return }
+        guard try await store.publish()[type] == nil else { return }
+        throw SkyrowError(
+            .notSupported,
+            "The changes of \(type) are not published, and the service may not do so. The operator sees with \"skyrow doctor\" how "
+                + "it is done."
+        )
+    }
+
+    /// Finds out whether all changes of the types that subscriptions are about were published since the last look; false where
+    /// some were not, or nothing can be said.
+    ///
+    /// What is missing is published again, and the subscriptions about it go on from the last moment up to which all was sent.
+    func lookAtPublication(_ last: inout PublicationLook) async -> Bool {
+        let known = last.members
+        last.lookedAt = .now
+        guard let present = try? await store.publishedTypes() else { return false }
+        last.members = present
+        let tables = store.cache.current.tables
+        let lost = state.withLock { $0.watchedTypes.keys }.filter { type in
+            guard tables[type] != nil else { return false }
+            guard let number = present[type] else { return true }
+            return known[type].map { $0 != number } ?? false
+        }
+        guard !lost.isEmpty else { return true }
+        _ = try? await store.publish()
+        let names = lost.map(\.rawValue).sorted().joined(separator: ", ")
+        observe(.changesInterrupted("unpublished", message: "The publication lacked changes of \(names)"))
+        state.withLock { $0.lose(changesOf: Set(lost)) }
+        watchSignals.continuation.yield()
+        observeResets()
+        return false
+    }
+}
+
+extension LiveState {
+    /// Changes of some types were missed: subscriptions about them end, to go on from the last moment up to which all was sent.
+    fileprivate mutating func lose(changesOf types: Set<RecordTypeName>) {
+        for number in registry.groups.numbers {
+            guard let group = registry.groups[number]?.value, types.contains(group.type) else { continue }
+            for subscriber in group.subscribers { reset(subscriber, .gap, after: .jitter(within: .seconds(2))) }
+        }
+        watches.noteAll()
+    }
+}
