@@ -70,7 +70,8 @@ struct SubscriptionGroup {
 
     /// Whether the predicate is true of a record.
     func matches(_ record: StoredRecord) -> Bool {
-        predicate.map { $0.truth(of: record) == .yes } ?? true
+        var budget = StepBudget(.max)
+        return predicate.map { $0.truth(of: record, within: &budget) == .yes } ?? true
     }
 }
 

@@ -15,7 +15,7 @@ struct SaveRun {
     /// How many statements may still be refused for one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
     /// What operators may still ask of stored elements, to say why records were refused.
-    private var budget = ElementBudget()
+    private var budget = StepBudget.operators
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 

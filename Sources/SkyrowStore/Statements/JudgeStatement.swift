@@ -179,7 +179,7 @@ enum SaveVerdict {
         _ save: SaveIntent,
         _ finding: JudgeStatement.Finding?,
         by caller: FieldAccess,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) {
         switch (finding, save.precondition) {
         case (nil, _) where save.isConditional:
@@ -224,7 +224,7 @@ enum SaveVerdict {
         to current: Record,
         of finding: JudgeStatement.Finding,
         by caller: FieldAccess,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) {
         let denied = save.refusedChanges(to: current, in: finding.row, by: caller)
         guard denied.isEmpty else {
