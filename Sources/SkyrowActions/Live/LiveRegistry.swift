@@ -167,7 +167,9 @@ struct LiveRegistry {
         guard index.hasRoom(in: key.database, of: key.type, for: predicate) else {
             throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
         }
-        let number = groups.insert(Boxed(SubscriptionGroup(key, predicate, digest: digest)))
+        let number = groups.insert(
+            Boxed(SubscriptionGroup(key, predicate, digest: digest, payer: request.holder.paying))
+        )
         groupNumbers[digest] = number
         index.insert(number, in: key.database, of: key.type, predicate)
         if tables[key.type] == nil { tables[key.type] = request.table }
@@ -258,6 +260,7 @@ struct LiveRegistry {
             groups[number]?.audiences[place].subscribers[placeInList] = moved
             subscribers[moved]?.place = subscriber.place
         }
+        defer { passOnPaying(for: number, from: subscriber.holder) }
         guard let left = groups[number]?.audiences[place], left.subscribers.isEmpty else { return }
         groups[number]?.audiences.remove(at: place)
         let encoding = left.encoding.key
@@ -273,6 +276,14 @@ struct LiveRegistry {
         guard groupCounts[group.type] == 0 else { return }
         groupCounts[group.type] = nil
         tables[group.type] = nil
+    }
+
+    /// Has another client pay for a group when one that did has left it.
+    private mutating func passOnPaying(for number: SubscriptionIndex.Group, from holder: LiveHolder) {
+        guard let group = groups[number]?.value, group.payer == holder.paying,
+            let next = group.audiences.list.first?.subscribers.first, let heir = subscribers[next]?.holder
+        else { return }
+        groups[number]?.payer = heir.paying
     }
 
     // MARK: Beginning
@@ -446,24 +457,37 @@ struct LiveRegistry {
         for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
-    /// Takes the members of a group as they were read, and judges what has changed since; nil for a reading that counts no more.
+    /// What has changed since the members of a group began to be read, which a moment has not shown.
+    func changes(
+        duringReading reading: MembersLoading.Reading,
+        of number: SubscriptionIndex.Group,
+        readAt start: LiveStart
+    ) -> [CommittedTransaction] {
+        membersLoading.changes(since: reading, of: number).filter { !start.covers($0.mark) }
+    }
+
+    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that counts no more.
     ///
     /// Its subscriptions begin later, so that no event of these changes is sent.
+    ///
+    /// - Parameter verdicts: those of the transactions of ``changes(duringReading:of:readAt:)``.
     mutating func setMembers(
         of number: SubscriptionIndex.Group,
         _ reading: MembersLoading.Reading,
         _ records: [StoredRecord],
-        readAt start: LiveStart
+        readAt start: LiveStart,
+        _ verdicts: [LiveVerdicts]
     ) -> Dispatch? {
-        guard let group = groups[number]?.value, let waiting = membersLoading.finish(number, reading) else {
-            return nil
-        }
+        let waiting = changes(duringReading: reading, of: number, readAt: start)
+        guard let group = groups[number]?.value, waiting.count == verdicts.count,
+            membersLoading.finish(number, reading) != nil
+        else { return nil }
         groups[number]?.members = .known
         let named = tables[group.type]?.memberFields ?? []
         for record in records { membership.read(record, naming: named, for: number) }
         var result = Dispatch()
-        for transaction in waiting where !start.covers(transaction.mark) {
-            let part = dispatch(transaction, only: number)
+        for (transaction, verdicts) in zip(waiting, verdicts) {
+            let part = dispatch(transaction, verdicts, only: number)
             result.messages += part.messages
             result.resets += part.resets
         }

@@ -20,6 +20,9 @@ final class LiveHolder: Sendable {
         caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
     }
 
+    /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
+    var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }
+
     func isSame(as other: LiveHolder) -> Bool {
         self === other
             || (caller == other.caller && credentials == other.credentials && client == other.client)

@@ -47,13 +47,16 @@ struct SubscriptionGroup {
     var hasKeysAlone = false
     var audiences = GroupAudiences()
     var members = Members.unknown
+    /// The client, one that has a subscription of the group, whose share it takes; nil for one who has no share.
+    var payer: ClientKey?
 
-    init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int) {
+    init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int, payer: ClientKey?) {
         database = key.database
         type = key.type
         asked = key.asked
         self.predicate = predicate
         self.digest = digest
+        self.payer = payer
     }
 
     /// Whether it is the group of a key.
@@ -67,12 +70,6 @@ struct SubscriptionGroup {
 
     /// All subscriptions, of all callers.
     var subscribers: [LiveRegistry.Subscriber] { audiences.list.flatMap(\.subscribers) }
-
-    /// Whether the predicate is true of a record.
-    func matches(_ record: StoredRecord) -> Bool {
-        var budget = StepBudget(.max)
-        return predicate.map { $0.truth(of: record, within: &budget) == .yes } ?? true
-    }
 }
 
 /// Who asks for the changes of some type.

@@ -143,7 +143,8 @@ struct SubscriptionIndex {
 
     private func add(_ index: TypeIndex?, _ record: StoredRecord, to found: inout Set<Group>) {
         guard let index else { return }
-        if !index.scanned.isEmpty { found.formUnion(index.scanned) }
+        // Mostly all that is found: no copy is made of it then.
+        if found.isEmpty { found = index.scanned } else if found != index.scanned { found.formUnion(index.scanned) }
         for (place, values) in index.keyed {
             record.forEachTerm(at: place) { value in
                 if let groups = values[value.hashValue] { groups.add(to: &found) }

@@ -26,6 +26,8 @@ package struct SubscriptionLimits: Hashable, Sendable {
     package var watchInterval = Duration.milliseconds(250)
     /// Relations of users that are asked for because of one transaction.
     package var relationPairs = 10_000
+    /// What judging changes in memory may take.
+    package var steps = StepAllowances.Limits()
 
     package init() {}
 }
