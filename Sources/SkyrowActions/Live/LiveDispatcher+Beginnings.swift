@@ -130,6 +130,9 @@ extension LiveDispatcher {
         var verdicts: [LiveVerdicts] = []
         for transaction in waiting { verdicts.append(await judged(transaction, only: question.number)) }
         try state.withLock { state throws(SkyrowError) in
+            guard state.registry.hasRoom(forMembers: records.count, of: question.number) else {
+                throw .noMemoryLeft(.client(limit: configuration.limits.share.client(of: configuration.limits.memory)))
+            }
             let dispatch = state.registry.setMembers(
                 of: question.number,
                 question.reading,

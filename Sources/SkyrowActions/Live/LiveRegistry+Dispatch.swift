@@ -226,7 +226,8 @@ extension LiveRegistry {
             for: number,
             at: outgoing.readAt
         )
-        guard matches, membership.count(of: number) > limits.members else { return }
+        let hasRoom = countMembers(of: number)
+        guard matches, membership.count(of: number) > limits.members || !hasRoom else { return }
         for subscriber in group.subscribers {
             outgoing.dispatch.resets.append((subscriber, .gap))
         }
@@ -257,7 +258,7 @@ extension LiveRegistry {
             )
         else { return }
         if waits {
-            subscribers[number]?.value.keep(outgoing.text(at: place), of: outgoing.mark, limit: limits.bufferBytes)
+            keep(outgoing.text(at: place), of: outgoing.mark, for: number)
         } else {
             outgoing.send(place, to: subscriber.value.connection)
             outgoing.dispatch.events[kind, default: 0] += 1

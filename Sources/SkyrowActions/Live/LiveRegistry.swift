@@ -71,6 +71,9 @@ struct LiveRegistry {
     var groupNumbers: [Int: SubscriptionIndex.Group] = [:]
     var audiences: [SubscriptionGroup.AudienceKey: (audience: LiveAudience, count: Int)] = [:]
     var shares: [LiveShare: Int] = [:]
+    var clientShares: LiveShares
+    /// What events take that wait for subscriptions.
+    var buffered: [Subscriber: Int] = [:]
     var encodings: [RecordEncoding.Key: (encoding: RecordEncoding, count: Int)] = [:]
     var membership = Membership()
     /// The groups whose members are being read.
@@ -92,6 +95,7 @@ struct LiveRegistry {
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
+        clientShares = LiveShares(limits)
         index = SubscriptionIndex(scanLimit: limits.scans)
     }
 
@@ -112,10 +116,13 @@ struct LiveRegistry {
         if let share, shares[share] ?? 0 >= limits.perUser {
             throw .tooManySubscriptions("A user has at most \(limits.perUser) subscriptions, over all connections.")
         }
-        guard subscribers.count < limits.total else {
-            throw .tooManySubscriptions("The service has \(limits.total) subscriptions, and takes no more.")
+        let bytes = request.question.heldBytes + (request.filter?.heldBytes ?? 0)
+        try clientShares.enter(bytes, of: request.holder.paying)
+        let group: SubscriptionIndex.Group
+        do throws(SkyrowError) { group = try self.group(of: request) } catch {
+            clientShares.leave(bytes, of: request.holder.paying)
+            throw error
         }
-        let group = try group(of: request)
         if request.hasKeysAlone { groups[group]?.hasKeysAlone = true }
         let audience = audience(request.audience)
         let place = place(of: audience, in: group, of: request)
@@ -166,6 +173,15 @@ struct LiveRegistry {
         }
         guard index.hasRoom(in: key.database, of: key.type, for: predicate) else {
             throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
+        }
+        let isScanned = SubscriptionIndex.isScanned(predicate)
+        if isScanned {
+            switch clientShares.refusalOfScan(key.database, key.type, for: request.holder.paying) {
+            case .client(let limit): throw .tooManyScans(of: key.type, ofClient: limit)
+            case .all:
+                throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
+            case nil: clientShares.countScan(1, key.database, key.type, for: request.holder.paying)
+            }
         }
         let number = groups.insert(
             Boxed(SubscriptionGroup(key, predicate, digest: digest, payer: request.holder.paying))
@@ -225,7 +241,9 @@ struct LiveRegistry {
 
     /// Ends a subscription.
     mutating func remove(_ number: Subscriber) {
+        releaseBuffer(of: number)
         guard let subscriber = subscribers.remove(number)?.value else { return }
+        clientShares.leave(subscriber.heldBytes, of: subscriber.holder.paying)
         starting.remove(number)
         endLoading(number, subscriber)
         exit(number, subscriber)
@@ -268,6 +286,10 @@ struct LiveRegistry {
         if encodings[encoding]?.count == 0 { encodings[encoding] = nil }
         guard let group = groups[number]?.value, group.audiences.isEmpty else { return }
         groups.remove(number)
+        _ = clientShares.take(-group.memberBytes, for: group.payer)
+        if SubscriptionIndex.isScanned(group.predicate) {
+            clientShares.countScan(-1, group.database, group.type, for: group.payer)
+        }
         groupNumbers[group.digest] = nil
         membersLoading.cancel(number)
         membership.removeAll(of: number)
@@ -284,6 +306,10 @@ struct LiveRegistry {
             let next = group.audiences.list.first?.subscribers.first, let heir = subscribers[next]?.holder
         else { return }
         groups[number]?.payer = heir.paying
+        clientShares.pass(group.memberBytes, from: group.payer, to: heir.paying)
+        guard SubscriptionIndex.isScanned(group.predicate) else { return }
+        clientShares.countScan(-1, group.database, group.type, for: group.payer)
+        clientShares.countScan(1, group.database, group.type, for: heir.paying)
     }
 
     // MARK: Beginning
@@ -294,6 +320,7 @@ struct LiveRegistry {
     ///   meanwhile; nil for where it began.
     mutating func begin(_ number: Subscriber, behind mark: LiveMark? = nil) -> UInt32? {
         guard let type = subscribers[number].flatMap({ groups[$0.group]?.type }) else { return nil }
+        releaseBuffer(of: number)
         whileLoading.begin(number, of: type)
         resuming[number] = mark
         subscribers[number]?.state = .loading(LiveBuffer())
@@ -317,6 +344,7 @@ struct LiveRegistry {
     }
 
     private mutating func endLoading(_ number: Subscriber, _ subscriber: LiveSubscriber) {
+        releaseBuffer(of: number)
         resuming[number] = nil
         if let type = groups[subscriber.group]?.type { whileLoading.end(number, of: type) }
     }
@@ -324,6 +352,7 @@ struct LiveRegistry {
     /// Has a subscription read the records of its beginning once more.
     mutating func overflow(_ number: Subscriber) {
         guard case .loading(var buffer)? = subscribers[number]?.state else { return }
+        releaseBuffer(of: number)
         buffer.overflow()
         subscribers[number]?.state = .loading(buffer)
     }
@@ -444,6 +473,7 @@ struct LiveRegistry {
         groups[number]?.members = .unknown
         membersLoading.cancel(number)
         membership.removeAll(of: number)
+        _ = countMembers(of: number)
     }
 
     /// Forgets the members of all groups.
@@ -485,6 +515,7 @@ struct LiveRegistry {
         groups[number]?.members = .known
         let named = tables[group.type]?.memberFields ?? []
         for record in records { membership.read(record, naming: named, for: number) }
+        _ = countMembers(of: number)
         var result = Dispatch()
         for (transaction, verdicts) in zip(waiting, verdicts) {
             let part = dispatch(transaction, verdicts, only: number)

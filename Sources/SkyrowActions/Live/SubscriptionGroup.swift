@@ -47,8 +47,10 @@ struct SubscriptionGroup {
     var hasKeysAlone = false
     var audiences = GroupAudiences()
     var members = Members.unknown
-    /// The client, one that has a subscription of the group, whose share it takes; nil for one who has no share.
+    /// The client, one of those with a subscription of the group, whose share it takes; nil for the operator.
     var payer: ClientKey?
+    /// What its members take of that share.
+    var memberBytes = 0
 
     init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int, payer: ClientKey?) {
         database = key.database

@@ -76,9 +76,14 @@ struct SubscriptionIndex {
         databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
     }
 
+    /// Whether every change of the type is judged for a predicate.
+    static func isScanned(_ predicate: ResolvedPredicate?) -> Bool {
+        predicate.flatMap { SubscriptionTerms($0) } == nil
+    }
+
     /// Whether one more group of a predicate has room.
     func hasRoom(in database: DatabaseScope, of type: RecordTypeName, for predicate: ResolvedPredicate?) -> Bool {
-        if let predicate, SubscriptionTerms(predicate) != nil { return true }
+        guard Self.isScanned(predicate) else { return true }
         return (databases[database]?[type]?.scanned.count ?? 0) < scanLimit
     }
 

@@ -140,6 +140,8 @@ extension LiveConfiguration {
         limits.scans = records.liveScanLimit
         limits.members = records.liveMembers
         limits.transactionRows = records.liveTransactionLimit
+        limits.memory = records.liveQueryMemory
+        limits.share = ClientShare(percent: settings.listening.clientShare)
     }
 }
 

@@ -77,6 +77,17 @@ package struct RecordSettings: SettingGroup {
         "How many records a live query may have whose changes come without the record before, as from questions."
     ).ofApplications
 
+    package let liveQueryMemory = Setting.integer(
+        "live-query-memory",
+        256 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        """
+        How many bytes live queries may hold: conditions and their values, records that match where these are kept, and events that \
+        wait for a beginning; as many again those that are asked again. One client has `client-share` of it.
+        """
+    ).ofApplications
+
     package let liveTransactionLimit = Setting.integer(
         "live-transaction-limit",
         10_000,
