@@ -20,6 +20,11 @@ extension ActionCatalog {
                     + "changed.",
                 .oneOfStrings(ReturnedMembers.allCases.map(\.rawValue))
             ),
+            ActionParameter(
+                "update_only",
+                "Whether a record that does not exist is an error of its own and not created.",
+                .nullable(.boolean)
+            ),
             idempotencyKey,
         ],
         result: .array(of: .named(.recordEntry)),

@@ -94,7 +94,7 @@ extension ActionCatalog {
         [
             JSONMember("_id", .named(.recordID), isRequired: true),
             JSONMember("_access", accessList),
-            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new"])])),
+            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new", "any"])])),
             JSONMember("_if", .nullable(.named(.predicate))),
         ],
         others: .named(.value)

@@ -182,6 +182,10 @@ enum SaveVerdict {
         within budget: inout StepBudget
     ) {
         switch (finding, save.precondition) {
+        case (nil, .exists):
+            self = .refused(.recordNotFound)
+        case (.some(let finding), .exists) where !finding.isReadable:
+            self = .refused(.recordNotFound)
         case (nil, _) where save.isConditional:
             self = .refused(.conflict)
         case (nil, .revision):
@@ -205,13 +209,14 @@ enum SaveVerdict {
                 return
             }
             self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
-        case (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
+        case (.some(let finding), .exists) where finding.row.isWhole || !save.dependsOnValues,
+            (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
             if let current = finding.row.collected() {
                 self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
             } else {
                 self = .tryAgain
             }
-        case (.some, .revision), (.some, nil):
+        case (.some, .revision), (.some, .exists), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
         }

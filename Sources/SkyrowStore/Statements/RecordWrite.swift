@@ -53,8 +53,9 @@ package struct RecordWrite: Sendable {
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
         case (.isNew, .saves): kind = .insert
+        case (.exists, .saves): kind = .update
         case (nil, .saves): kind = insertRefusal == nil && condition == nil ? .upsert : .update
-        case (.isNew, .accounts), (nil, .accounts): kind = .update
+        case (.isNew, .accounts), (.exists, .accounts), (nil, .accounts): kind = .update
         }
         shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
         shape.isConditional = condition != nil
@@ -74,11 +75,11 @@ package struct RecordWrite: Sendable {
     var condition: SQL? { operated?.condition }
 
     // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
-    // `stock >= 0` and an operator that adds -1, the row of a new record breaks the rule, and what becomes of the stored
-    // one may not.
+    // `stock >= 0` and an operator that adds -1, or of a column that must have a value and is not sent, the row of a new record
+    // breaks the rule, and what becomes of the stored one may not.
 
     /// Whether a rule of the table may have refused the row of a new record, and not what becomes of the stored one.
-    var mayBeTriedAsChange: Bool { !operators.isEmpty && shape.kind == .upsert && changesOfForm == 0 }
+    var mayBeTriedAsChange: Bool { shape.kind == .upsert && changesOfForm == 0 }
     /// Whether it is a change until it is known that there is no such record.
     var isTriedAsChange: Bool { changesOfForm == 1 }
 

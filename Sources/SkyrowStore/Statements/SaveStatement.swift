@@ -289,7 +289,7 @@ extension SavePrecondition {
     fileprivate var expectedRevision: Int64? {
         switch self {
         case .revision(let revision): revision
-        case .isNew: nil
+        case .isNew, .exists: nil
         }
     }
 }
