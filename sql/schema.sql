@@ -596,6 +596,10 @@ COMMENT ON FUNCTION _publish(regclass) IS
 CREATE FUNCTION _stamp() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
+    -- A column that is being made changes nothing that anybody reads.
+    IF current_setting('skyrow.keeps_revision', true) = 'on' THEN
+        RETURN NEW;
+    END IF;
     NEW._revision := _revision();
     IF NEW._updated_at IS NOT DISTINCT FROM OLD._updated_at THEN
         NEW._updated_at := now();
@@ -604,30 +608,41 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new revision and time.';
 
--- A function in plpgsql and not an expression: PostgreSQL reads a check's expression anew for each statement, and this
--- one would take longer to read than the rest of an insert (Documentation/Decisions/0004-tables.md).
-CREATE FUNCTION _reserved_columns_fit(id text, database text, access jsonb) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- Functions in plpgsql and not expressions: PostgreSQL reads a check's expression anew for each statement, and these would take
+-- longer to read than the rest of an insert (Documentation/Decisions/0004-tables.md).
+CREATE FUNCTION _id_fits(id text, database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN CASE
-        WHEN access IS NOT NULL AND jsonb_typeof(access) <> 'object' THEN false
-        -- A long list makes every query slower that meets the row. Settings bound requests further.
-        WHEN access IS NOT NULL AND pg_column_size(access) > 1048576 THEN false
-        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
-        -- "read".
-        WHEN access IS NOT NULL AND coalesce(access @? 'strict $.* ? (
-            (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
-            || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
-        )', true) THEN false
-        WHEN database = '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
-        -- The wire id begins after the first slash, so the user id may hold none.
-        ELSE database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0
-            AND starts_with(id, '~' || database || '/')
-            AND octet_length(id) - octet_length(database) BETWEEN 3 AND 257
+    RETURN CASE database
+        WHEN '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
+        ELSE starts_with(id, '~' || database || '/') AND octet_length(id) - octet_length(database) BETWEEN 3 AND 257
     END;
 END $$;
-COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
-    'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is an object of levels of bounded size.';
+COMMENT ON FUNCTION _id_fits(text, text) IS
+    'Whether the id of a public row is 1 to 255 bytes without ~ at their beginning, and that of a private one such an id behind ~<user id>/.';
+
+CREATE FUNCTION _database_fits(database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    -- The wire id begins after the first slash, so the user id may hold none.
+    RETURN database = '_public' OR database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0;
+END $$;
+COMMENT ON FUNCTION _database_fits(text) IS 'Whether a database is _public or the id of a user, which has no slash and no _ at its beginning.';
+
+CREATE FUNCTION _access_fits(access jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+BEGIN
+    RETURN CASE
+        WHEN jsonb_typeof(access) <> 'object' THEN false
+        -- A long list makes every query slower that meets the row. Settings bound requests further.
+        WHEN pg_column_size(access) > 1048576 THEN false
+        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
+        -- "read".
+        ELSE NOT coalesce(access @? 'strict $.* ? (
+            (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
+            || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
+        )', true)
+    END;
+END $$;
+COMMENT ON FUNCTION _access_fits(jsonb) IS
+    'Whether an access list is an object of subjects with the levels read, update, delete or write, of 1 MB at most; NULL is none.';
 
 -- Conditions on a relation are part of statements about types whose lists name it, so that others do not pay for it. The first
 -- such entry says so, on whatever way it is written.
@@ -653,7 +668,8 @@ COMMENT ON FUNCTION _note_relation_entry() IS
 
 -- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
 -- are few, since each one costs every insert (Documentation/Decisions/0004-tables.md).
-CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL) RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL, validates boolean DEFAULT true) RETURNS void
+LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     record_table regclass := format('%I', type)::regclass;
@@ -683,9 +699,9 @@ BEGIN
                 'CREATE TRIGGER _note_relation_entry AFTER INSERT OR UPDATE OF _access ON %I FOR EACH ROW '
                 'WHEN (NEW._access ?| ''{relation:friend,relation:follower,relation:followed}'') '
                 'EXECUTE FUNCTION _note_relation_entry()'),
-            ('_reserved_columns_fit',
-                'ALTER TABLE %I ADD CONSTRAINT _reserved_columns_fit '
-                'CHECK (_reserved_columns_fit(_id, _database, _access))')
+            ('_id_fits', 'ALTER TABLE %I ADD CONSTRAINT _id_fits CHECK (_id_fits(_id, _database))'),
+            ('_database_fits', 'ALTER TABLE %I ADD CONSTRAINT _database_fits CHECK (_database_fits(_database))'),
+            ('_access_fits', 'ALTER TABLE %I ADD CONSTRAINT _access_fits CHECK (_access_fits(_access))')
         ) AS parts (name, statement)
         WHERE only_part IS NULL OR name = only_part
     LOOP
@@ -696,13 +712,26 @@ BEGIN
         IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = record_table AND conname = part.name) THEN
             EXECUTE format('ALTER TABLE %I DROP CONSTRAINT %I', type, part.name);
         END IF;
-        EXECUTE format(part.statement, type);
+        IF part.name LIKE '%\_fits' THEN
+            EXECUTE format(part.statement || CASE WHEN validates THEN '' ELSE ' NOT VALID' END, type);
+            EXECUTE format(
+                'COMMENT ON CONSTRAINT %I ON %I IS %L', part.name, type, CASE part.name
+                    WHEN '_id_fits' THEN
+                        'The _id of a public record is 1 to 255 bytes without ~ at their beginning; in a private database it is ~<user id>/<id>.'
+                    WHEN '_database_fits' THEN
+                        'The _database is _public, or the id of a user, which has no slash and no _ at its beginning.'
+                    ELSE 'The _access is an object of subjects with the levels read, update, delete or write, of 1 MB at most.'
+                END
+            );
+        ELSE
+            EXECUTE format(part.statement, type);
+        END IF;
     END LOOP;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'A record table has no part %.', only_part USING ERRCODE = 'undefined_object';
     END IF;
 END $$;
-COMMENT ON FUNCTION _create_type_parts(text, text) IS
+COMMENT ON FUNCTION _create_type_parts(text, text, boolean) IS
     'Creates what the table of a record type has besides columns, or one part of it anew: '
     'SELECT _create_type_parts(''movie'', ''_stamp'').';
 
@@ -839,6 +868,55 @@ COMMENT ON FUNCTION _keep_sequences(text) IS
 
 -- Parents -------------------------------------------------------------------------------------------------------------
 
+CREATE FUNCTION _count_above(here regclass, parent text) RETURNS integer LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    above regclass;
+    level integer := 0;
+BEGIN
+    WHILE parent IS NOT NULL AND level < 32 LOOP
+        above := (
+            SELECT confrelid
+            FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+            WHERE conrelid = here AND contype = 'f' AND attname = '_parent'
+            ORDER BY conname LIMIT 1
+        );
+        EXIT WHEN above IS NULL;
+        level := level + 1;
+        EXIT WHEN NOT EXISTS (
+            SELECT FROM pg_attribute WHERE attrelid = above AND attname = '_parent' AND NOT attisdropped
+        );
+        EXECUTE format('SELECT _parent FROM %s WHERE _id = $1', above) INTO parent USING parent;
+        here := above;
+    END LOOP;
+    RETURN level;
+END $$;
+COMMENT ON FUNCTION _count_above(regclass, text) IS 'How many records stand above a record of a table with that parent.';
+
+-- A level of more records than these takes too long to look at, and counts as too deep.
+CREATE FUNCTION _reaches_below(here regclass, ids text[], levels integer) RETURNS boolean LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    below regclass;
+    found_ids text[];
+BEGIN
+    FOR below IN
+        SELECT DISTINCT conrelid::regclass
+        FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+        WHERE confrelid = here AND contype = 'f' AND attname = '_parent' AND conparentid = 0
+    LOOP
+        EXECUTE format('SELECT array_agg(_id) FROM (SELECT _id FROM %s WHERE _parent = ANY ($1) LIMIT 100001) AS child', below)
+        INTO found_ids USING ids;
+        IF found_ids IS NOT NULL AND (
+            levels <= 0 OR cardinality(found_ids) > 100000 OR _reaches_below(below, found_ids, levels - 1)
+        ) THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END $$;
+COMMENT ON FUNCTION _reaches_below(regclass, text[], integer) IS 'Whether records stand more than so many levels below others.';
+
 -- The tables and columns on the way up are those of foreign keys of psql's making, too. It runs as the owner of the schema, since a
 -- role that may write a record need not see those above it. Rows that others are changing are waited for: two changes, each
 -- of which would be right alone, could make a circle.
@@ -849,6 +927,7 @@ DECLARE
     above regclass;
     above_id text := NEW._parent;
     level integer := 0;
+    level_before integer;
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD._parent IS NOT DISTINCT FROM NEW._parent THEN
         RETURN NULL;
@@ -875,6 +954,14 @@ BEGIN
         ) INTO above_id USING above_id;
         here := above;
     END LOOP;
+    -- What stands below a record goes along when it moves.
+    IF TG_OP = 'UPDATE' THEN
+        level_before := _count_above(TG_RELID, OLD._parent);
+        IF level > level_before AND _reaches_below(TG_RELID, ARRAY[NEW._id], 32 - level) THEN
+            RAISE EXCEPTION 'At most 32 records stand above one that stands below this.'
+                USING ERRCODE = 'check_violation', CONSTRAINT = '_check_parent', TABLE = TG_TABLE_NAME;
+        END IF;
+    END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _check_parent() IS 'Keeps a record from standing below itself, and below more than 32 others.';
@@ -939,8 +1026,9 @@ BEGIN
         )', members, type, target
     );
     EXECUTE format('CREATE INDEX ON %I (_to, _from)', members);
+    -- The column has no value in any row, so none is looked at while others wait.
     EXECUTE format(
-        'ALTER TABLE %1$I ADD COLUMN %2$I boolean CHECK (%2$I IS NULL AND %3$L::regclass IS NOT NULL)',
+        'ALTER TABLE %1$I ADD COLUMN %2$I boolean, ADD CHECK (%2$I IS NULL AND %3$L::regclass IS NOT NULL) NOT VALID',
         type, field, quote_ident(members)
     );
     PERFORM _describe_relation(type, field, target);
@@ -1062,7 +1150,7 @@ CREATE TABLE _user (
     last_login_at timestamptz,
     last_seen_at timestamptz,
     epoch bigint NOT NULL DEFAULT 0,
-    default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
+    default_access jsonb CHECK (_access_fits(default_access)),
     verified_email text,
     second_factor boolean NOT NULL DEFAULT false,
     password_changed_at timestamptz NOT NULL DEFAULT now()
@@ -1412,7 +1500,7 @@ CREATE TABLE _role (
     name text PRIMARY KEY,
     by_default boolean NOT NULL DEFAULT false,
     is_admin boolean NOT NULL DEFAULT false,
-    access jsonb CHECK (_reserved_columns_fit('role', '_public', access)),
+    access jsonb CHECK (_access_fits(access)),
     owner text COLLATE "C" REFERENCES _user (id) ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
@@ -1730,7 +1818,7 @@ COMMENT ON COLUMN _class_rule.mode IS
 
 CREATE TABLE _class_option (
     type text COLLATE "C" PRIMARY KEY CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
-    default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
+    default_access jsonb CHECK (_access_fits(default_access)),
     list_by text CHECK (list_by IN ('owner', 'update')),
     transfer_by text NOT NULL DEFAULT 'master' CHECK (transfer_by IN ('master', 'owner')),
     private boolean NOT NULL DEFAULT true,

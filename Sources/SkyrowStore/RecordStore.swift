@@ -43,6 +43,9 @@ package final class RecordStore: Sendable {
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
     private let loadedGuessKey = Mutex<[UInt8]?>(nil)
 
+    /// How many bytes a table has at most whose rows are written or read while others wait.
+    package let largeTableBound: Int64
+
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
     ///   - maximumAccessEntries: how many entries an access list may have.
@@ -50,6 +53,7 @@ package final class RecordStore: Sendable {
     ///   - rulesCheckInterval: how often it is asked whether the rules of types did; nil for a process that goes by none, as
     ///     those of versions do that had none.
     ///   - rulesPatience: for how long without an answer records are served.
+    ///   - largeTableBound: how many bytes a table has at most that a change of the schema keeps from others.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -62,6 +66,7 @@ package final class RecordStore: Sendable {
         schemaCheckInterval: Duration = .seconds(5),
         rulesCheckInterval: Duration? = .seconds(1),
         rulesPatience: Duration = .seconds(5),
+        largeTableBound: Int64 = LargeTables.bound,
         logger: Logger
     ) {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
@@ -85,7 +90,8 @@ package final class RecordStore: Sendable {
             rules: rules,
             readsAccess: rulesCheckInterval != nil
         )
-        changer = SchemaChanger(client: client, cache: cache, schema: schema)
+        self.largeTableBound = largeTableBound
+        changer = SchemaChanger(client: client, cache: cache, schema: schema, largeTableBound: largeTableBound)
     }
 
     /// Brings the reserved tables up to date and reads the catalogue; call it before anything else.
@@ -180,6 +186,18 @@ package final class RecordStore: Sendable {
             try? await readSizes()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
+    }
+
+    /// Reads what another process has changed of the catalogue, where that may be asked again already; true where it is another one.
+    func lookForChanges(since catalog: SchemaCatalog) async throws -> Bool {
+        guard cache.mayLook() else { return false }
+        let current = try await SchemaVersions.load(from: client, of: schema)
+        let previous = versions.withLock { versions in
+            defer { versions = current }
+            return versions
+        }
+        if let part = previous.map({ current.changes(since: $0) }) ?? .everything { try await cache.reload(part) }
+        return !cache.current.isSame(as: catalog)
     }
 
     /// Finds out whether the rules of types are those that this process goes by, and reads them again where they are not;

@@ -76,7 +76,7 @@ import Testing
                 try await psql(insert)
             } else {
                 let error = await #expect(throws: (any Error).self) { try await psql(insert) }
-                #expect(error.map { "\($0)".contains("_reserved_columns_fit") } ?? false)
+                #expect(error.map { "\($0)".contains("_id_fits") || "\($0)".contains("_database_fits") } ?? false)
             }
         }
     }

@@ -20,6 +20,10 @@ extension RecordStore {
     /// Throws `108 InvalidArgument` for a role that policies would not hold for, and for a user that there is not; and what
     /// PostgreSQL throws.
     package func applyPolicies(for logins: [DatabaseLogin] = []) async throws -> PolicyOutcome {
+        try await patiently { try await applyPoliciesOnce(for: logins) }
+    }
+
+    private func applyPoliciesOnce(for logins: [DatabaseLogin]) async throws -> PolicyOutcome {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
             try await require(logins, in: transaction)
@@ -32,8 +36,7 @@ extension RecordStore {
                     """
                 )
             }
-            // Who has a table locked is waited for a moment, since others wait behind that.
-            _ = try await transaction.query("SELECT set_config('lock_timeout', '5s', true)")
+            try await transaction.limitLockWaits()
             let changed = try await makePolicies(in: transaction)
             let roles = try await databaseRoles(in: transaction)
             let policies = try await policies(in: transaction)
@@ -59,9 +62,13 @@ extension RecordStore {
     ///
     /// Throws `110 ResourceNotFound` for a role that is none of those that stand for users.
     package func dropPolicies(for roles: [SQLIdentifier] = []) async throws {
+        try await patiently { try await dropPoliciesOnce(for: roles) }
+    }
+
+    private func dropPoliciesOnce(for roles: [SQLIdentifier]) async throws {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
-            _ = try await transaction.query("SELECT set_config('lock_timeout', '5s', true)")
+            try await transaction.limitLockWaits()
             let known = Set(
                 try await transaction.query("SELECT role FROM \(schema)._database_login").decodeColumn(
                     0,

@@ -75,6 +75,16 @@ extension Migration {
             name: "0044_rules_of_every_field",
             script: text(PackageResources._044_rules_of_every_field_sql)
         ),
+        Migration(
+            version: 47,
+            name: "0047_three_constraints",
+            script: text(PackageResources._047_three_constraints_sql)
+        ),
+        Migration(
+            version: 60,
+            name: "0060_valid_constraints",
+            script: text(PackageResources._060_valid_constraints_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -59,7 +59,7 @@ package struct MigrationRun {
                 try await transaction.lockSchema(schema)
                 let steps = try await migrator.steps(for: state { try await transaction.query($0) })
                 guard let step = steps.first else { return nil }
-                _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+                try await transaction.limitLockWaits()
                 try await apply(step, in: transaction)
                 return step
             }

@@ -28,7 +28,7 @@ extension RecordStore {
 
     /// The table of a type, nil when there is none.
     ///
-    /// An unknown name is looked for in the database, each at most once a second.
+    /// An unknown name is looked for in the database, as often as ``SchemaCache/look(for:)`` lets it.
     package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = cache.current[type] { return table }
         try await changing { try await cache.look(for: [type]) }
@@ -74,7 +74,7 @@ extension SkyrowError {
     package static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         if let refusal = PostGIS.refusal(error) ?? Trigrams.refusal(error) { return refusal }
         return switch error.sqlState {
-        case "54011":
+        case .some(.tooManyColumns):
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
         case "53200":
             SkyrowError(

@@ -349,7 +349,7 @@ import Testing
         // Rows that break the rules.
         (
             """
-            ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit;
+            ALTER TABLE note DROP CONSTRAINT _id_fits, DROP CONSTRAINT _database_fits;
             INSERT INTO note (_id, _database) VALUES ('~ann/x', 'bob'), ('~y', '_public'), ('', '_public')
             """,
             .records, "3 rows of note have an _id that does not go with _database"
@@ -368,7 +368,7 @@ import Testing
         ),
         (
             """
-            ALTER TABLE category DROP CONSTRAINT _reserved_columns_fit;
+            ALTER TABLE category DROP CONSTRAINT _access_fits;
             INSERT INTO category (_id, _access) VALUES
                 ('a1', '{"x": "read"}'), ('a2', '{"user:": "read"}'), ('a3', '["public"]'), ('a4', '"public"'),
                 ('a5', '{"role:x": "admin"}'), ('a6', '{"role:x": ["read"]}'), ('a7', '{"relation:foe": "read"}'),
@@ -388,7 +388,7 @@ import Testing
         ),
         (
             """
-            ALTER TABLE note DROP CONSTRAINT IF EXISTS _reserved_columns_fit;
+            ALTER TABLE note DROP CONSTRAINT IF EXISTS _access_fits;
             INSERT INTO note (_id, _access) SELECT 'long', jsonb_object_agg('role:' || i, 'read') FROM generate_series(1, 10001) AS i
             """,
             .records, "1 row of note have an access list of more than 10000 entries or 1 MB, such as 'long'"
