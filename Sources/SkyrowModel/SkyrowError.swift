@@ -175,3 +175,12 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     /// The stored record that a failed precondition met.
     case record(Record)
 }
+
+extension SkyrowError {
+    /// What is said of names in queries that the catalogue does not have.
+    package static let unknownFieldMessage = "There is no such field in this record type."
+    package static let unknownTypeMessage = "There is no such record type."
+
+    /// Whether a query was refused for a name that the catalogue does not have.
+    package var isAboutUnknownName: Bool { message == Self.unknownFieldMessage || message == Self.unknownTypeMessage }
+}

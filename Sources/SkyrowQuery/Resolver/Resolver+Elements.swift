@@ -282,7 +282,7 @@ extension Resolver {
         guard let type = try type(owner.type, at: 1) else {
             throw SkyrowError(
                 .recordQueryInvalid,
-                "There is no such record type.",
+                SkyrowError.unknownTypeMessage,
                 info: ["arguments": .list([.string("predicate"), .string(owner.type.rawValue)])]
             ).at(1)
         }

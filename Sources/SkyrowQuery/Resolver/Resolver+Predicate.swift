@@ -100,7 +100,8 @@ extension Resolver {
     /// Whether a predicate holds of no other records than those in which a field is a value that it names: no part of an alternative or of
     /// what is negated, and about the records that are asked for.
     private func isForKnownValue(_ predicate: RecordPredicate) -> Bool {
-        guard alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start else { return false }
+        guard !isAboutOneRecord, alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start
+        else { return false }
         switch predicate {
         case .comparison(.eq, .keyPath(let path), .value(let value)):
             return path.components.count == 1 && path.jsonType == nil && value != .null

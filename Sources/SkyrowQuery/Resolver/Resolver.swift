@@ -43,6 +43,9 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
+    /// Whether the question is about a record that is named, whose values are found out by guessing.
+    package var isAboutOneRecord = false
+
     /// What is done with the fields that key paths lead to: by itself what takes the most rights.
     var asking = FieldAsking.order
 
@@ -269,7 +272,7 @@ package struct Resolver<Schema: QuerySchema> {
                 } else {
                     SkyrowError(
                         .recordQueryInvalid,
-                        "There is no such field in this record type.",
+                        SkyrowError.unknownFieldMessage,
                         info: ["arguments": .list([.string(parameter), .string(name)])]
                     )
                 }

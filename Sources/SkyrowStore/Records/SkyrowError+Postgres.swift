@@ -77,6 +77,14 @@ extension SkyrowError {
             self = .schemaMoved
         case .serializationFailure, .deadlockDetected, .readOnlyTransaction, .lockNotAvailable:
             self = .databaseUnavailable
+        case .tooManyColumns:
+            self.init(
+                .invalidArgument,
+                "The records and those that they include have more fields than the 1,664 columns of a row that PostgreSQL returns; "
+                    + "name those that are needed, in \"select\" and in the \"select\" of each inclusion."
+            )
+        case .statementTooComplex, .tooManyArguments:
+            self.init(.invalidArgument, "The request is too large for one statement of PostgreSQL; send it in parts.")
         default:
             switch sqlState.conditionClass {
             case "22", "54":
@@ -126,12 +134,16 @@ extension RecordStore {
         try rulesWatch.requireKnown()
         do {
             var retry = SchemaRetry()
+            var hasLooked = false
             while true {
                 let catalog = cache.current
                 do {
                     return try await body(catalog)
                 } catch let error as PostgresError where error.isAboutSchema {
                     guard try await catchUp(from: catalog, after: error, &retry) else { throw error }
+                } catch let error as SkyrowError where error.isAboutUnknownName && !hasLooked {
+                    hasLooked = true
+                    guard try await lookForChanges(since: catalog) else { throw error }
                 }
             }
         } catch let error as PostgresError {

@@ -274,7 +274,9 @@ struct SaveText: Hashable, Sendable {
         guard !isOperated(place) else { return "false" }
         // A collation may take other bytes for the same text.
         let collation: SQL = column.collation.equatesByBytes ? "" : " COLLATE \"C\""
-        let stored: SQL = "\"r\".\(column.identifier)\(collation)"
+        var stored: SQL = "\"r\".\(column.identifier)\(collation)"
+        // A slice has its places from 1 on, as what is given.
+        if case .array = column.type { stored = "(\(column.type.column.selection(stored, oid: column.oid)))[:]" }
         switch column.type {
         // The types of extensions have their operators elsewhere, and JSON may be of a type that has none.
         case .location, .geometry, .json:
