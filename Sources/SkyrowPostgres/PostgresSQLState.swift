@@ -42,6 +42,8 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let statementTooComplex: PostgresSQLState = "54001"
     package static let tooManyColumns: PostgresSQLState = "54011"
     package static let tooManyArguments: PostgresSQLState = "54023"
+    /// The lock table, among others, has no room left.
+    package static let outOfMemory: PostgresSQLState = "53200"
     package static let tooManyConnections: PostgresSQLState = "53300"
     package static let configurationLimitExceeded: PostgresSQLState = "53400"
     package static let numericValueOutOfRange: PostgresSQLState = "22003"

@@ -42,7 +42,8 @@ extension SchemaFileChange {
     var locks: Int64 {
         switch self {
         case .common(let change): change.locks
-        case .deleteType: SchemaChange.locksPerType
+        // Its types, defaults, constraints and triggers, too.
+        case .deleteType: SchemaChange.locksPerDeletedType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive, .setSync: 1
         // The tables of rules are locked once for all of them.

@@ -98,6 +98,7 @@ extension SchemaChange {
     }
 
     package static let locksPerType: Int64 = 9
+    package static let locksPerDeletedType: Int64 = 30
 }
 
 /// What is requested of the schema, before the steps are known.

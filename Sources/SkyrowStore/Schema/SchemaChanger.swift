@@ -113,16 +113,24 @@ extension PostgresTransaction {
     /// Every server has this many locks.
     private static let certainLocks: Int64 = 500
 
-    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
-    package func requireLocks(_ locks: Int64) async throws {
-        guard locks > Self.certainLocks else { return }
-        let result = try await query(
+    /// How many locks one transaction may take that leaves most of PostgreSQL's lock table to others.
+    package func lockRoom() async throws -> Int {
+        Int(max(try await lockCount() / 4, Self.certainLocks))
+    }
+
+    private func lockCount() async throws -> Int64 {
+        try await query(
             """
             SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint
             """
-        )
+        ).decode(row: 0, column: 0, as: Int64.self)
+    }
+
+    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
+    package func requireLocks(_ locks: Int64) async throws {
+        guard locks > Self.certainLocks else { return }
         // The rest is for the others.
-        let room = try result.decode(row: 0, column: 0, as: Int64.self) / 4 * 3
+        let room = try await lockCount() / 4 * 3
         guard locks > room else { return }
         throw SkyrowError(
             .incompatibleSchema,
