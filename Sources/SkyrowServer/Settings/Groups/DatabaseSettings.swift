@@ -55,6 +55,21 @@ package struct DatabaseSettings: SettingGroup {
         isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
+    package let embeddedPort = Setting<Int?>(
+        "embedded-port",
+        nil,
+        shown: "",
+        .text("port"),
+        mustBe: "a port from 1024 to 65535",
+        """
+        The port of 127.0.0.1 at which the embedded PostgreSQL takes tools, with a password: `skyrow psql --print-url` shows the \
+        address. Without it there is a socket in the data directory alone.
+        """
+    ) { text in
+        guard let port = Int(text), (1024...65535).contains(port) else { return nil }
+        return .some(port)
+    }
+
     package let schema = Setting(
         "schema",
         "app",
