@@ -182,7 +182,10 @@ struct JSONRPCSession: Sendable {
         guard let action = ActionName(wireName: call.method) else {
             if call.method == "rpc.discover" { return discovery(from: sender) }
             return failure(
-                SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."),
+                SkyrowError(
+                    .methodNotFound,
+                    "There is no method of that name\(ActionName.suggestion(for: call.method)); rpc.discover lists them."
+                ),
                 from: sender
             )
         }

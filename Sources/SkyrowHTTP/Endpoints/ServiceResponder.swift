@@ -245,6 +245,8 @@ package struct ServiceResponder: HTTPResponder {
             return outcome ?? undefinedRoute(headers, from: sender)
         case .unserved:
             return undefinedRoute(headers, from: sender)
+        case .skygear(let path) where path.isEmpty && headers.takesPage && (method == .GET || method == .HEAD):
+            return .home
         case .skygear(let path):
             guard let finder = finder(for: headers) else { return .notReady(in: .v1) }
             let body = request.body.bytes

@@ -138,8 +138,9 @@ struct SkygearEndpoint: Sendable {
                 }
             }
         }
-        guard request.action == nil else {
-            throw SkyrowError(.undefinedOperation, "There is no action of that name.")
+        if let action = request.action {
+            let suggestion = ActionName.suggestion(for: action)
+            throw SkyrowError(.undefinedOperation, "There is no action of that name\(suggestion).")
         }
         return .home
     }

@@ -267,7 +267,7 @@ extension Resolver {
                 inside = try inner.side(operand.following(list.rest), at: place)
                 return .and([])
             }
-            guard var side = inside else { throw .predicateInvalid("One side of a comparison is a key path.") }
+            guard var side = inside else { throw .predicateInvalid(SkyrowError.noKeyPath) }
             side.lists.insert(elements, at: 0)
             side.path = list.path
             return side

@@ -167,7 +167,7 @@ extension Resolver {
         case (.list, .keyPath(let path)), (.list, .function(_, let path)):
             throw .predicateInvalid("A list stands only on the right side of \"\(row.name)\".", path).at(1)
         case (.value, .value), (.value, .list), (.list, .value), (.list, .list):
-            throw .predicateInvalid("One side of a comparison is a key path.").at(1)
+            throw .predicateInvalid(SkyrowError.noKeyPath).at(1)
         }
     }
 
@@ -246,7 +246,7 @@ extension Resolver {
                 throw error.at(2)
             }
         case .value, .list:
-            throw .predicateInvalid("One side of a comparison is a key path.")
+            throw .predicateInvalid(SkyrowError.noKeyPath)
         }
     }
 
