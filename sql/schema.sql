@@ -1803,7 +1803,7 @@ COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
 CREATE TABLE _class_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
     action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'delete')),
-    allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
+    allow text[] NOT NULL CHECK (cardinality(allow) <= 10000 AND array_position(allow, NULL) IS NULL),
     mode text NOT NULL DEFAULT 'default' CHECK (mode IN ('default', 'require', 'override')),
     PRIMARY KEY (type, action),
     CHECK (action <> 'create' OR mode = 'default')
@@ -1823,7 +1823,9 @@ CREATE TABLE _class_option (
     transfer_by text NOT NULL DEFAULT 'master' CHECK (transfer_by IN ('master', 'owner')),
     private boolean NOT NULL DEFAULT true,
     aggregate boolean NOT NULL DEFAULT true,
-    relations text[] NOT NULL DEFAULT '{}' CHECK (relations <@ '{followed,follower,friend}'::text[])
+    relations text[] NOT NULL DEFAULT '{}' CHECK (relations <@ '{followed,follower,friend}'::text[]),
+    list_read_by text CHECK (list_read_by IN ('owner', 'update', 'read')),
+    creator text NOT NULL DEFAULT 'owner' CHECK (creator IN ('owner', 'none'))
 );
 COMMENT ON TABLE _class_option IS 'What new records of a type begin with, who changes their lists, and where they may live.';
 COMMENT ON COLUMN _class_option.type IS 'The record type.';
@@ -1831,6 +1833,9 @@ COMMENT ON COLUMN _class_option.default_access IS
     'The access list of a new public record that brings none, {"role:editor": "write"}; NULL: it has none.';
 COMMENT ON COLUMN _class_option.list_by IS
     'Who changes the access list of a record: its owner, or who may update it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.list_read_by IS
+    'Who sees the whole access list of a record: its owner, who may update it, or all who read it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.creator IS 'Whether the user who makes a public record is its owner; none: it has no owner.';
 COMMENT ON COLUMN _class_option.transfer_by IS 'Who gives records to other owners: the master key, or their owner too.';
 COMMENT ON COLUMN _class_option.private IS 'Whether private databases have records of the type.';
 COMMENT ON COLUMN _class_option.relations IS
@@ -1841,7 +1846,7 @@ CREATE TABLE _field_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^([*]|[A-Za-z][A-Za-z0-9_]{0,62})$'),
     field text COLLATE "C" NOT NULL CHECK (octet_length(field) BETWEEN 1 AND 63),
     action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'compare', 'discover')),
-    allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
+    allow text[] NOT NULL CHECK (cardinality(allow) <= 10000 AND array_position(allow, NULL) IS NULL),
     PRIMARY KEY (type, field, action)
 );
 COMMENT ON TABLE _field_rule IS
@@ -2451,10 +2456,14 @@ BEGIN
             FROM _field_rule AS rule WHERE rule.type IN ($1, '*')
         ),
         (
-            SELECT to_jsonb(option) - 'relations' FROM _class_option AS option
+            -- What came later stands there where it is not the default, so that older policies go on.
+            SELECT to_jsonb(option) - 'relations'
+                - CASE WHEN option.list_read_by IS NULL THEN 'list_read_by' ELSE '' END
+                - CASE WHEN option.creator = 'owner' THEN 'creator' ELSE '' END
+            FROM _class_option AS option
             WHERE option.type = $1 AND NOT (
-                option.default_access IS NULL AND option.list_by IS NULL AND option.transfer_by = 'master'
-                AND option.private AND option.aggregate
+                option.default_access IS NULL AND option.list_by IS NULL AND option.list_read_by IS NULL
+                AND option.transfer_by = 'master' AND option.creator = 'owner' AND option.private AND option.aggregate
             )
         )
     )::text);

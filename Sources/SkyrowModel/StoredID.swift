@@ -18,6 +18,11 @@ package struct StoredID: Hashable, Sendable {
         }
     }
 
+    /// Whether it is the stored id of a private record.
+    package static func isPrivate(_ stored: UnsafeRawBufferPointer) -> Bool {
+        stored.first == UInt8(ascii: "~")
+    }
+
     /// The part of a stored id that clients see.
     package static func wireID(of stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard stored.first == UInt8(ascii: "~"), let slash = stored.firstIndex(of: UInt8(ascii: "/")) else {

@@ -48,6 +48,8 @@ package final class RecordStore: Sendable {
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
+    ///   - accessListReaders: who sees the access lists of records; nil for those who change them.
+    ///   - defaultAccess: the list of a new public record that brings none, of types without one of their own.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
     ///   - rulesCheckInterval: how often it is asked whether the rules of types did; nil for a process that goes by none, as
@@ -61,6 +63,8 @@ package final class RecordStore: Sendable {
         loginKeys: [FieldName] = LoginKeys.default,
         loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         sharedAccessLists: [RecordTypeName] = [],
+        accessListReaders: ClassAccess.ListReaders? = nil,
+        defaultAccess: AccessList? = nil,
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         sealingKeys: [SealingKey] = [],
         schemaCheckInterval: Duration = .seconds(5),
@@ -82,12 +86,17 @@ package final class RecordStore: Sendable {
         var rules: [RecordTypeName: TypeRules] = [
             .user: .ofProfiles(loginKeys: loginKeys, readers: loginKeyReaders)
         ]
-        for type in sharedAccessLists { rules[type, default: .none].fields.accessWriters = .everyone }
+        var otherRules = TypeRules.none
+        otherRules.defaultAccess = defaultAccess
+        for type in sharedAccessLists { rules[type, default: otherRules].fields.accessWriters = .everyone }
+        for type in rules.keys { rules[type]?.fields.accessReaders = accessListReaders }
+        otherRules.fields.accessReaders = accessListReaders
         self.rules = rules
         cache = SchemaCache(
             client: client,
             schema: schema,
             rules: rules,
+            otherRules: otherRules,
             readsAccess: rulesCheckInterval != nil
         )
         self.largeTableBound = largeTableBound

@@ -204,8 +204,13 @@ extension LiveRegistry {
                 isInsert: isInsert
             )
             guard let kind else { continue }
+            let reader = audience.audience.key.fields
+            let form = audience.encoding.form(of: change.after, for: reader)
+            let isShown =
+                kind != .updated || audience.encoding.shows(change, of: written.changedFields(change), to: reader)
+            guard isShown else { continue }
             for subscriber in audience.subscribers {
-                send(kind, to: subscriber, change, audience.encoding, &written, &outgoing)
+                send(kind, to: subscriber, change, form, &written, &outgoing)
             }
         }
     }
@@ -246,7 +251,7 @@ extension LiveRegistry {
         }
         if kind == .updated {
             let changed = written.changedFields(change)
-            guard subscriber.value.watches(changed), encoding.shows(change, of: changed) else { return }
+            guard subscriber.value.watches(changed) else { return }
         }
         let key = subscriber.value.eventKey(kind, encoding)
         guard

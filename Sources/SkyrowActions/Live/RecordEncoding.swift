@@ -11,14 +11,15 @@ import Synchronization
 final class RecordEncoding: Sendable {
     /// What decides how a record is written.
     struct Key: Hashable, Sendable {
-        let view: FieldView
+        fileprivate(set) var view: FieldView
         /// The fields to send; nil for all.
         let asked: Set<FieldName>?
-        /// Who reads, where that decides about the fields of a record.
+        /// Who reads, where that decides about the fields of a record. What it decides about the list alone makes a second form of the
+        /// record (``RecordEncoding/form(of:for:)``), which all have in common.
         let user: UserID?
 
         init(of table: RecordTable, for reader: FieldAccess, asked: Set<FieldName>?) {
-            view = reader.isUnrestricted ? FieldView() : table.rules.fields.view(for: reader)
+            view = reader.isUnrestricted ? FieldView() : table.rules.view(for: reader)
             self.asked = asked
             user = view.partial.isEmpty ? nil : reader.user
         }
@@ -33,12 +34,45 @@ final class RecordEncoding: Sendable {
 
     let key: Key
     private let reader: FieldAccess
+    /// The same with whole access lists, where some readers see those of some records.
+    private let whole: RecordEncoding?
     /// The plans that were used last: of whole records, and of old values.
     private let plans = Mutex<[Plan]>([])
 
     init(_ key: Key, for reader: FieldAccess) {
         self.key = key
         self.reader = reader
+        if case .some = key.view.list {
+            var wholeKey = key
+            wholeKey.view.list = .all
+            whole = RecordEncoding(wholeKey, for: reader)
+        } else {
+            whole = nil
+        }
+    }
+
+    /// How a record is written for a reader: with the whole list where the reader sees it.
+    func form(of record: StoredRecord?, for reader: FieldAccess) -> RecordEncoding {
+        // Most lists name no one, and are sent as they are to all.
+        guard let whole, let record, record.access?.namesSomeone == true, seesList(of: record, reader) else {
+            return self
+        }
+        return whole
+    }
+
+    private func seesList(of record: StoredRecord, _ reader: FieldAccess) -> Bool {
+        switch key.view.list {
+        case .all: return true
+        case .none: return false
+        case .some(let reach):
+            guard case .audience(let audience) = reader, let user = audience.user else { return false }
+            return record.database != .everyone
+                || reach.holds(
+                    isOwner: record.owner == user,
+                    isMember: { record.names(user, in: $0) },
+                    isListed: { record.access?.admits(audience, $0) ?? false }
+                )
+        }
     }
 
     /// The record after a change; nil where there is none.
@@ -70,10 +104,15 @@ final class RecordEncoding: Sendable {
 
     /// Whether a change of a record that is seen before and after is one of something that is seen: a field, its owner or its list.
     /// True where the record before is not known.
-    func shows(_ change: RecordChange, of fields: Set<FieldName>) -> Bool {
-        guard !key.view.hidden.isEmpty || !key.view.partial.isEmpty, !fields.isEmpty, let old = change.old,
-            let new = change.after, old.owner == new.owner, old.access == new.access
-        else { return true }
+    func shows(_ change: RecordChange, of fields: Set<FieldName>, to reader: FieldAccess) -> Bool {
+        guard let old = change.old, let new = change.after, old.owner == new.owner else { return true }
+        if old.access != new.access {
+            let isSeen = seesList(of: old, reader) || seesList(of: new, reader)
+            if isSeen || old.access?.shownToAll != new.access?.shownToAll { return true }
+        } else if fields.isEmpty {
+            return true
+        }
+        if key.view.hidden.isEmpty, key.view.partial.isEmpty { return !fields.isEmpty }
         return fields.contains { sees($0, in: old) || sees($0, in: new) }
     }
 
@@ -88,7 +127,9 @@ final class RecordEncoding: Sendable {
         plans.withLock { plans in
             let known = plans.first { $0.table === table && $0.asked == asked && $0.hasReserved == hasReserved }
             if let known { return known.plan }
-            let plan = table.plan(key.view, asked: asked, hasReserved: hasReserved)
+            var view = key.view
+            if whole != nil { view.list = .none }
+            let plan = table.plan(view, asked: asked, hasReserved: hasReserved)
             if plans.count >= 8 { plans.removeFirst() }
             plans.append(Plan(table: table, asked: asked, hasReserved: hasReserved, plan: plan))
             return plan

@@ -145,15 +145,18 @@ extension SchemaFileChange {
         statements += setFieldRules(access, of: type.rawValue, in: schema)
         let list: SQL = access.defaultAccess.map { "\(literal: $0.storedJSON)" } ?? "NULL"
         let writers: SQL = access.listWriters.map { "\(literal: $0.rawValue)" } ?? "NULL"
+        let readers: SQL = access.listReaders.map { "\(literal: $0.rawValue)" } ?? "NULL"
         let allowsPrivate: SQL = access.allowsPrivate ? "true" : "false"
         let allowsAggregates: SQL = access.allowsAggregates ? "true" : "false"
         statements.append(
             """
-            INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate) \
-            VALUES (\(name), \(list), \(writers), \(literal: access.transferrers.rawValue), \(allowsPrivate), \
-            \(allowsAggregates)) \
+            INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private, \
+            aggregate) \
+            VALUES (\(name), \(list), \(writers), \(readers), \(literal: access.transferrers.rawValue), \
+            \(literal: access.newOwner.rawValue), \(allowsPrivate), \(allowsAggregates)) \
             ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by, \
-            transfer_by = EXCLUDED.transfer_by, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
+            list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by, \
+            creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
             """
         )
         return statements

@@ -49,18 +49,22 @@ package final class SchemaCache: Sendable {
 
     /// - Parameters:
     ///   - rules: those of the types that have some.
+    ///   - otherRules: those of all others.
     ///   - readsAccess: whether the tables have rules of types, as they do from migration 21 on.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         rules: [RecordTypeName: TypeRules] = [:],
+        otherRules: TypeRules = .none,
         readsAccess: Bool = true,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.client = client
         self.now = now
         self.readsAccess = readsAccess
-        state = Mutex(State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules)))
+        state = Mutex(
+            State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules, otherRules: otherRules))
+        )
     }
 
     /// The last catalogue read; empty before the first ``reload(_:)``.

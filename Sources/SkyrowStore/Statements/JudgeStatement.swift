@@ -241,10 +241,11 @@ enum SaveVerdict {
             self = .refused(refusal)
             return
         }
-        guard let access = save.access, !save.rules.fields.mayReplaceAccess(of: current, by: caller) else {
+        guard let access = save.access, !finding.row.holds(save.rules.standingOfListChanges(for: caller)) else {
             self = .tryAgain
             return
         }
+        // What the caller does not see of the list is not part of `current`, and stays as it is.
         let isChange = !(current.access?.isSame(as: access) ?? false)
         self = isChange ? .refused(.accessDenied) : .tryAgainKeepingAccess
     }
@@ -262,7 +263,7 @@ extension TypeRules {
     /// Why a save may make no new record of a draft, where it may change one; nil where it may.
     func refusalOfCreating(_ draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         guard access.of(self).mayCreate else { return .writeDenied }
-        let denied = fields.refusedInNew(draft, by: access.fields)
+        let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
         return denied.isEmpty ? nil : .fieldsDenied(denied)
     }
 }

@@ -250,6 +250,7 @@ struct QueryStatement {
                 as: "r",
                 fields: query.fields?.map { text.root.columns[$0] } ?? text.root.columns,
                 naming: text.root.namedColumns,
+                list: text.root.listStanding,
                 showsDatabase: showsDatabase,
                 firstColumn: firstColumn
             )

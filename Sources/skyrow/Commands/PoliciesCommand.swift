@@ -196,6 +196,7 @@ private func withRules(
                 loginKeys: keys,
                 loginKeyReaders: settings.accounts.loginKeyReaders,
                 sharedAccessLists: settings.records.sharedAccessLists,
+                accessListReaders: settings.records.accessListReaders,
                 logger: logger
             )
         )

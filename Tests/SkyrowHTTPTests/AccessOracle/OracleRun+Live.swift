@@ -4,7 +4,7 @@ import Testing
 extension OracleRun {
     /// Reads a live query of all cards: those that are there, and those that are told of when every card changes.
     mutating func live(of client: OracleClient) async throws {
-        let (initial, updated) = try await events(of: client) {
+        let (initial, updated, sent) = try await events(of: client) {
             for title in ["beta", "alpha"] {
                 let touched = try await world.service.call(
                     "record:update",
@@ -27,6 +27,7 @@ extension OracleRun {
             key: TestService.masterKey
         )
         #expect(deleted["error"] == .null, "\(deleted)")
+        compareLists("live", client, sent)
         compare("live:subscribe", client, .read, world.cards, found: initial)
         compare("live:changes", client, .read, world.cards, found: updated)
     }
@@ -35,7 +36,7 @@ extension OracleRun {
     private func events(
         of client: OracleClient,
         changing body: () async throws -> Void
-    ) async throws -> (initial: Set<String>, updated: Set<String>) {
+    ) async throws -> (initial: Set<String>, updated: Set<String>, sent: [JSONValue]) {
         var headers = [("Accept", "text/event-stream")]
         if let key = client.key { headers.append(("X-Skygear-API-Key", key)) }
         if let token = client.token { headers.append(("X-Skygear-Access-Token", token)) }
@@ -48,13 +49,15 @@ extension OracleRun {
             try #require(head["content-type"] == "text/event-stream", "\(head)")
             let events = EventLines(connection)
             var (initial, updated, ready) = (Set<String>(), Set<String>(), Set<String>())
+            var sent: [JSONValue] = []
             while let (name, data) = try await events.next() {
                 switch name {
                 case "live:changes":
                     for change in data["changes"].elements {
                         let id = change["record"]["_id"].string ?? change["id"].string ?? ""
-                        if id == "holder/last", change["event"].string == "created" { return (initial, updated) }
+                        if id == "holder/last", change["event"].string == "created" { return (initial, updated, sent) }
                         guard id.hasPrefix("card/") else { continue }
+                        sent.append(change["record"])
                         let isInitial = data["phase"].string == "initial"
                         #expect(isInitial || change["event"].string == "updated", "\(change)")
                         if isInitial {
