@@ -303,6 +303,31 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ([], "", nil), (["calendar.read"], " calendar.read", nil), (["openid"], "", nil),
+            (
+                ["https://x.example/drive", "calendar.read", "calendar.read"], " https://x.example/drive calendar.read",
+                nil
+            ),
+            (["calendar.write"], "", "scopes[0]"), (["calendar.read", ""], "", "scopes[1]"),
+            (["calendar.read calendar.write"], "", "scopes[0]"), (["Calendar.read"], "", "scopes[0]"),
+        ] as [([String], String, String?)]
+    )
+    func aSignInAsksForScopesOfTheSettings(_ scopes: [String], _ added: String, _ path: String?) async throws {
+        try await withFlows { flows in
+            if let path {
+                let error = try await expectError(.invalidArgument) { try await flows.start(scopes: scopes) }
+                #expect(error?.path == path)
+            } else {
+                let plain = FlowFixture.fields(of: try await flows.start().url)["scope"] ?? "none"
+                let start = try await flows.start(scopes: scopes)
+                #expect(FlowFixture.fields(of: start.url)["scope"] == plain + added)
+                #expect(try await flows.redirected(try await flows.signIn(start))["code"] != nil)
+            }
+        }
+    }
+
     @Test func redirectsAreThoseOfTheSettings() async throws {
         try await withFlows { flows in
             for fit in [
