@@ -1259,6 +1259,7 @@ CREATE TABLE _factor (
     created_at timestamptz NOT NULL DEFAULT now(),
     confirmed_at timestamptz,
     last_used_at timestamptz,
+    pending_attempts integer NOT NULL DEFAULT 0,
     CHECK (kind <> 'recovery' OR hash IS NOT NULL),
     CHECK (kind <> 'totp' OR (confirmed_at IS NULL) = (secret_sealed IS NULL))
 );
@@ -1276,6 +1277,7 @@ COMMENT ON COLUMN _factor.hash IS 'HMAC-SHA-256 of account and recovery code und
 COMMENT ON COLUMN _factor.created_at IS 'When it was made.';
 COMMENT ON COLUMN _factor.confirmed_at IS 'Since when a log-in takes it.';
 COMMENT ON COLUMN _factor.last_used_at IS 'When a code of it was last used.';
+COMMENT ON COLUMN _factor.pending_attempts IS 'How often a code of the secret that waits was tried.';
 
 CREATE FUNCTION _note_factor() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$

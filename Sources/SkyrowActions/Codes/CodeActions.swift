@@ -99,19 +99,25 @@ extension ActionService {
 // MARK: - Using codes
 
 extension ActionService {
-    /// `auth:verify:confirm`: proves an address.
+    /// `auth:verify:confirm`: proves an address; the first proof ends an anonymous session and second factors of before, unless it
+    /// comes with a session of the account.
     ///
     /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `131 RateLimited`.
     package func confirmAddress(
         _ confirmation: CodeConfirmation,
+        with own: Credentials = Credentials(),
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) {
         try await observed(.authVerifyConfirm) { () async throws(SkyrowError) in
             let (proof, user) = try await prove(confirmation, .verify, from: client, origin: origin)
             let event = AuditEvent(.verify, by: .itself, from: origin)
-            guard try await store.codes.verify(proof, recording: event) != nil else { throw .codeNotAccepted }
-            forget(.user(user))
+            let session = own.accessToken.map { TokenHash(of: $0).bytes }
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            guard try await store.codes.verify(proof, session: session, recording: event) != nil else {
+                throw .codeNotAccepted
+            }
         }
     }
 
@@ -119,6 +125,7 @@ extension ActionService {
     ///
     /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated`: before the
     /// code is looked at for what the text alone shows, else before it is used. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
+    /// A factor from before the first proof of the address has ended with that.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -130,7 +137,7 @@ extension ActionService {
             defer { passwordIsReset(user) }
             let opening = Opening(.reset, origin: origin)
             let history = configuration.accounts.passwords.historySize
-            if try await store.users.credentials(of: user)?.hasSecondFactor == true {
+            if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
                 // A mail gives another password, and no second factor.
                 let event = AuditEvent(.reset, by: .itself, from: origin)
                 let account = try await store.users.resetPassword(
@@ -335,19 +342,20 @@ extension ActionService {
     /// user asks for another one.
     func signUp(
         _ account: NewAccount,
+        with access: RecordAccess,
         verifying address: String,
         _ opening: Opening,
         from client: ClientKey
     ) async throws(SkyrowError) -> AuthResult {
         guard configuration.verification == .required else {
             let result = try await openSession(for: account.id, opening) { session throws(SkyrowError) in
-                try await store.users.create(account, session: session)
+                try await store.users.create(account, session: session, with: access)
             }
             await mailFirstCode(to: address, from: client)
             return result
         }
         let event = AuditEvent(.signUp, by: .itself, from: opening.origin)
-        _ = try await store.users.create(account, session: nil, recording: event)
+        _ = try await store.users.create(account, session: nil, with: access, recording: event)
         await mailFirstCode(to: address, from: client)
         throw .verificationRequired
     }

@@ -33,7 +33,7 @@ extension ActionService {
             defer { forget(.user(user)) }
             let opening = Opening(.link, device: request.device, origin: origin)
             do throws(SkyrowError) {
-                guard try await store.users.credentials(of: user)?.hasSecondFactor == true else {
+                guard try await store.users.credentials(of: user)?.asksForFactorAfterMail == true else {
                     return try await openSession(for: user, opening) { session throws(SkyrowError) in
                         guard let account = try await store.users.logIn(proof, session: session) else {
                             throw .codeNotAccepted

@@ -272,14 +272,19 @@ struct ActionCall: Sendable {
             }
         case .authTOTPEnrol:
             self.init { service, context async throws(SkyrowError) in
-                .factor(.enrolment(try await service.enrolTOTP(by: context.caller)))
+                .factor(.enrolment(try await service.enrolTOTP(by: context.caller, with: context.sender.credentials)))
             }
         case .authTOTPConfirm:
             let code = try FactorLogInRequest.code(parameters)
             self.init { service, context async throws(SkyrowError) in
                 .factor(
                     .recoveryCodes(
-                        try await service.confirmTOTP(code, by: context.caller, origin: context.origin)
+                        try await service.confirmTOTP(
+                            code,
+                            by: context.caller,
+                            with: context.sender.credentials,
+                            origin: context.origin
+                        )
                     )
                 )
             }
@@ -315,7 +320,13 @@ struct ActionCall: Sendable {
         case .authVerifyConfirm:
             let request = try CodeConfirmation(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.confirmAddress(request, from: context.sender.client, origin: context.origin)
+                let sender = context.sender
+                try await service.confirmAddress(
+                    request,
+                    with: sender.credentials,
+                    from: sender.client,
+                    origin: context.origin
+                )
                 return .status
             }
         case .authResetRequest:

@@ -193,8 +193,33 @@ package struct CodeTable: Sendable {
     }
 
     /// Uses a code to prove its address; nil when it does not count, or the account has another address now, else the account.
-    package func verify(_ proof: CodeProof, recording event: AuditEvent) async throws(SkyrowError) -> UserID? {
-        try await store.reporting {
+    ///
+    /// The first proof confirms a sign-up: its password and its sessions stay. An account that is anonymous, or that takes a second
+    /// factor already, need not be made by who has the address, so its password, sessions, providers and factors end then, unless
+    /// the code comes with a session of the account.
+    ///
+    /// - Parameter tokenHash: that of the token which comes with the code; nil without one.
+    package func verify(
+        _ proof: CodeProof,
+        session tokenHash: [UInt8]? = nil,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> UserID? {
+        let isOwn: SQL =
+            tokenHash.map { hash in
+                """
+                EXISTS (
+                    SELECT FROM \(schema)._session AS session
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                )
+                """
+            } ?? "false"
+        let ends: SQL = """
+            account.verified_email IS DISTINCT FROM used.target AND NOT \(isOwn)
+                AND (account.second_factor OR NOT \(UserTable.isRegistered("account", in: schema)))
+            """
+        let ending = store.users.endingFactors(where: "account.has_ended", from: event.origin)
+            .map { ", \($0.name) AS (\($0.part))" as SQL }.joined(separator: "")
+        return try await store.reporting {
             // The row of the code is locked first, so of two statements the later one finds it used. The account's is asked for its
             // epoch once it is locked, too.
             let result = try await store.client.write(
@@ -206,10 +231,16 @@ package struct CodeTable: Sendable {
                         AND account.id = code.user_id AND account.epoch = code.epoch AND profile.email = code.target
                     RETURNING code.user_id, code.epoch, code.target
                 ), account AS (
-                    UPDATE \(schema)._user AS account SET verified_email = used.target
+                    UPDATE \(schema)._user AS account
+                    SET verified_email = used.target,
+                        epoch = account.epoch + CASE WHEN \(ends) THEN 1 ELSE 0 END,
+                        password_hash = CASE WHEN \(ends) THEN NULL ELSE account.password_hash END
                     FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch
-                    RETURNING account.id
-                ), recorded AS (
+                    RETURNING account.id, account.epoch <> used.epoch AS has_ended
+                ), closed AS (
+                    DELETE FROM \(schema)._session AS session USING account
+                    WHERE session.user_id = account.id AND account.has_ended
+                )\(ending), recorded AS (
                     \(event.insertion(into: schema, from: "account", user: "account.id"))
                 )
                 SELECT account.id FROM account
@@ -276,10 +307,10 @@ extension UserTable {
     /// proves the address; nil when the code does not count.
     ///
     /// The account's epoch moves, so of two statements with one code the later one finds it void. Where nothing had proved the
-    /// address before, providers that were linked are so no more: who linked them need not be who has the address.
+    /// address before, linked providers and second factors end: who made them need not be who has the address.
     ///
     /// - Parameters:
-    ///   - session: opened, if there is one; it says what is recorded.
+    ///   - session: opened, if there is one; it says what is recorded. An account that takes a second factor gets none.
     ///   - event: recorded without a session.
     ///   - historySize: how many of the last passwords are compared with the next one.
     package func resetPassword(
@@ -291,6 +322,9 @@ extension UserTable {
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
+        let asked: SQL =
+            session == nil
+            ? "" : " AND (NOT account.second_factor OR account.verified_email IS DISTINCT FROM code.target)"
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
@@ -299,7 +333,7 @@ extension UserTable {
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
-                    AND profile.email = code.target AND NOT (\(UserTable.isDisabled))
+                    AND profile.email = code.target AND NOT (\(UserTable.isDisabled))\(asked)
                 """,
             isLogIn: false,
             session: session,
@@ -321,18 +355,10 @@ extension UserTable {
                     WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
                     """
                 ),
-                ("unlinked", store.identities.removalOfUnproven(proof)),
-                (
-                    "unlinking",
-                    AuditEvent(.providerUnlink, by: .itself, from: session?.origin ?? event?.origin ?? RequestOrigin())
-                        .insertion(
-                            into: schema,
-                            from: "unlinked",
-                            user: "unlinked.user_id",
-                            data: "jsonb_build_object('provider', unlinked.provider)"
-                        )
-                ),
             ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
+                + endingUnproved(from: session?.origin ?? event?.origin ?? RequestOrigin()),
+            // The statement asks for it by itself.
+            secondFactor: .settled
         )
     }
 
@@ -372,6 +398,60 @@ extension UserTable {
                 + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled
         )
+    }
+
+    /// Parts that end the factors and providers of the `account` that a statement proves the address of, where it is the first
+    /// proof.
+    func endingUnproved(from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
+        endingFactors(
+            where: """
+                EXISTS (
+                    SELECT FROM \(store.schema)._user AS before
+                    WHERE before.id = account.id AND before.verified_email IS DISTINCT FROM account.verified_email
+                )
+                """,
+            from: origin
+        )
+    }
+
+    /// Parts that end the second factors and the providers of the `account` of a statement, and record that.
+    func endingFactors(where condition: SQL, from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
+        let schema = store.schema
+        return [
+            (
+                "unlinked",
+                """
+                DELETE FROM \(schema)._identity AS identity USING account
+                WHERE identity.user_id = account.id AND \(condition)
+                RETURNING identity.user_id, identity.provider
+                """
+            ),
+            (
+                "unlinking",
+                AuditEvent(.providerUnlink, by: .itself, from: origin).insertion(
+                    into: schema,
+                    from: "unlinked",
+                    user: "unlinked.user_id",
+                    data: "jsonb_build_object('provider', unlinked.provider)"
+                )
+            ),
+            (
+                "unfactored",
+                """
+                DELETE FROM \(schema)._factor AS factor USING account
+                WHERE factor.user_id = account.id AND \(condition)
+                RETURNING factor.user_id, factor.kind
+                """
+            ),
+            (
+                "unfactoring",
+                AuditEvent(.factorRemove, by: .itself, from: origin).insertion(
+                    into: schema,
+                    from: "(SELECT lost.user_id FROM unfactored AS lost WHERE lost.kind = 'totp') AS lost",
+                    user: "lost.user_id"
+                )
+            ),
+        ]
     }
 
     /// Stores an event of the `account` that the statement changes.

@@ -355,18 +355,6 @@ package struct IdentityTable: Sendable {
         RETURNING identity.user_id
         """
     }
-
-    /// Removes the identities of the `account` that a code sets the password of, unless its address was proved before: a part of
-    /// that statement.
-    func removalOfUnproven(_ proof: CodeProof) -> SQL {
-        """
-        DELETE FROM \(schema)._identity AS identity USING account, \(schema)._user AS before, \(schema)._code AS code
-        WHERE identity.user_id = account.id AND before.id = account.id
-            AND code.kind = 'reset' AND code.user_id = account.id AND \(store.codes.holds(proof))
-            AND before.verified_email IS DISTINCT FROM code.target
-        RETURNING identity.user_id, identity.provider
-        """
-    }
 }
 
 extension RecordStore {
