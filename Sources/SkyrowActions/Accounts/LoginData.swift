@@ -141,18 +141,23 @@ package struct AccountPolicy: Hashable, Sendable {
         if let violation = passwords.violation(in: password, excluded: excluded, own: own) { throw violation.error }
     }
 
-    /// Whether the text can be the value of a login key from now on.
-    func admits(_ value: RecordValue) -> Bool {
-        guard loginScripts == .single, case .string(let text) = value else { return true }
-        return !text.mixesScripts
+    /// Why the text cannot be the value of a login key from now on; nil where it can.
+    func refusal(of value: RecordValue, as key: FieldName) -> SkyrowError? {
+        guard case .string(let text) = value else { return nil }
+        if text.hasStrayBlanks { return AccountPolicy.strayBlanks(key) }
+        return loginScripts == .single && text.mixesScripts ? AccountPolicy.mixedScripts(key) : nil
     }
 
-    /// Throws `108 InvalidArgument` for a login key that mixes scripts.
+    /// Throws `108 InvalidArgument` for a login key that mixes scripts, has a blank at an end, or a control character.
     func check(_ value: RecordValue, of key: FieldName) throws(SkyrowError) {
-        guard admits(value) else { throw AccountPolicy.mixedScripts(key) }
+        if let refusal = refusal(of: value, as: key) { throw refusal }
     }
 
-    static func mixedScripts(_ key: FieldName) -> SkyrowError {
+    private static func mixedScripts(_ key: FieldName) -> SkyrowError {
         .invalidArgument("A login key has letters of one script, such as Latin or Cyrillic.", key.rawValue)
+    }
+
+    private static func strayBlanks(_ key: FieldName) -> SkyrowError {
+        .invalidArgument("A login key has no blank at an end and no control characters.", key.rawValue)
     }
 }
