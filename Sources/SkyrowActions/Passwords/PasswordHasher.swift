@@ -262,7 +262,7 @@ final class PasswordHasher: Sendable {
         switch failure {
         case .refused(.shareUsed):
             observe(.passwordQueueFull)
-            return RateLimiter.error(waiting: .seconds(1), isLogin: true)
+            return RateLimiter.error(waiting: .seconds(1), of: .attempts)
         case .refused(.full), .refused(.displaced), .refused(.late), .noThread:
             observe(.passwordQueueFull)
             return SkyrowError(.overloaded, "Too many passwords are being checked; try again in a few seconds.")
