@@ -2031,10 +2031,11 @@ CREATE TABLE _code (
     link_expires_at timestamptz NOT NULL,
     digits_expire_at timestamptz NOT NULL,
     used_at timestamptz,
-    PRIMARY KEY (kind, address_key)
+    client_key bytea NOT NULL DEFAULT '',
+    PRIMARY KEY (kind, address_key, client_key)
 );
 CREATE INDEX ON _code (user_id);
-COMMENT ON TABLE _code IS 'The one-time code that was last sent to an address, for each kind; also for addresses without an account.';
+COMMENT ON TABLE _code IS 'The one-time code that a client last had sent to an address, for each kind; also for addresses without an account.';
 COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one; email: it makes the address that of the account; undo: it gives the account the address back; link: it logs in.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
 COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
@@ -2045,12 +2046,13 @@ COMMENT ON COLUMN _code.language IS 'The language of the mail.';
 COMMENT ON COLUMN _code.link_hash IS 'SHA-256 of the code in the link.';
 COMMENT ON COLUMN _code.digits_hash IS 'HMAC-SHA-256 of id and digits under a key that is derived from _secret.';
 COMMENT ON COLUMN _code.attempts IS 'How often digits were tried.';
-COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried for the address since guesses_since.';
+COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried with codes of this row since guesses_since; all of an address count together.';
 COMMENT ON COLUMN _code.guesses_since IS 'Since when guesses counts; a day later it begins anew.';
 COMMENT ON COLUMN _code.created_at IS 'When it was made.';
 COMMENT ON COLUMN _code.link_expires_at IS 'When the link ends.';
 COMMENT ON COLUMN _code.digits_expire_at IS 'When the digits end.';
 COMMENT ON COLUMN _code.used_at IS 'When it was used, after which it counts no more.';
+COMMENT ON COLUMN _code.client_key IS 'The network of the client that asked; empty where it does not matter.';
 
 CREATE TABLE _mail (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -115,6 +115,7 @@ extension ActionCatalog {
         JSONMember("roles", .array(of: .string())),
         JSONMember("access_token", .string(), isRequired: true),
         JSONMember("level", .integer(minimum: 2, maximum: 2)),
+        JSONMember("is_anonymous", .boolean),
         JSONMember("last_login_at", .dateTime),
         JSONMember("last_seen_at", .dateTime),
         JSONMember("is_new", .boolean),

@@ -93,7 +93,9 @@ import Testing
                 #expect(refusals.count == 1, "\(way): \(refusals)")
             }
             // What is hidden stays its owner's to delete.
-            #expect(try await plain.delete(["note/hidden", "note/staff"], by: bob).summaries == ["deleted", "deleted"])
+            #expect(
+                try await plain.delete(["note/hidden", "note/staff"], by: bob).summaries == ["deleted", "deleted"]
+            )
             let referring = try await mailing.fixture.psql("SELECT count(*) FROM \"user\" WHERE pinned IS NOT NULL")
             #expect(referring == "\(1 + 2 * Way.allCases.count)")
         }

@@ -1,7 +1,15 @@
--- Guesses of the first code of a second factor, and login keys that look alike.
+-- Guesses of the first code of a second factor, codes that strangers ask for, and login keys that look alike.
 
 ALTER TABLE _factor ADD COLUMN pending_attempts integer NOT NULL DEFAULT 0;
 COMMENT ON COLUMN _factor.pending_attempts IS 'How often a code of the secret that waits was tried.';
+
+-- Each client has a code of its own with an address, so that strangers void none.
+ALTER TABLE _code ADD COLUMN client_key bytea NOT NULL DEFAULT '';
+ALTER TABLE _code DROP CONSTRAINT _code_pkey;
+ALTER TABLE _code ADD PRIMARY KEY (kind, address_key, client_key);
+COMMENT ON TABLE _code IS 'The one-time code that a client last had sent to an address, for each kind; also for addresses without an account.';
+COMMENT ON COLUMN _code.client_key IS 'The network of the client that asked; empty where it does not matter.';
+COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried with codes of this row since guesses_since; all of an address count together.';
 
 CREATE FUNCTION _decoded_label(label text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE

@@ -49,7 +49,7 @@ extension ActionService {
 
     /// `auth:login`: returns a new access token for a login key and its password.
     ///
-    /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
+    /// Throws `111 NotSupported` where passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
     /// one; after the right password only `127 UserDisabled`, `126 PasswordPolicyViolated` where it is too old, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
     /// RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
@@ -58,6 +58,7 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authLogIn, as: .password) { () async throws(SkyrowError) in
+            try configuration.accounts.requirePasswords()
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
@@ -278,6 +279,7 @@ extension AuthResult {
             lastLoginAt: account.lastLoginAt,
             lastSeenAt: account.lastSeenAt
         )
+        isAnonymous = !account.isRegistered
     }
 }
 

@@ -13,6 +13,7 @@ struct SignUpData {
         if request.authData.isEmpty, request.password == nil {
             password = nil
         } else {
+            try policy.requirePasswords()
             guard !request.authData.isEmpty else { throw LoginData.missing(loginKeys) }
             guard let password = request.password else {
                 throw .invalidArgument("Choose a password.", "password")
@@ -117,14 +118,30 @@ package struct AccountPolicy: Hashable, Sendable {
 
     package var passwords: PasswordPolicy
     package var loginScripts: Scripts
+    /// Whether users log in with passwords at all.
+    package var admitsPasswords: Bool
 
-    package init(passwords: PasswordPolicy = PasswordPolicy(), loginScripts: Scripts = .single) {
+    package init(
+        passwords: PasswordPolicy = PasswordPolicy(),
+        loginScripts: Scripts = .single,
+        admitsPasswords: Bool = true
+    ) {
         self.passwords = passwords
         self.loginScripts = loginScripts
+        self.admitsPasswords = admitsPasswords
     }
 
-    /// A new password whose text alone is checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
+    /// Throws `111 NotSupported` where passwords are switched off.
+    func requirePasswords() throws(SkyrowError) {
+        guard admitsPasswords else {
+            throw SkyrowError(.notSupported, "This service takes no passwords; log in another way.")
+        }
+    }
+
+    /// A new password whose text alone is checked; throws `108 InvalidArgument`, `126 PasswordPolicyViolated`, and `111
+    /// NotSupported` where passwords are switched off.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
+        try requirePasswords()
         let password = try Password.checkedNew(password, argument: argument)
         if let violation = passwords.violation(in: password) { throw violation.error }
         return password

@@ -58,7 +58,7 @@ extension ActionService {
 
     /// `auth:reset:request`: mails a code that sets a new password.
     ///
-    /// Throws `111 NotSupported` where no mail is sent.
+    /// Throws `111 NotSupported` where no mail is sent, or passwords are switched off.
     package func requestReset(
         _ request: CodeRequest,
         from client: ClientKey = .none
@@ -67,6 +67,7 @@ extension ActionService {
             guard configuration.mail != nil else {
                 throw SkyrowError(.notSupported, "This service sends no mail.")
             }
+            try configuration.accounts.requirePasswords()
             guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
             return try await issue(.reset, to: email, language: request.language, from: client)
         }
@@ -152,7 +153,7 @@ extension ActionService {
                 }
                 throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
             }
-            return try await openSession(for: user, opening) { session throws(SkyrowError) in
+            let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
                 let account = try await store.users.resetPassword(
                     proof,
                     to: hash,
@@ -162,6 +163,22 @@ extension ActionService {
                 guard let account else { throw .codeNotAccepted }
                 return account
             }
+            await rememberReader(user, from: client)
+            return result
+        }
+    }
+
+    /// Notes that a user who reads the mail of an address logs in from there, so that requests of strangers leave mails for them.
+    func rememberReader(_ user: UserID, from client: ClientKey) async {
+        guard client != .none else { return }
+        do throws(SkyrowError) {
+            guard let address = try await store.codes.address(of: user),
+                let source = GuessSource(address: address, from: client)
+            else { return }
+            try await store.throttle.remember(source, of: user)
+        } catch {
+            // The login stands without it.
+            return
         }
     }
 

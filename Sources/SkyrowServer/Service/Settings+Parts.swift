@@ -158,7 +158,8 @@ extension AccountPolicy {
                 historySize: accounts.passwordHistory,
                 maximumAge: accounts.passwordMaximumAge
             ),
-            loginScripts: accounts.loginScripts
+            loginScripts: accounts.loginScripts,
+            admitsPasswords: accounts.passwordLogIn
         )
     }
 }

@@ -97,7 +97,7 @@ extension UserTable {
                     former.id, former.epoch, former.email, former.language, \(undo.linkHash), \(undo.digitsHash),
                     now() + \(undo.linkLifetime) * interval '1 second', now()
                 FROM former WHERE former.is_other AND former.is_proved
-                ON CONFLICT (kind, address_key) DO UPDATE
+                ON CONFLICT (kind, address_key, client_key) DO UPDATE
                 SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
                     language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
                     link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,

@@ -8,7 +8,8 @@ package struct CodeAttempt: Hashable, Sendable {
     package let user: UserID?
 }
 
-/// The one-time codes: for each address and kind one, whether an account has the address or not.
+/// The one-time codes: for each address, kind and network of clients one, whether an account has the address or not. A code that
+/// another client asks for leaves the first one good.
 ///
 /// A statement that uses a code is the one that tests it, and names the epoch of the account, so that no code counts twice or
 /// after a change of the password.
@@ -31,7 +32,8 @@ package struct CodeTable: Sendable {
         return keys
     }
 
-    /// Stores a code in the place of the address's last one, and its mail; neither when there were too many mails.
+    /// Stores a code in the place of the last one that the client asked for with the address, and its mail; neither when there were
+    /// too many mails.
     ///
     /// An address without an account costs the same statements and has the same rows, but no mail is sent. Returns whether there
     /// is a mail to send or to drop, which no response may reveal.
@@ -80,28 +82,47 @@ package struct CodeTable: Sendable {
         let result = try await transaction.query(
             """
             SELECT
-                (SELECT count(*) FROM \(schema)._mail AS mail
-                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 minute'),
-                (SELECT count(*) FROM \(schema)._mail AS mail
-                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'),
+                count(*) FILTER (
+                    WHERE mail.created_at > now() - interval '1 minute' AND (mail.is_own OR NOT \(code.isOfKnownClient))
+                ),
+                count(*) FILTER (WHERE mail.is_own), count(*),
                 (SELECT count(*) FROM \(schema)._mail AS mail
                     WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
+            FROM (
+                SELECT mail.created_at, mail.client_key IS NOT DISTINCT FROM \(code.client as [UInt8]?) AS is_own
+                FROM \(schema)._mail AS mail
+                WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'
+            ) AS mail
             """
         )
         let aMinute: Int64 = try result.decode(row: 0, column: 0)
         let anHour: Int64 = try result.decode(row: 0, column: 1)
-        let byClient: Int64 = try result.decode(row: 0, column: 2)
+        let byAll: Int64 = try result.decode(row: 0, column: 2)
+        let byClient: Int64 = try result.decode(row: 0, column: 3)
         return aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
+            && (code.isOfKnownClient || byAll < limits.anHourByStrangers)
     }
 
     /// The code and its mail for the account that has the address.
     private func insertion(of code: NewCode) -> SQL {
         let kind = code.kind.rawValue
+        var id: SQL = "(\(store.users.accountID(of: code.address, in: "email")))"
+        var target: SQL = "profile.email"
+        if code.kind == .reset, store.loginKeys.contains(where: { $0.rawValue == "username" }) {
+            // Of accounts without an address, one whose name is the address.
+            id = """
+                coalesce(\(id), (
+                    SELECT named._id FROM \(schema)."user" AS named
+                    WHERE named._id = (\(store.users.accountID(of: code.address, in: "username"))) AND named.email IS NULL
+                ))
+                """
+            target = UserTable.mailAddress
+        }
         return """
             WITH meant AS (
-                SELECT account.id, account.epoch, profile.email AS target
+                SELECT account.id, account.epoch, \(target) AS target
                 FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
-                WHERE account.id = (\(store.users.accountID(of: code.address, in: "email")))
+                WHERE account.id = \(id)
                     AND NOT (\(UserTable.isDisabled))
             ), code AS (
                 \(insertionOfRow(code))
@@ -115,19 +136,19 @@ package struct CodeTable: Sendable {
             """
     }
 
-    /// A code over the one before, of the account in `meant` with its epoch and the address, or of none.
+    /// A code over the client's one before, of the account in `meant` with its epoch and the address, or of none.
     func insertionOfRow(_ code: NewCode) -> SQL {
         """
         INSERT INTO \(schema)._code AS known (
-            kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+            kind, address_key, client_key, id, user_id, epoch, target, language, link_hash, digits_hash,
             link_expires_at, digits_expire_at
         )
-        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.id), meant.id, coalesce(meant.epoch, 0),
+        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.client ?? []), \(code.id), meant.id, coalesce(meant.epoch, 0),
             coalesce(meant.target, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
             now() + \(code.linkLifetime) * interval '1 second',
             now() + \(code.digitsLifetime) * interval '1 second'
         FROM (SELECT) AS one LEFT JOIN meant ON true
-        ON CONFLICT (kind, address_key) DO UPDATE
+        ON CONFLICT (kind, address_key, client_key) DO UPDATE
         SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
             language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
             link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
@@ -150,7 +171,11 @@ package struct CodeTable: Sendable {
                 UPDATE \(schema)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
                 WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
                     AND code.digits_expire_at > now()
-                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses < \(Self.maximumGuesses)
+                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses + (
+                        SELECT coalesce(sum(other.guesses), 0) FROM \(schema)._code AS other
+                        WHERE other.kind = code.kind AND other.address_key = code.address_key AND other.id <> code.id
+                            AND other.guesses_since > now() - interval '1 day'
+                    ) < \(Self.maximumGuesses)
                 RETURNING code.digits_hash, code.user_id
                 """
             )
@@ -333,7 +358,7 @@ extension UserTable {
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
-                    AND profile.email = code.target AND NOT (\(UserTable.isDisabled))\(asked)
+                    AND \(UserTable.mailAddress) = code.target AND NOT (\(UserTable.isDisabled))\(asked)
                 """,
             isLogIn: false,
             session: session,

@@ -136,7 +136,7 @@ package struct UserTable: Sendable {
             SELECT account.id, account.password_hash,
                 account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
                 extract(epoch FROM now() - account.password_changed_at)::float8,
-                coalesce(profile.email = account.verified_email, false)
+                coalesce(\(UserTable.mailAddress) = account.verified_email, false)
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -456,6 +456,9 @@ package struct UserTable: Sendable {
         ))
         """
     }
+
+    /// Where a mail that sets a password goes: to the address of a `profile`, else to a name that is one.
+    static let mailAddress: SQL = "coalesce(profile.email, profile.username)"
 
     /// Whether the address of an account, a row of `_user`, is verified.
     static func isVerified(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {

@@ -130,6 +130,28 @@ import Testing
         }
     }
 
+    /// What the id token says of the sign-in, and whether that steps up: nil leaves it out.
+    @Test(
+        arguments: [("0", true), ("-659", true), ("-661", false), ("-2592000", false), (nil, false)]
+            as [(String?, Bool)]
+    )
+    func anIDTokenStepsUpThatIsOfASignInLately(age: String?, counts: Bool) async throws {
+        try await withFlows { flows in
+            let ann = try await flows.logIn()
+            try await flows.fixture.psql("UPDATE _session SET elevated_until = NULL")
+            let now = Int(flows.fixture.clock.clock.now().secondsSince1970)
+            let claims = age.flatMap(Int.init).map { "{\"auth_time\":\(now + $0)}" } ?? "{}"
+            try await flows.provider.set(tokens: claims)
+            let code = try await flows.code(purpose: .stepUp, as: ann)
+            #expect((code != nil) == counts)
+            if counts { _ = try await flows.finish(code, as: ann) }
+            let isElevated = try await flows.fixture.psql("SELECT elevated_until IS NOT NULL FROM _session")
+            #expect(isElevated == (counts ? "t" : "f"))
+            // A log-in asks for no time.
+            _ = try await flows.logIn()
+        }
+    }
+
     @Test func aSecondFactorIsAskedForAndTokensAreKeptMeanwhile() async throws {
         try await withFlows(keepsTokens: true) { flows in
             let ann = try await flows.logIn()

@@ -147,7 +147,15 @@ extension ActionService {
         let tokens = try await signIn.tokens(for: code, verifier: verifier, at: endpoints, now: clock.now())
         let identity =
             if let nonce = flow.nonce {
-                try await identity(tokens, nonce: nonce, response, at: endpoints, of: provider, signIn)
+                try await identity(
+                    tokens,
+                    nonce: nonce,
+                    response,
+                    at: endpoints,
+                    of: provider,
+                    signIn,
+                    signedInWithin: flow.purpose == .stepUp ? provider.configuration.signInAgeOfProofs : nil
+                )
             } else {
                 try await identity(tokens, at: endpoints, of: provider, signIn)
             }
@@ -173,7 +181,8 @@ extension ActionService {
         _ response: AuthorizationResponse,
         at endpoints: ProviderEndpoints,
         of provider: OpenIDProvider,
-        _ signIn: BrowserSignIn
+        _ signIn: BrowserSignIn,
+        signedInWithin signInAge: Double?
     ) async throws(FlowFault) -> ProvenIdentity {
         let name = provider.configuration.name
         guard let text = tokens.idToken else { throw FlowFault(.serverError, "the response has no id token") }
@@ -183,6 +192,7 @@ extension ActionService {
                 try await provider.prove(
                     token,
                     within: Double(FlowTable.lifetime),
+                    signedInWithin: signInAge,
                     requiresAccessTokenHash: false,
                     requiresDomain: false,
                     at: clock.now()

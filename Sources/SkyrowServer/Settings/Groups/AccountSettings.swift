@@ -55,6 +55,24 @@ package struct AccountSettings: SettingGroup {
         AccountPolicy.Scripts(rawValue: $0)
     }.ofApplications
 
+    package let passwordLogIn = Setting(
+        "password-login",
+        true,
+        shown: "on",
+        .choice("when", of: ["on", "off"]),
+        mustBe: "on or off",
+        """
+        Whether users have passwords. `off` refuses log-ins, sign-ups, resets and invitations that take one; users log in by mail \
+        (`magic-link`), by `providers` or by custom tokens.
+        """
+    ) { text in
+        switch text {
+        case "on": true
+        case "off": false
+        default: nil
+        }
+    }.ofApplications
+
     package let passwordMinimum = Setting.integer(
         "password-minimum",
         8,

@@ -33,6 +33,7 @@ package struct ProviderEntry: Hashable, Sendable {
     package var allowsLogIn = true
     package var allowsSignUp = true
     package var trustsEmail = false
+    package var saysSignInTime = true
     package var keepsTokens = false
     package var domains: [String] = []
     package var redirects: [RegisteredRedirect] = []
@@ -99,7 +100,7 @@ package struct ProviderEntry: Hashable, Sendable {
         }
         for (key, path) in [
             ("login", \ProviderEntry.allowsLogIn), ("sign-up", \.allowsSignUp), ("trust-email", \.trustsEmail),
-            ("keep-tokens", \.keepsTokens),
+            ("keep-tokens", \.keepsTokens), ("auth-time", \.saysSignInTime),
         ] {
             switch values.removeValue(forKey: key[...]) {
             case nil: break
@@ -238,6 +239,7 @@ extension ProviderEntry {
             allowsSignUp: allowsSignUp,
             domains: domains,
             trustsEmail: trustsEmail,
+            saysSignInTime: saysSignInTime,
             flow: try flow(secret, source, surroundings, fetcher),
             fetchKeys: {
                 guard let source else { return .failure(WebFailure("The provider has no keys.")) }
