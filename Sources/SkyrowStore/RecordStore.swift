@@ -41,7 +41,7 @@ package final class RecordStore: Sendable {
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
-    private let loadedGuessKey = Mutex<[UInt8]?>(nil)
+    private let derivedKeys = Mutex<[KeyPurpose: [UInt8]]>([:])
 
     /// How many bytes a table has at most whose rows are written or read while others wait.
     package let largeTableBound: Int64
@@ -132,14 +132,27 @@ package final class RecordStore: Sendable {
         return (blocks.inner, blocks.outer)
     }
 
-    /// The key by which guesses are counted, read once.
-    func guessKey() async throws -> [UInt8] {
-        if let key = loadedGuessKey.withLock({ $0 }) { return key }
+    /// The key by which guesses are counted.
+    func guessKey() async throws -> [UInt8] { try await key(for: .guess) }
+
+    /// The key of what `live:ticket` gives out.
+    package func liveTicketKey() async throws(SkyrowError) -> [UInt8] {
+        try await reporting { try await key(for: .liveTicket) }
+    }
+
+    /// What a key is for that is made of the application's secret.
+    private enum KeyPurpose: String {
+        case guess
+        case liveTicket = "live ticket"
+    }
+
+    /// A key of its own, so that the secret may serve other purposes too; the secret is read once.
+    private func key(for purpose: KeyPurpose) async throws -> [UInt8] {
+        if let key = derivedKeys.withLock({ $0[purpose] }) { return key }
         let secrets = try await SecretTable(client: client, schema: schema).secrets()
         guard let secret = secrets.max(by: { $0.key < $1.key })?.value else { throw SkyrowError.unexpected }
-        // A key of its own, so that the secret may serve other purposes too.
-        let key = HMACSHA256(key: secret).code(of: Array("guess".utf8)).bytes
-        loadedGuessKey.withLock { $0 = key }
+        let key = HMACSHA256(key: secret).code(of: Array(purpose.rawValue.utf8)).bytes
+        derivedKeys.withLock { $0[purpose] = key }
         return key
     }
 

@@ -194,7 +194,9 @@ import Testing
         }
     }
 
-    @Test func aTicketOpensOneStream() async throws {
+    /// Where a page has logged in, and where it has a key alone.
+    @Test(arguments: [true, false])
+    func aTicketOpensAStreamAndResumesIt(hasUser: Bool) async throws {
         try await withService { service in
             let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
             let refusal = await #expect(throws: ClientError.self) { try await client.liveTicket() }
