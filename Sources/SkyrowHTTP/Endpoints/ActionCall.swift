@@ -611,7 +611,7 @@ struct ActionCall: Sendable {
                 .membership(.relations(try await service.removeRelations(request, by: context.caller)))
             }
         case .relationQuery:
-            let query = try RelationQuery(queryParameters: parameters)
+            let query = try RelationQuery(queryParameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
                 .membership(
                     .relationPage(try await service.relations(query, by: context.caller, turn: context.turn))

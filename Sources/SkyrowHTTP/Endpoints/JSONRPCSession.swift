@@ -220,11 +220,12 @@ struct JSONRPCSession: Sendable {
                 return failure(error, from: sender)
             }
         }
-        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
+        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
     }
 
     private func authentication(_ parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
         do throws(SkyrowError) {
+            try KnownParameters.of(.connectionAuthenticate).check(parameters)
             let given = try Credentials(parameters: parameters)
             var sender = sender
             sender.credentials.key = given.key
@@ -267,7 +268,7 @@ struct JSONRPCSession: Sendable {
         let dispatcher = await finder.dispatcher(sender.credentials)
         do throws(JSONParseError) {
             let call = try JSONDocument.read(.emptyJSONObject) {
-                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc)
+                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc, in: .rpc)
             }
             return await dispatcher.perform(call, live: live, context: context)
         } catch {
