@@ -394,6 +394,31 @@ func until(_ condition: () async throws -> Bool) async throws {
         }
     }
 
+    /// A question about a type that is none yet has no records for its answer; a view that could be none has no answer.
+    @Test(arguments: [("shown", ErrorCode.resourceNotFound), ("plain", .resourceNotFound), ("later", nil)])
+    func aViewIsNoEmptyType(name: String, expected: ErrorCode?) async throws {
+        try await withStore { fixture in
+            try await fixture.psql(#"CREATE TABLE plain (a text); CREATE VIEW shown AS SELECT * FROM "user";"#)
+            let (store, access, asked) = (
+                fixture.store, RecordAccess(.master, in: .everyone, for: .reading), type(name)
+            )
+            let query = await code { () async throws(SkyrowError) in
+                let found = try await store.query(RecordQuery(type: asked), with: access)
+                #expect(found.records.isEmpty)
+            }
+            #expect(query == expected)
+            let aggregate = await code { () async throws(SkyrowError) in
+                _ = try await store.aggregate(AggregateQuery(type: asked, aggregates: []), with: access)
+            }
+            #expect(aggregate == expected)
+            let found = try await store.fetch([RecordID(type: asked, id: "1"), RecordID("user/none")], with: access)
+            let codes = found.map { outcome -> ErrorCode? in
+                if case .failure(let error, _) = outcome { error.code } else { nil }
+            }
+            #expect(codes == [.resourceNotFound, .resourceNotFound])
+        }
+    }
+
     // MARK: Locks
 
     @Test func aLockThatIsReleasedIsWaitedFor() async throws {
