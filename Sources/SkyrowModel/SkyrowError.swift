@@ -183,4 +183,17 @@ extension SkyrowError {
 
     /// Whether a query was refused for a name that the catalogue does not have.
     package var isAboutUnknownName: Bool { message == Self.unknownFieldMessage || message == Self.unknownTypeMessage }
+
+    /// Of `info`: the type of the field whose value a string is not.
+    package static let expectedTypeKey = "type"
+
+    /// The same as Skygear has it: a value of a wrong type is `114 IncompatibleSchema`, a string too that is cast elsewhere.
+    package var ofSkygear: SkyrowError {
+        var error = self
+        if code == .invalidArgument, info[Self.expectedTypeKey] != nil { error.code = .incompatibleSchema }
+        error.info = info.mapValues { value in
+            if case .error(let inner) = value { .error(inner.ofSkygear) } else { value }
+        }
+        return error
+    }
 }

@@ -57,7 +57,9 @@ struct ActionCall: Sendable {
                 let id = context.requestID
                 let own = context.sender.credentials
                 return ActionResult(
-                    try await service.save(request, by: context.caller, with: own) { encode($0, id: id) },
+                    try await service.save(request, by: context.caller, with: own) {
+                        encode(rules == .v1 ? $0.map(\.ofSkygear) : $0, id: id)
+                    },
                     id: id
                 )
             }
@@ -769,5 +771,12 @@ extension RecordOutcome {
         case .record, .deleted: false
         case .failure(let error, _): error.code == .unexpectedError
         }
+    }
+}
+
+extension RecordOutcome {
+    /// The same with an error as Skygear has it.
+    fileprivate var ofSkygear: RecordOutcome {
+        if case .failure(let error, let id) = self { .failure(error.ofSkygear, id: id) } else { self }
     }
 }

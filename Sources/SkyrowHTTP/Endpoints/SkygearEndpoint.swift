@@ -177,10 +177,10 @@ extension SkyrowError {
 
     /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
     fileprivate var spelledForV1: SkyrowError {
+        var error = ofSkygear
         guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {
-            return self
+            return error
         }
-        var error = self
         error.info["arguments"] = arguments[0]
         return error
     }

@@ -178,9 +178,16 @@ extension RecordColumn {
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
         guard isWritable else { throw readOnly }
-        do throws(ValueMisfit) { return try type.column.write(type.column.typedValue(value)) } catch {
-            throw refusal(error)
-        }
+        let typed: RecordValue
+        do throws(ValueMisfit) { typed = try type.column.typedValue(value) } catch { throw uncast(error) }
+        do throws(ValueMisfit) { return try type.column.write(typed) } catch { throw refusal(error) }
+    }
+
+    /// What a string is refused with that is no value of the column's type; `info` names the type.
+    func uncast(_ misfit: ValueMisfit) -> SkyrowError {
+        var error = refusal(misfit)
+        if case .value = misfit { error.info[SkyrowError.expectedTypeKey] = .string(type.name) }
+        return error
     }
 
     /// What a value is refused with that the column cannot take.

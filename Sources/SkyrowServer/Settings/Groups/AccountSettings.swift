@@ -9,6 +9,20 @@ package struct AccountSettings: SettingGroup {
 
     package init() {}
 
+    package let compatibility = Setting(
+        "compatibility",
+        Compatibility.none,
+        shown: Compatibility.none.rawValue,
+        .choice("what", of: Compatibility.allCases.map(\.rawValue)),
+        mustBe: Compatibility.allCases.map(\.rawValue).joined(separator: " or "),
+        """
+        What the application is written for: `skygear-v1` gives `password-minimum`, `login-key-readers` and `relation-audience` the \
+        defaults that an application of Skygear v1 needs.
+        """
+    ) {
+        Compatibility(rawValue: $0)
+    }.ofApplications
+
     package let loginKeys = Setting(
         "login-keys",
         LoginKeys.default,
