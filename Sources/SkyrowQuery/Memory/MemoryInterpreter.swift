@@ -242,10 +242,11 @@ private struct RecordView {
             else { return .unknown }
             return Truth(order.satisfies(relation))
         case .columns(let left, let relation, let right):
-            guard case .scalar(let a)? = value(of: left, &budget), case .scalar(let b)? = value(of: right, &budget),
-                let order = ValueOrder(a, b, &budget)
-            else { return .unknown }
-            return Truth(order.satisfies(relation))
+            guard let a = value(of: left, &budget), let b = value(of: right, &budget) else { return .unknown }
+            if case (.scalar(let a), .scalar(let b)) = (a, b) {
+                return ValueOrder(a, b, &budget).map { Truth($0.satisfies(relation)) } ?? .unknown
+            }
+            return a.isSameWhole(as: b, &budget).map { Truth($0 == (relation == .equal)) } ?? .unknown
         case .pattern(let column, let pattern):
             return text(of: column, &budget) { LikePattern(pattern).matches($0, within: &$1) }
         case .match(let column, let words):
@@ -618,6 +619,30 @@ extension StoredIDForms {
             wireIDs.contains { $0.isSameText(as: stored) || (prefix + $0).isSameText(as: stored) }
         case .any:
             wireIDs.contains { $0.isSameText(as: StoredID.wireID(of: stored)) }
+        }
+    }
+}
+
+extension StoredValue {
+    /// Whether two arrays or two JSON values are the same; nil for others, and where the budget is spent.
+    fileprivate func isSameWhole(as other: StoredValue, _ budget: inout StepBudget) -> Bool? {
+        switch (self, other) {
+        case (.json(let a), .json(let b)):
+            guard budget.take(parsing: a.utf8.count + b.utf8.count) else { return nil }
+            return a.identity == b.identity
+        case (.array(let a), .array(let b)):
+            guard a.count == b.count else { return false }
+            for (a, b) in zip(a, b) {
+                // As in PostgreSQL an element that is NULL is the same as another one.
+                guard let a, let b else {
+                    if a == nil, b == nil { continue }
+                    return false
+                }
+                guard let order = ValueOrder(a, b, &budget) else { return nil }
+                if order != .same { return false }
+            }
+            return true
+        default: return nil
         }
     }
 }
