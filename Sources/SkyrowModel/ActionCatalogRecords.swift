@@ -96,7 +96,11 @@ extension ActionCatalog {
                 "The user fields to send; all of them when missing.",
                 .nullable(.array(of: .string()))
             ),
-            ActionParameter("omit", "The user fields to leave out.", .nullable(.array(of: .string()))),
+            ActionParameter(
+                "omit",
+                "The fields to leave out, metadata such as _id too.",
+                .nullable(.array(of: .string()))
+            ),
             ActionParameter("desired_keys", "The same as select.", .nullable(.array(of: .string()))),
             ActionParameter(
                 "limit",

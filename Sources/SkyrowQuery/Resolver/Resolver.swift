@@ -185,7 +185,14 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .array, .location, .geometry, .relation, .opaque:
+        case .location:
+            throw .recordQueryInvalid(
+                "Locations have no order; sort by the distance from a place, [\"func\", \"distance\", key path, location].",
+                path
+            )
+        case .array:
+            throw .recordQueryInvalid("Arrays have no order; sort by their size, [\"func\", \"size\", key path].", path)
+        case .json, .access, .geometry, .relation, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

@@ -171,6 +171,22 @@ package final class RowPlan: Sendable {
         )
     }
 
+    /// The same without the metadata among some names; `_type` goes with `_id`.
+    func omitting(_ names: [String]) -> RowPlan {
+        let omitted = Set(names.lazy.filter { $0.hasPrefix("_") }.map { $0.hasPrefix("_owner") ? "_ownerID" : $0 })
+        guard members.contains(where: { omitted.contains($0.key.name) && $0.key.name != FieldName.parent.rawValue })
+        else {
+            return self
+        }
+        return RowPlan(
+            members: members.filter { !omitted.contains($0.key.name) || $0.key.name == FieldName.parent.rawValue },
+            idColumn: idColumn,
+            ownerColumn: ownerColumn,
+            namedColumns: namedColumns,
+            inclusions: inclusions
+        )
+    }
+
     /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
     func fitting(_ result: PostgresResult) -> RowPlan {
         let fits = lentMembers.buffer.allSatisfy { result.columnType($0.column) == $0.kind.oid }
