@@ -55,7 +55,7 @@ extension PostgresConfiguration {
         // PostgreSQL compiles a statement by what it expects it to cost, which takes longer than any of these run: reading the
         // catalogue took 140 ms for 15.
         sessionSettings["jit"] = "off"
-        namedStatements = settings.database.preparedStatements
+        preparedStatements = settings.database.preparedStatements.map { $0 ? .always : .never } ?? .whereKept
         if settings.database.url != nil {
             listenConnection = settings.database.listenURL
             replicationConnection = settings.database.replicationURL

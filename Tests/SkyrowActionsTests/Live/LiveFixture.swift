@@ -222,7 +222,7 @@ func withLiveService(
         func connect(_ configuration: inout PostgresConfiguration) {
             if let pooler {
                 configuration.connection = pooler.url(database: database.name)
-                configuration.namedStatements = false
+                configuration.preparedStatements = .never
                 configuration.listenConnection = database.url
                 configuration.replicationConnection = database.url
             }

@@ -84,10 +84,12 @@ package struct DatabaseSettings: SettingGroup {
         return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
     }
 
-    package let preparedStatements = Setting.flag(
+    package let preparedStatements = Setting<Bool?>.flag(
         "prepared-statements",
-        true,
-        "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
+        """
+        Whether statements are prepared once a connection. Without it a connection finds out whether they are kept; `true` is for a \
+        pooler that swaps no sessions.
+        """
     )
 
     /// Every user of a machine can read the command lines of its processes.
