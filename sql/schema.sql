@@ -27,7 +27,11 @@ CREATE TABLE _meta (
     started_at timestamptz NOT NULL DEFAULT '-infinity',
     history uuid NOT NULL DEFAULT gen_random_uuid(),
     former_offsets bigint[] NOT NULL DEFAULT '{}',
-    former_until bigint[] NOT NULL DEFAULT '{}'
+    former_until bigint[] NOT NULL DEFAULT '{}',
+    start_id bigint NOT NULL DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint,
+    former_starts bigint[] NOT NULL DEFAULT '{}',
+    former_ends bigint[] NOT NULL DEFAULT '{}',
+    home_table oid NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
@@ -39,6 +43,11 @@ COMMENT ON COLUMN _meta.started_at IS 'The start of PostgreSQL since which the o
 COMMENT ON COLUMN _meta.history IS 'Drawn anew with every restore from a dump, after which no change token is good.';
 COMMENT ON COLUMN _meta.former_offsets IS 'Offsets before this one, with which transactions that still run may have stamped rows.';
 COMMENT ON COLUMN _meta.former_until IS 'For each of these, the transaction id from which on none has.';
+COMMENT ON COLUMN _meta.start_id IS 'Drawn anew with every start of PostgreSQL; change tokens name it.';
+COMMENT ON COLUMN _meta.former_starts IS 'Those before this one of which it is known where they ended, 256 at most.';
+COMMENT ON COLUMN _meta.former_ends IS
+    'Where the write-ahead log of each of these ended: a token from beyond that is of a history that this database never had.';
+COMMENT ON COLUMN _meta.home_table IS 'The number of this table; another one tells that the database was restored from a dump.';
 
 CREATE TABLE _setting (
     name text COLLATE "C" PRIMARY KEY,
@@ -97,7 +106,9 @@ COMMENT ON COLUMN _index.changed_at IS 'When the row was last changed.';
 -- The offset is part of the body, so a revision reads no table, and the planner inlines the call. Transaction ids that a crash,
 -- a failover or a recovery to a point in time takes back are given out again, so every start of PostgreSQL has an offset of its
 -- own. Whoever writes first after a start has it at once: another start than the one in the body is as many multiples of 2^32
--- ahead as _move_revisions() will write there.
+-- ahead as _move_revisions() will write there. It is at least 2048 for each millisecond from 2020 to the start, so that a data directory
+-- that was put back stamps nothing that was stamped before, and a client that compares revisions finds what differs. Until 2159 a
+-- revision is exact in a double.
 CREATE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE
     RETURN pg_current_xact_id()::text::bigint + 0::bigint;
 COMMENT ON FUNCTION _revision() IS
@@ -136,30 +147,42 @@ BEGIN
     EXECUTE format(
         'CREATE OR REPLACE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE '
         'RETURN pg_current_xact_id()::text::bigint + CASE WHEN pg_postmaster_start_time() = %1$L::timestamptz THEN %2$L::bigint '
-        'ELSE %2$L::bigint + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32) END',
+        'ELSE greatest(%2$L::bigint + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32), '
+        '(extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint - 1577836800000 << 11) END',
         pg_postmaster_start_time(), new_offset
     );
-    INSERT INTO _meta (system_identifier, revision_offset, timeline, started_at, former_offsets, former_until)
+    INSERT INTO _meta (system_identifier, revision_offset, timeline, started_at, former_offsets, former_until, home_table)
     VALUES (
         system, new_offset, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
-        pg_postmaster_start_time(), former_offsets, former_until
+        pg_postmaster_start_time(), former_offsets, former_until, '_meta'::regclass
     )
     ON CONFLICT (only_row) DO UPDATE
     SET system_identifier = EXCLUDED.system_identifier, revision_offset = EXCLUDED.revision_offset,
         timeline = EXCLUDED.timeline, started_at = EXCLUDED.started_at,
-        former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until;
+        former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until, home_table = EXCLUDED.home_table;
 END $$;
 COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset, from this start of PostgreSQL on.';
 
 CREATE FUNCTION _move_revisions() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
-    old_offset bigint;
+    home _meta;
+    start_position bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(1936423282, hashtext(current_schema()));
-    SELECT meta.revision_offset INTO old_offset FROM _meta AS meta WHERE meta.started_at <> pg_postmaster_start_time();
-    IF FOUND THEN
-        PERFORM _set_revision_offset(old_offset + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32));
+    SELECT * INTO home FROM _meta;
+    IF home.home_table <> '_meta'::regclass OR home.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN
+        PERFORM _rebase_revisions();
+    ELSIF home.started_at <> pg_postmaster_start_time() THEN
+        PERFORM _set_revision_offset(_revision() - pg_current_xact_id()::text::bigint);
+        -- The first checkpoint of a start is where the log of the start before has ended, and what is beyond it was never in this
+        -- database. A later one begins before its own record.
+        SELECT checkpoint_lsn - '0/0'::pg_lsn INTO start_position FROM pg_control_checkpoint()
+        WHERE checkpoint_lsn = redo_lsn AND current_setting('wal_level') <> 'minimal';
+        UPDATE _meta
+        SET start_id = DEFAULT,
+            former_starts = CASE WHEN start_position IS NULL THEN '{}' ELSE (former_starts || home.start_id)[greatest(cardinality(former_starts) - 254, 1):] END,
+            former_ends = CASE WHEN start_position IS NULL THEN '{}' ELSE (former_ends || start_position)[greatest(cardinality(former_ends) - 254, 1):] END;
     END IF;
 END $$;
 COMMENT ON FUNCTION _move_revisions() IS
@@ -184,8 +207,12 @@ BEGIN
         EXECUTE format('SELECT coalesce(max(_revision), 0) FROM %s', record_table) INTO highest_here;
         highest := greatest(highest, highest_here);
     END LOOP;
-    PERFORM _set_revision_offset(((highest >> 32) + 1 << 32) - pg_current_xact_id()::text::bigint);
-    UPDATE _meta SET history = gen_random_uuid();
+    -- Above what another database has stamped since, too, of which this one is a copy.
+    PERFORM _set_revision_offset(
+        greatest((highest >> 32) + 1 << 32, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1577836800000 << 11)
+        - pg_current_xact_id()::text::bigint
+    );
+    UPDATE _meta SET history = gen_random_uuid(), start_id = DEFAULT, former_starts = '{}', former_ends = '{}';
 END $$;
 COMMENT ON FUNCTION _rebase_revisions() IS
     'Lets revisions grow on after a restore into another cluster; the service calls it when it starts there.';

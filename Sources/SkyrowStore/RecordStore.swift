@@ -206,6 +206,7 @@ package final class RecordStore: Sendable {
                 if let part = previous.map({ current.changes(since: $0) }) ?? .everything { found(part) }
             }
             try? await readSizes()
+            try? await followStart()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
     }

@@ -143,6 +143,7 @@ package struct MigrationRun {
                 (SELECT array_agg(version) FROM \(schema)._migration),
                 coalesce((
                     SELECT home.system_identifier = here.system_identifier
+                        AND coalesce((to_jsonb(home) ->> 'home_table')::oid = home.tableoid, true)
                     FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
                 ), false),
                 -- Older versions have no such column.

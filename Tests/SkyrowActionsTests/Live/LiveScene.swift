@@ -154,7 +154,7 @@ struct LiveScene {
         ChangeMoment(
             snapshot: TransactionSnapshot(xmin: running.first ?? end, xmax: end, running: running),
             transactions: TransactionSet(end: end, missing: running),
-            branch: 7,
+            place: HistoryPlace(branch: 7, start: 1, position: 0),
             takenAt: time,
             walPosition: UInt64(end) * 100
         )
@@ -163,7 +163,7 @@ struct LiveScene {
     /// A token of a subscription at a moment; the query distinguishes those of other predicates.
     static func token(at moment: ChangeMoment, query: UInt64 = 3) -> ChangeToken {
         ChangeToken(
-            branch: moment.branch,
+            place: moment.place,
             takenAt: moment.takenAt,
             transactions: moment.transactions,
             audience: 1,
