@@ -156,6 +156,12 @@ import Testing
                 #expect(save?.code == .unexpectedUnableToOpenDatabase)
                 try await f.psql("ALTER TABLE _hidden RENAME TO _version")
                 try await waiting(until: "the rules are known") { await isKnown() }
+                // PostgreSQL is there, and its answer is long in coming.
+                try await f.client.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE app._version IN ACCESS EXCLUSIVE MODE")
+                    try await waiting(until: "the rules are unknown again") { await code() == .overloaded }
+                }
+                try await waiting(until: "the rules are known again") { await isKnown() }
             }
         }
     }

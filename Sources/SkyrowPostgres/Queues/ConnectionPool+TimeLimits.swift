@@ -17,10 +17,11 @@ extension ConnectionPool {
             }
             return (findings, findings.effects)
         }
-        for request in findings.expired {
+        for (request, isHeldBack) in findings.expired {
+            let sqlState: PostgresSQLState? = isHeldBack ? .lockNotAvailable : nil
             let error =
                 findings.isConnected
-                ? PostgresError(code: .acquireTimeout)
+                ? PostgresError(code: .acquireTimeout, sqlState: sqlState)
                 : PostgresError(code: .cannotConnect, message: lastRefusal.withLock { $0 })
             request.finish(.failure(error))
         }

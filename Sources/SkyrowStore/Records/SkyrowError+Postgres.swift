@@ -8,7 +8,11 @@ extension SkyrowError {
     /// - Parameter table: the table a statement wrote to, by which a refused reference finds its field.
     package init(_ error: PostgresError, table: RecordTable? = nil) {
         switch error.code {
-        case .overloaded, .acquireTimeout, .cannotConnect, .connectionLost, .shutDown:
+        case .acquireTimeout where error.sqlState == .lockNotAvailable:
+            self = .locked
+        case .overloaded, .acquireTimeout:
+            self = .databaseBusy
+        case .cannotConnect, .connectionLost, .shutDown:
             self = .databaseUnavailable
         case .indeterminateCommit:
             self.init(.outcomeUnknown, "The database connection was lost: the change may or may not have been made.")
@@ -75,8 +79,10 @@ extension SkyrowError {
             self.init(.constraintViolated, "A rule of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:
             self = .schemaMoved
-        case .serializationFailure, .deadlockDetected, .readOnlyTransaction, .lockNotAvailable:
-            self = .databaseUnavailable
+        case .serializationFailure, .deadlockDetected, .lockNotAvailable:
+            self = .locked
+        case .readOnlyTransaction:
+            self = .databaseReadOnly
         case .tooManyColumns:
             self.init(
                 .invalidArgument,
@@ -99,6 +105,21 @@ extension SkyrowError {
         }
     }
 
+    /// Another transaction was in the way, for longer than a request waits.
+    static let locked = SkyrowError(
+        .overloaded,
+        "Another transaction has locked what this request needs; nothing was changed, try again in a moment.",
+        info: ["retry_after": .integer(1)]
+    )
+    static let databaseBusy = SkyrowError(
+        .overloaded,
+        "The database is busy; nothing was done, try again in a moment.",
+        info: ["retry_after": .integer(1)]
+    )
+    private static let databaseReadOnly = SkyrowError(
+        .overloaded,
+        "The database takes no writes at the moment; try again in a moment."
+    )
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
     package static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
 
