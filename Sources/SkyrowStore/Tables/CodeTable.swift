@@ -46,15 +46,15 @@ package struct CodeTable: Sendable {
     ) async throws(SkyrowError) -> Bool {
         return try await store.withTransaction { transaction throws(SkyrowError) in
             try await store.reporting {
-                // Requests of a network, and then of an address, come one after the other: each counts those before it.
-                for key in try await lockKeys(of: code, in: transaction) {
-                    _ = try await transaction.query("SELECT pg_catalog.pg_advisory_xact_lock(\(key))")
+                try await transaction.execute(takingTurn(of: code))
+                let isWithin = try await isWithin(limits, code, in: transaction)
+                if isWithin {
+                    try await transaction.execute(
+                        user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
+                    )
                 }
-                guard try await isWithin(limits, code, in: transaction) else { return false }
-                try await transaction.execute(
-                    user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
-                )
-                return true
+                try await transaction.execute("DELETE FROM \(schema)._throttle WHERE bucket IN (\(turns(of: code)))")
+                return isWithin
             }
         }
     }
@@ -63,15 +63,22 @@ package struct CodeTable: Sendable {
         "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
     }
 
-    private func lockKeys(of code: NewCode, in transaction: StoreTransaction) async throws -> [Int64] {
-        let result = try await transaction.query(
-            """
-            SELECT hashtextextended(\(schema.name) || '/client/' || encode(\(code.client ?? []), 'hex'), 6020),
-                hashtextextended(\(schema.name) || '/address/' || encode(\(addressKey(code.address)), 'hex'), 6020)
-            """
-        )
-        let keys: [Int64] = [try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1)]
-        return code.client == nil ? Array(keys.dropFirst()) : keys
+    /// Has requests of a network, and of an address, come one after the other: each counts those before it.
+    ///
+    /// By rows, which are there until the transaction ends: any role of PostgreSQL can hold an advisory lock.
+    private func takingTurn(of code: NewCode) -> SQL {
+        """
+        INSERT INTO \(schema)._throttle AS turn (bucket, failures, window_start, blocked_until)
+        SELECT place.bucket, 0, now(), now() FROM (\(turns(of: code))) AS place (bucket) ORDER BY place.bucket
+        ON CONFLICT (bucket) DO UPDATE SET failures = turn.failures WHERE false
+        """
+    }
+
+    /// The rows by which requests wait for each other.
+    private func turns(of code: NewCode) -> SQL {
+        let ofAddress: SQL = "SELECT sha256('mail to '::bytea || \(addressKey(code.address)))"
+        guard let client = code.client else { return ofAddress }
+        return "\(ofAddress) UNION ALL SELECT sha256('mail from '::bytea || \(client))"
     }
 
     private func isWithin(

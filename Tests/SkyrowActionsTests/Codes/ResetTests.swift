@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -40,6 +41,29 @@ import Testing
             let notice = try await mailing.lastMail()
             #expect(notice.to.description == "ann@example.org")
             #expect(notice.subject.contains("was changed") && notice.linkCode.isEmpty && notice.digits.isEmpty)
+        }
+    }
+
+    /// Any role of PostgreSQL can hold the advisory lock that requests for an address once waited for.
+    @Test func noLockOfOthersHoldsUpTheMailsOfAnAddress() async throws {
+        try await withMailingService { mailing in
+            try await mailing.signUp("ann")
+            let lock = """
+                SELECT pg_advisory_lock(hashtextextended(
+                    'app/address/' || encode(sha256('ann@example.org'), 'hex'), 6020
+                ))
+                """
+            let service = mailing.service
+            try await service.store.client.withTransaction { transaction in
+                try await transaction.executeScript(SQL(trustedText: lock))
+                _ = try await waiting(for: "a request for a mail") {
+                    try await service.requestReset(CodeRequest(email: "ann@example.org"))
+                }
+                try await transaction.execute("SELECT pg_advisory_unlock_all()")
+            }
+            #expect(try await mailing.lastMail().to.description == "ann@example.org")
+            // Nothing is left of those that waited for each other.
+            #expect(try await mailing.fixture.psql("SELECT count(*) FROM _throttle WHERE failures = 0") == "0")
         }
     }
 
