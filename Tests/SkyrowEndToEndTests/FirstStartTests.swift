@@ -124,6 +124,43 @@ import Testing
         #expect(await second.terminate() == .exited(0))
     }
 
+    /// A cluster of an earlier version let in whoever reached its socket.
+    @Test func theSocketTakesKnownUsersAndPasswords() async throws {
+        let folder = try TemporaryDirectory()
+        let data = folder.path + "/data"
+        for isOld in [false, true] {
+            if isOld {
+                let rules = try FileHandle(forWritingTo: URL(fileURLWithPath: data + "/postgres/pg_hba.conf"))
+                try rules.truncate(atOffset: 0)
+                try rules.write(contentsOf: Data("local all all trust\nlocal replication all trust\n".utf8))
+                try rules.close()
+            }
+            let service = try await RunningService.start(in: data)
+            #expect(try await service.saveNote("\(isOld)") == "\(isOld)")
+            let methods = try await Tool.run(
+                "psql",
+                "--administrator",
+                "--data-directory",
+                data,
+                "-X",
+                "-At",
+                "-c",
+                """
+                SELECT string_agg(array_to_string(user_name, ',') || ' ' || auth_method, E'\n' ORDER BY line_number) \
+                FROM pg_hba_file_rules
+                """
+            )
+            #expect(
+                methods.output == """
+                    skyrow,skyrow_service,skyrow_replication peer
+                    all scram-sha-256
+                    skyrow,skyrow_service,skyrow_replication peer
+                    """
+            )
+            #expect(await service.terminate() == .exited(0))
+        }
+    }
+
     @Test func rowsOfTheAPIAndRowsOfPsqlAreTheSame() async throws {
         try await withService { service in
             _ = try await service.saveNote("from-api")

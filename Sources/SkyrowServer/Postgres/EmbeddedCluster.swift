@@ -81,6 +81,7 @@ struct EmbeddedCluster: Sendable {
 
     /// Starts the server; it accepts connections a moment later.
     func startServer(majorVersion: Int) async throws(ToolError) -> ChildProcess {
+        try limitLocalAccess()
         var listening = ["-c", "listen_addresses=", "-c", "port=\(DatabaseAddress.defaultPort)"]
         if let toolPort {
             try writeHostRules()
