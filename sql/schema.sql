@@ -27,7 +27,11 @@ CREATE TABLE _meta (
     started_at timestamptz NOT NULL DEFAULT '-infinity',
     history uuid NOT NULL DEFAULT gen_random_uuid(),
     former_offsets bigint[] NOT NULL DEFAULT '{}',
-    former_until bigint[] NOT NULL DEFAULT '{}'
+    former_until bigint[] NOT NULL DEFAULT '{}',
+    start_id bigint NOT NULL DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint,
+    former_starts bigint[] NOT NULL DEFAULT '{}',
+    former_ends bigint[] NOT NULL DEFAULT '{}',
+    home_table oid NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
@@ -39,6 +43,11 @@ COMMENT ON COLUMN _meta.started_at IS 'The start of PostgreSQL since which the o
 COMMENT ON COLUMN _meta.history IS 'Drawn anew with every restore from a dump, after which no change token is good.';
 COMMENT ON COLUMN _meta.former_offsets IS 'Offsets before this one, with which transactions that still run may have stamped rows.';
 COMMENT ON COLUMN _meta.former_until IS 'For each of these, the transaction id from which on none has.';
+COMMENT ON COLUMN _meta.start_id IS 'Drawn anew with every start of PostgreSQL; change tokens name it.';
+COMMENT ON COLUMN _meta.former_starts IS 'Those before this one of which it is known where they ended, 256 at most.';
+COMMENT ON COLUMN _meta.former_ends IS
+    'Where the write-ahead log of each of these ended: a token from beyond that is of a history that this database never had.';
+COMMENT ON COLUMN _meta.home_table IS 'The number of this table; another one tells that the database was restored from a dump.';
 
 CREATE TABLE _setting (
     name text COLLATE "C" PRIMARY KEY,
@@ -97,7 +106,9 @@ COMMENT ON COLUMN _index.changed_at IS 'When the row was last changed.';
 -- The offset is part of the body, so a revision reads no table, and the planner inlines the call. Transaction ids that a crash,
 -- a failover or a recovery to a point in time takes back are given out again, so every start of PostgreSQL has an offset of its
 -- own. Whoever writes first after a start has it at once: another start than the one in the body is as many multiples of 2^32
--- ahead as _move_revisions() will write there.
+-- ahead as _move_revisions() will write there. It is at least 2048 for each millisecond from 2020 to the start, so that a data directory
+-- that was put back stamps nothing that was stamped before, and a client that compares revisions finds what differs. Until 2159 a
+-- revision is exact in a double.
 CREATE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE
     RETURN pg_current_xact_id()::text::bigint + 0::bigint;
 COMMENT ON FUNCTION _revision() IS
@@ -136,30 +147,42 @@ BEGIN
     EXECUTE format(
         'CREATE OR REPLACE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE '
         'RETURN pg_current_xact_id()::text::bigint + CASE WHEN pg_postmaster_start_time() = %1$L::timestamptz THEN %2$L::bigint '
-        'ELSE %2$L::bigint + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32) END',
+        'ELSE greatest(%2$L::bigint + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32), '
+        '(extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint - 1577836800000 << 11) END',
         pg_postmaster_start_time(), new_offset
     );
-    INSERT INTO _meta (system_identifier, revision_offset, timeline, started_at, former_offsets, former_until)
+    INSERT INTO _meta (system_identifier, revision_offset, timeline, started_at, former_offsets, former_until, home_table)
     VALUES (
         system, new_offset, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
-        pg_postmaster_start_time(), former_offsets, former_until
+        pg_postmaster_start_time(), former_offsets, former_until, '_meta'::regclass
     )
     ON CONFLICT (only_row) DO UPDATE
     SET system_identifier = EXCLUDED.system_identifier, revision_offset = EXCLUDED.revision_offset,
         timeline = EXCLUDED.timeline, started_at = EXCLUDED.started_at,
-        former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until;
+        former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until, home_table = EXCLUDED.home_table;
 END $$;
 COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset, from this start of PostgreSQL on.';
 
 CREATE FUNCTION _move_revisions() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
-    old_offset bigint;
+    home _meta;
+    start_position bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(1936423282, hashtext(current_schema()));
-    SELECT meta.revision_offset INTO old_offset FROM _meta AS meta WHERE meta.started_at <> pg_postmaster_start_time();
-    IF FOUND THEN
-        PERFORM _set_revision_offset(old_offset + (((pg_current_xact_id()::text::bigint + 2147483648) >> 32) + 1 << 32));
+    SELECT * INTO home FROM _meta;
+    IF home.home_table <> '_meta'::regclass OR home.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN
+        PERFORM _rebase_revisions();
+    ELSIF home.started_at <> pg_postmaster_start_time() THEN
+        PERFORM _set_revision_offset(_revision() - pg_current_xact_id()::text::bigint);
+        -- The first checkpoint of a start is where the log of the start before has ended, and what is beyond it was never in this
+        -- database. A later one begins before its own record.
+        SELECT checkpoint_lsn - '0/0'::pg_lsn INTO start_position FROM pg_control_checkpoint()
+        WHERE checkpoint_lsn = redo_lsn AND current_setting('wal_level') <> 'minimal';
+        UPDATE _meta
+        SET start_id = DEFAULT,
+            former_starts = CASE WHEN start_position IS NULL THEN '{}' ELSE (former_starts || home.start_id)[greatest(cardinality(former_starts) - 254, 1):] END,
+            former_ends = CASE WHEN start_position IS NULL THEN '{}' ELSE (former_ends || start_position)[greatest(cardinality(former_ends) - 254, 1):] END;
     END IF;
 END $$;
 COMMENT ON FUNCTION _move_revisions() IS
@@ -184,8 +207,12 @@ BEGIN
         EXECUTE format('SELECT coalesce(max(_revision), 0) FROM %s', record_table) INTO highest_here;
         highest := greatest(highest, highest_here);
     END LOOP;
-    PERFORM _set_revision_offset(((highest >> 32) + 1 << 32) - pg_current_xact_id()::text::bigint);
-    UPDATE _meta SET history = gen_random_uuid();
+    -- Above what another database has stamped since, too, of which this one is a copy.
+    PERFORM _set_revision_offset(
+        greatest((highest >> 32) + 1 << 32, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1577836800000 << 11)
+        - pg_current_xact_id()::text::bigint
+    );
+    UPDATE _meta SET history = gen_random_uuid(), start_id = DEFAULT, former_starts = '{}', former_ends = '{}';
 END $$;
 COMMENT ON FUNCTION _rebase_revisions() IS
     'Lets revisions grow on after a restore into another cluster; the service calls it when it starts there.';
@@ -613,6 +640,10 @@ COMMENT ON FUNCTION _publish(regclass) IS
 CREATE FUNCTION _stamp() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
+    -- A column that is being made changes nothing that anybody reads.
+    IF current_setting('skyrow.keeps_revision', true) = 'on' THEN
+        RETURN NEW;
+    END IF;
     NEW._revision := _revision();
     IF NEW._updated_at IS NOT DISTINCT FROM OLD._updated_at THEN
         NEW._updated_at := now();
@@ -621,30 +652,41 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new revision and time.';
 
--- A function in plpgsql and not an expression: PostgreSQL reads a check's expression anew for each statement, and this
--- one would take longer to read than the rest of an insert (Documentation/Decisions/0004-tables.md).
-CREATE FUNCTION _reserved_columns_fit(id text, database text, access jsonb) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- Functions in plpgsql and not expressions: PostgreSQL reads a check's expression anew for each statement, and these would take
+-- longer to read than the rest of an insert (Documentation/Decisions/0004-tables.md).
+CREATE FUNCTION _id_fits(id text, database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN CASE
-        WHEN access IS NOT NULL AND jsonb_typeof(access) <> 'object' THEN false
-        -- A long list makes every query slower that meets the row. Settings bound requests further.
-        WHEN access IS NOT NULL AND pg_column_size(access) > 1048576 THEN false
-        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
-        -- "read".
-        WHEN access IS NOT NULL AND coalesce(access @? 'strict $.* ? (
-            (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
-            || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
-        )', true) THEN false
-        WHEN database = '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
-        -- The wire id begins after the first slash, so the user id may hold none.
-        ELSE database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0
-            AND starts_with(id, '~' || database || '/')
-            AND octet_length(id) - octet_length(database) BETWEEN 3 AND 257
+    RETURN CASE database
+        WHEN '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
+        ELSE starts_with(id, '~' || database || '/') AND octet_length(id) - octet_length(database) BETWEEN 3 AND 257
     END;
 END $$;
-COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
-    'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is an object of levels of bounded size.';
+COMMENT ON FUNCTION _id_fits(text, text) IS
+    'Whether the id of a public row is 1 to 255 bytes without ~ at their beginning, and that of a private one such an id behind ~<user id>/.';
+
+CREATE FUNCTION _database_fits(database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    -- The wire id begins after the first slash, so the user id may hold none.
+    RETURN database = '_public' OR database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0;
+END $$;
+COMMENT ON FUNCTION _database_fits(text) IS 'Whether a database is _public or the id of a user, which has no slash and no _ at its beginning.';
+
+CREATE FUNCTION _access_fits(access jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+BEGIN
+    RETURN CASE
+        WHEN jsonb_typeof(access) <> 'object' THEN false
+        -- A long list makes every query slower that meets the row. Settings bound requests further.
+        WHEN pg_column_size(access) > 1048576 THEN false
+        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
+        -- "read".
+        ELSE NOT coalesce(access @? 'strict $.* ? (
+            (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
+            || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
+        )', true)
+    END;
+END $$;
+COMMENT ON FUNCTION _access_fits(jsonb) IS
+    'Whether an access list is an object of subjects with the levels read, update, delete or write, of 1 MB at most; NULL is none.';
 
 -- Conditions on a relation are part of statements about types whose lists name it, so that others do not pay for it. The first
 -- such entry says so, on whatever way it is written.
@@ -670,7 +712,8 @@ COMMENT ON FUNCTION _note_relation_entry() IS
 
 -- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
 -- are few, since each one costs every insert (Documentation/Decisions/0004-tables.md).
-CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL) RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL, validates boolean DEFAULT true) RETURNS void
+LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     record_table regclass := format('%I', type)::regclass;
@@ -700,9 +743,9 @@ BEGIN
                 'CREATE TRIGGER _note_relation_entry AFTER INSERT OR UPDATE OF _access ON %I FOR EACH ROW '
                 'WHEN (NEW._access ?| ''{relation:friend,relation:follower,relation:followed}'') '
                 'EXECUTE FUNCTION _note_relation_entry()'),
-            ('_reserved_columns_fit',
-                'ALTER TABLE %I ADD CONSTRAINT _reserved_columns_fit '
-                'CHECK (_reserved_columns_fit(_id, _database, _access))')
+            ('_id_fits', 'ALTER TABLE %I ADD CONSTRAINT _id_fits CHECK (_id_fits(_id, _database))'),
+            ('_database_fits', 'ALTER TABLE %I ADD CONSTRAINT _database_fits CHECK (_database_fits(_database))'),
+            ('_access_fits', 'ALTER TABLE %I ADD CONSTRAINT _access_fits CHECK (_access_fits(_access))')
         ) AS parts (name, statement)
         WHERE only_part IS NULL OR name = only_part
     LOOP
@@ -713,13 +756,26 @@ BEGIN
         IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = record_table AND conname = part.name) THEN
             EXECUTE format('ALTER TABLE %I DROP CONSTRAINT %I', type, part.name);
         END IF;
-        EXECUTE format(part.statement, type);
+        IF part.name LIKE '%\_fits' THEN
+            EXECUTE format(part.statement || CASE WHEN validates THEN '' ELSE ' NOT VALID' END, type);
+            EXECUTE format(
+                'COMMENT ON CONSTRAINT %I ON %I IS %L', part.name, type, CASE part.name
+                    WHEN '_id_fits' THEN
+                        'The _id of a public record is 1 to 255 bytes without ~ at their beginning; in a private database it is ~<user id>/<id>.'
+                    WHEN '_database_fits' THEN
+                        'The _database is _public, or the id of a user, which has no slash and no _ at its beginning.'
+                    ELSE 'The _access is an object of subjects with the levels read, update, delete or write, of 1 MB at most.'
+                END
+            );
+        ELSE
+            EXECUTE format(part.statement, type);
+        END IF;
     END LOOP;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'A record table has no part %.', only_part USING ERRCODE = 'undefined_object';
     END IF;
 END $$;
-COMMENT ON FUNCTION _create_type_parts(text, text) IS
+COMMENT ON FUNCTION _create_type_parts(text, text, boolean) IS
     'Creates what the table of a record type has besides columns, or one part of it anew: '
     'SELECT _create_type_parts(''movie'', ''_stamp'').';
 
@@ -856,6 +912,55 @@ COMMENT ON FUNCTION _keep_sequences(text) IS
 
 -- Parents -------------------------------------------------------------------------------------------------------------
 
+CREATE FUNCTION _count_above(here regclass, parent text) RETURNS integer LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    above regclass;
+    level integer := 0;
+BEGIN
+    WHILE parent IS NOT NULL AND level < 32 LOOP
+        above := (
+            SELECT confrelid
+            FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+            WHERE conrelid = here AND contype = 'f' AND attname = '_parent'
+            ORDER BY conname LIMIT 1
+        );
+        EXIT WHEN above IS NULL;
+        level := level + 1;
+        EXIT WHEN NOT EXISTS (
+            SELECT FROM pg_attribute WHERE attrelid = above AND attname = '_parent' AND NOT attisdropped
+        );
+        EXECUTE format('SELECT _parent FROM %s WHERE _id = $1', above) INTO parent USING parent;
+        here := above;
+    END LOOP;
+    RETURN level;
+END $$;
+COMMENT ON FUNCTION _count_above(regclass, text) IS 'How many records stand above a record of a table with that parent.';
+
+-- A level of more records than these takes too long to look at, and counts as too deep.
+CREATE FUNCTION _reaches_below(here regclass, ids text[], levels integer) RETURNS boolean LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    below regclass;
+    found_ids text[];
+BEGIN
+    FOR below IN
+        SELECT DISTINCT conrelid::regclass
+        FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+        WHERE confrelid = here AND contype = 'f' AND attname = '_parent' AND conparentid = 0
+    LOOP
+        EXECUTE format('SELECT array_agg(_id) FROM (SELECT _id FROM %s WHERE _parent = ANY ($1) LIMIT 100001) AS child', below)
+        INTO found_ids USING ids;
+        IF found_ids IS NOT NULL AND (
+            levels <= 0 OR cardinality(found_ids) > 100000 OR _reaches_below(below, found_ids, levels - 1)
+        ) THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END $$;
+COMMENT ON FUNCTION _reaches_below(regclass, text[], integer) IS 'Whether records stand more than so many levels below others.';
+
 -- The tables and columns on the way up are those of foreign keys of psql's making, too. It runs as the owner of the schema, since a
 -- role that may write a record need not see those above it. Rows that others are changing are waited for: two changes, each
 -- of which would be right alone, could make a circle.
@@ -866,6 +971,7 @@ DECLARE
     above regclass;
     above_id text := NEW._parent;
     level integer := 0;
+    level_before integer;
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD._parent IS NOT DISTINCT FROM NEW._parent THEN
         RETURN NULL;
@@ -892,6 +998,14 @@ BEGIN
         ) INTO above_id USING above_id;
         here := above;
     END LOOP;
+    -- What stands below a record goes along when it moves.
+    IF TG_OP = 'UPDATE' THEN
+        level_before := _count_above(TG_RELID, OLD._parent);
+        IF level > level_before AND _reaches_below(TG_RELID, ARRAY[NEW._id], 32 - level) THEN
+            RAISE EXCEPTION 'At most 32 records stand above one that stands below this.'
+                USING ERRCODE = 'check_violation', CONSTRAINT = '_check_parent', TABLE = TG_TABLE_NAME;
+        END IF;
+    END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _check_parent() IS 'Keeps a record from standing below itself, and below more than 32 others.';
@@ -956,8 +1070,9 @@ BEGIN
         )', members, type, target
     );
     EXECUTE format('CREATE INDEX ON %I (_to, _from)', members);
+    -- The column has no value in any row, so none is looked at while others wait.
     EXECUTE format(
-        'ALTER TABLE %1$I ADD COLUMN %2$I boolean CHECK (%2$I IS NULL AND %3$L::regclass IS NOT NULL)',
+        'ALTER TABLE %1$I ADD COLUMN %2$I boolean, ADD CHECK (%2$I IS NULL AND %3$L::regclass IS NOT NULL) NOT VALID',
         type, field, quote_ident(members)
     );
     PERFORM _describe_relation(type, field, target);
@@ -1032,20 +1147,104 @@ COMMENT ON FUNCTION _unrelate(regclass, text, text[]) IS 'Removes members from t
 
 -- Accounts ------------------------------------------------------------------------------------------------------------
 
+CREATE FUNCTION _decoded_label(label text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    digits text := lower(substr(label, 5) COLLATE "C");
+    decoded text := '';
+    place integer;
+    point bigint := 128;
+    index bigint := 0;
+    former bigint;
+    weight bigint;
+    digit bigint;
+    bias bigint := 72;
+    step bigint;
+    threshold bigint;
+    size bigint;
+BEGIN
+    IF length(label) > 63 OR label COLLATE "C" !~* '^xn--[a-z0-9-]*[a-z0-9]$' THEN
+        RETURN NULL;
+    END IF;
+    place := length(digits) - strpos(reverse(digits), '-') + 1;
+    IF place <= length(digits) THEN
+        decoded := left(digits, place - 1);
+        digits := substr(digits, place + 1);
+    END IF;
+    place := 1;
+    WHILE place <= length(digits) LOOP
+        former := index;
+        weight := 1;
+        step := 36;
+        LOOP
+            IF place > length(digits) THEN
+                RETURN NULL;
+            END IF;
+            digit := ascii(substr(digits, place, 1));
+            digit := CASE WHEN digit >= 97 THEN digit - 97 ELSE digit - 22 END;
+            place := place + 1;
+            index := index + digit * weight;
+            threshold := greatest(1, least(26, step - bias));
+            EXIT WHEN digit < threshold;
+            weight := weight * (36 - threshold);
+            IF index > 1000000000 OR weight > 1000000000 THEN
+                RETURN NULL;
+            END IF;
+            step := step + 36;
+        END LOOP;
+        size := length(decoded) + 1;
+        weight := (index - former) / CASE WHEN former = 0 THEN 700 ELSE 2 END;
+        weight := weight + weight / size;
+        step := 0;
+        WHILE weight > 455 LOOP
+            weight := weight / 35;
+            step := step + 36;
+        END LOOP;
+        bias := step + 36 * weight / (weight + 38);
+        point := point + index / size;
+        index := index % size;
+        IF point > 1114111 OR point BETWEEN 55296 AND 57343 THEN
+            RETURN NULL;
+        END IF;
+        decoded := left(decoded, index::integer) || chr(point::integer) || substr(decoded, index::integer + 1);
+        index := index + 1;
+    END LOOP;
+    RETURN decoded;
+END $$;
+COMMENT ON FUNCTION _decoded_label(text) IS 'A label of an internationalised domain in letters (RFC 3492); NULL for any other.';
+
+CREATE FUNCTION _login_domain(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    host integer;
+    labels text[];
+BEGIN
+    IF value COLLATE "C" !~* '@[^@]*(xn--|\u3002)' THEN
+        RETURN value;
+    END IF;
+    host := length(value) - strpos(reverse(value), '@') + 2;
+    labels := string_to_array(replace(substr(value, host), U&'\3002', '.'), '.');
+    FOR place IN 1..cardinality(labels) LOOP
+        labels[place] := coalesce(_decoded_label(labels[place]), labels[place]);
+    END LOOP;
+    RETURN left(value, host - 1) || array_to_string(labels, '.');
+END $$;
+COMMENT ON FUNCTION _login_domain(text) IS 'A mail address with its domain in letters, where that is internationalised; any other text as it is.';
+
 -- Two texts that people take for one login key are one here: NFKC makes one of what differs in form alone, code points that
--- show nothing are left out (Unicode's Default_Ignorable_Code_Point), and letters are folded. Upper case between two
--- lower ones unites what has two lower forms, such as the sigmas. ICU folds alike everywhere; a PostgreSQL without it
--- folds as the database does.
+-- show nothing are left out (Unicode's Default_Ignorable_Code_Point, and control characters), white space is one space and none at
+-- an end, internationalised domains are in letters, and letters are folded. Upper case between two lower ones unites what has
+-- two lower forms, such as the sigmas. ICU folds alike everywhere; a PostgreSQL without it folds as the database does.
 DO $do$
 BEGIN
     EXECUTE format($function$
         CREATE FUNCTION _login_canonical(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-        RETURN normalize(lower(upper(lower(regexp_replace(
-            normalize(value, NFKC),
-            '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164'
-            '\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]',
+        RETURN normalize(lower(upper(lower(btrim(regexp_replace(regexp_replace(
+            _login_domain(normalize(value, NFKC)),
+            '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F'
+            '\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
+            '\U0001BCA0-\U0001BCA3\U0001D159\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]',
             '', 'g'
-        ) COLLATE %s))), NFKC)
+        ), '[\u0009-\u000D\u0020\u0085\u1680\u2028\u2029\u2800]+', ' ', 'g')) COLLATE %s))), NFKC)
         $function$,
         CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN '"und-x-icu"' ELSE '"default"' END
     );
@@ -1079,7 +1278,7 @@ CREATE TABLE _user (
     last_login_at timestamptz,
     last_seen_at timestamptz,
     epoch bigint NOT NULL DEFAULT 0,
-    default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
+    default_access jsonb CHECK (_access_fits(default_access)),
     verified_email text,
     second_factor boolean NOT NULL DEFAULT false,
     password_changed_at timestamptz NOT NULL DEFAULT now()
@@ -1188,6 +1387,7 @@ CREATE TABLE _factor (
     created_at timestamptz NOT NULL DEFAULT now(),
     confirmed_at timestamptz,
     last_used_at timestamptz,
+    pending_attempts integer NOT NULL DEFAULT 0,
     CHECK (kind <> 'recovery' OR hash IS NOT NULL),
     CHECK (kind <> 'totp' OR (confirmed_at IS NULL) = (secret_sealed IS NULL))
 );
@@ -1205,6 +1405,7 @@ COMMENT ON COLUMN _factor.hash IS 'HMAC-SHA-256 of account and recovery code und
 COMMENT ON COLUMN _factor.created_at IS 'When it was made.';
 COMMENT ON COLUMN _factor.confirmed_at IS 'Since when a log-in takes it.';
 COMMENT ON COLUMN _factor.last_used_at IS 'When a code of it was last used.';
+COMMENT ON COLUMN _factor.pending_attempts IS 'How often a code of the secret that waits was tried.';
 
 CREATE FUNCTION _note_factor() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1429,7 +1630,7 @@ CREATE TABLE _role (
     name text PRIMARY KEY,
     by_default boolean NOT NULL DEFAULT false,
     is_admin boolean NOT NULL DEFAULT false,
-    access jsonb CHECK (_reserved_columns_fit('role', '_public', access)),
+    access jsonb CHECK (_access_fits(access)),
     owner text COLLATE "C" REFERENCES _user (id) ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
@@ -1732,7 +1933,7 @@ COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
 CREATE TABLE _class_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
     action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'delete')),
-    allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
+    allow text[] NOT NULL CHECK (cardinality(allow) <= 10000 AND array_position(allow, NULL) IS NULL),
     mode text NOT NULL DEFAULT 'default' CHECK (mode IN ('default', 'require', 'override')),
     PRIMARY KEY (type, action),
     CHECK (action <> 'create' OR mode = 'default')
@@ -1747,12 +1948,14 @@ COMMENT ON COLUMN _class_rule.mode IS
 
 CREATE TABLE _class_option (
     type text COLLATE "C" PRIMARY KEY CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
-    default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
+    default_access jsonb CHECK (_access_fits(default_access)),
     list_by text CHECK (list_by IN ('owner', 'update')),
     transfer_by text NOT NULL DEFAULT 'master' CHECK (transfer_by IN ('master', 'owner')),
     private boolean NOT NULL DEFAULT true,
     aggregate boolean NOT NULL DEFAULT true,
-    relations text[] NOT NULL DEFAULT '{}' CHECK (relations <@ '{followed,follower,friend}'::text[])
+    relations text[] NOT NULL DEFAULT '{}' CHECK (relations <@ '{followed,follower,friend}'::text[]),
+    list_read_by text CHECK (list_read_by IN ('owner', 'update', 'read')),
+    creator text NOT NULL DEFAULT 'owner' CHECK (creator IN ('owner', 'none'))
 );
 COMMENT ON TABLE _class_option IS 'What new records of a type begin with, who changes their lists, and where they may live.';
 COMMENT ON COLUMN _class_option.type IS 'The record type.';
@@ -1760,6 +1963,9 @@ COMMENT ON COLUMN _class_option.default_access IS
     'The access list of a new public record that brings none, {"role:editor": "write"}; NULL: it has none.';
 COMMENT ON COLUMN _class_option.list_by IS
     'Who changes the access list of a record: its owner, or who may update it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.list_read_by IS
+    'Who sees the whole access list of a record: its owner, who may update it, or all who read it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.creator IS 'Whether the user who makes a public record is its owner; none: it has no owner.';
 COMMENT ON COLUMN _class_option.transfer_by IS 'Who gives records to other owners: the master key, or their owner too.';
 COMMENT ON COLUMN _class_option.private IS 'Whether private databases have records of the type.';
 COMMENT ON COLUMN _class_option.relations IS
@@ -1770,7 +1976,7 @@ CREATE TABLE _field_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^([*]|[A-Za-z][A-Za-z0-9_]{0,62})$'),
     field text COLLATE "C" NOT NULL CHECK (octet_length(field) BETWEEN 1 AND 63),
     action text COLLATE "C" NOT NULL CHECK (action IN ('create', 'read', 'update', 'compare', 'discover')),
-    allow text[] NOT NULL CHECK (cardinality(allow) <= 100 AND array_position(allow, NULL) IS NULL),
+    allow text[] NOT NULL CHECK (cardinality(allow) <= 10000 AND array_position(allow, NULL) IS NULL),
     PRIMARY KEY (type, field, action)
 );
 COMMENT ON TABLE _field_rule IS
@@ -1869,10 +2075,11 @@ CREATE TABLE _code (
     link_expires_at timestamptz NOT NULL,
     digits_expire_at timestamptz NOT NULL,
     used_at timestamptz,
-    PRIMARY KEY (kind, address_key)
+    client_key bytea NOT NULL DEFAULT '',
+    PRIMARY KEY (kind, address_key, client_key)
 );
 CREATE INDEX ON _code (user_id);
-COMMENT ON TABLE _code IS 'The one-time code that was last sent to an address, for each kind; also for addresses without an account.';
+COMMENT ON TABLE _code IS 'The one-time code that a client last had sent to an address, for each kind; also for addresses without an account.';
 COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one; email: it makes the address that of the account; undo: it gives the account the address back; link: it logs in.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
 COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
@@ -1883,12 +2090,13 @@ COMMENT ON COLUMN _code.language IS 'The language of the mail.';
 COMMENT ON COLUMN _code.link_hash IS 'SHA-256 of the code in the link.';
 COMMENT ON COLUMN _code.digits_hash IS 'HMAC-SHA-256 of id and digits under a key that is derived from _secret.';
 COMMENT ON COLUMN _code.attempts IS 'How often digits were tried.';
-COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried for the address since guesses_since.';
+COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried with codes of this row since guesses_since; all of an address count together.';
 COMMENT ON COLUMN _code.guesses_since IS 'Since when guesses counts; a day later it begins anew.';
 COMMENT ON COLUMN _code.created_at IS 'When it was made.';
 COMMENT ON COLUMN _code.link_expires_at IS 'When the link ends.';
 COMMENT ON COLUMN _code.digits_expire_at IS 'When the digits end.';
 COMMENT ON COLUMN _code.used_at IS 'When it was used, after which it counts no more.';
+COMMENT ON COLUMN _code.client_key IS 'The network of the client that asked; empty where it does not matter.';
 
 CREATE TABLE _mail (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -2380,10 +2588,14 @@ BEGIN
             FROM _field_rule AS rule WHERE rule.type IN ($1, '*')
         ),
         (
-            SELECT to_jsonb(option) - 'relations' FROM _class_option AS option
+            -- What came later stands there where it is not the default, so that older policies go on.
+            SELECT to_jsonb(option) - 'relations'
+                - CASE WHEN option.list_read_by IS NULL THEN 'list_read_by' ELSE '' END
+                - CASE WHEN option.creator = 'owner' THEN 'creator' ELSE '' END
+            FROM _class_option AS option
             WHERE option.type = $1 AND NOT (
-                option.default_access IS NULL AND option.list_by IS NULL AND option.transfer_by = 'master'
-                AND option.private AND option.aggregate
+                option.default_access IS NULL AND option.list_by IS NULL AND option.list_read_by IS NULL
+                AND option.transfer_by = 'master' AND option.creator = 'owner' AND option.private AND option.aggregate
             )
         )
     )::text);

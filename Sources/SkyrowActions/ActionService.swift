@@ -48,6 +48,7 @@ package final class ActionService: Service, Sendable {
     package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
     let live: LiveDispatcher
+    let heldSessions = HeldSessions()
 
     /// - Parameters:
     ///   - shared: what all applications of a process have together; its own when nil.
@@ -120,6 +121,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.feedWaiting.run(on: self.store) }
                 group.addTask { await self.sweepFeedPeriodically() }
                 group.addTask { await self.live.run(self) }
+                group.addTask { await self.heldSessions.run(self) }
             }
         }
     }

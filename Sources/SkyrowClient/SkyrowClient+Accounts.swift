@@ -20,6 +20,8 @@ public struct Account: Hashable, Sendable {
     public var lastSeenAt: Timestamp?
     /// Whether a login by a provider or a custom token has just made it.
     public var isNew = false
+    /// Whether it has no way to log in but its token.
+    public var isAnonymous = false
 }
 
 extension SkyrowClient {
@@ -194,7 +196,8 @@ private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account
         isVerified: profile["_verified"]?.boolean ?? false,
         lastLoginAt: try json["last_login_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
         lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
-        isNew: json["is_new"]?.boolean ?? false
+        isNew: json["is_new"]?.boolean ?? false,
+        isAnonymous: json["is_anonymous"]?.boolean ?? false
     )
     return (account, Session(userID: userID, accessToken: token))
 }

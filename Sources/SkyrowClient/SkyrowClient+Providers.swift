@@ -91,20 +91,23 @@ extension SkyrowClient {
     ///   - state: what comes back with the user.
     ///   - links: whether the logged-in user is to log in by the provider too.
     ///   - stepsUp: whether the logged-in user proves once more who they are.
+    ///   - scopes: what this sign-in asks the provider for beside what each one does.
     public func startProvider(
         _ provider: String,
         redirect: String,
         codeChallenge: String,
         state: String? = nil,
         links: Bool = false,
-        stepsUp: Bool = false
+        stepsUp: Bool = false,
+        scopes: [String] = []
     ) async throws(ClientError) -> ProviderStart {
         let request = ProviderStartRequest(
             provider: provider,
             redirect: redirect,
             codeChallenge: codeChallenge,
             state: state,
-            purpose: links ? .link : stepsUp ? .stepUp : .logIn
+            purpose: links ? .link : stepsUp ? .stepUp : .logIn,
+            scopes: scopes
         )
         return try await call(.authProviderStart) {
             $0.providerStartParameters(request)
@@ -117,7 +120,7 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - code: what the redirect of the provider's page has brought.
-    ///   - codeVerifier: that of which ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:)`` had the hash.
+    ///   - codeVerifier: that of which ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:scopes:)`` had the hash.
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func finishProvider(

@@ -10,6 +10,9 @@ package struct JSONDecimal: Hashable, Sendable {
     let exponent: Int
     let isNegative: Bool
 
+    /// How many digits are compared.
+    package var digitCount: Int { digits.count }
+
     /// - Parameter digits: without zeros at either end.
     init(digits: [UInt8], exponent: Int, isNegative: Bool) {
         self.digits = digits

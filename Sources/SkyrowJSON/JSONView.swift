@@ -81,6 +81,15 @@ extension JSONView {
         }
     }
 
+    /// True when it is the string of these bytes.
+    package func equals(_ other: [UInt8]) -> Bool {
+        switch kind {
+        case .string: return other.withUnsafeBufferPointer { areEqual(slice, $0) }
+        case .escapedString: return unescaped(slice).elementsEqual(other)
+        case .null, .false, .true, .integer, .number, .array, .object: return false
+        }
+    }
+
     /// The first byte of a string, zero for an empty one and for what is not a string.
     package var firstByte: UInt8 {
         switch kind {

@@ -14,6 +14,8 @@ package struct RunSummary: Hashable, Sendable {
     /// What each part is, `types` or `tables`.
     package var partsName: String
     package var parts: [Part]
+    /// The tables whose rows were left out.
+    package var leftOut: [String] = []
     /// What was written or read in all.
     package var bytes: Int
     package var path: String?

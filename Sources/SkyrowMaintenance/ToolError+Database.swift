@@ -10,7 +10,7 @@ extension ToolError {
         } else if let error = error as? PostgresError {
             // The server's sentence is for the operator, whose terminal this is.
             let reason = error.message.map { "\(error): \($0)" } ?? "\(error)"
-            let sentence = "PostgreSQL cannot be used: \(reason)\(ToolError.advice(about: error))"
+            let sentence = "PostgreSQL cannot be used: \(reason)"
             self =
                 switch error.code {
                 case .cannotConnect, .acquireTimeout, .connectionLost: .unavailable(sentence)
@@ -24,19 +24,6 @@ extension ToolError {
             self = .failure(error.message)
         } else {
             self = .failure("\(error)")
-        }
-    }
-
-    /// What to do about an error that has one cause only.
-    private static func advice(about error: PostgresError) -> String {
-        switch error.sqlState {
-        case .invalidStatementName, .duplicatePreparedStatement:
-            """
-            . A pooler that hands each transaction another session, such as PgBouncer with pool_mode = transaction, is \
-            in between: give --no-prepared-statements, and --listen-database-url with the address of PostgreSQL \
-            itself.
-            """
-        default: ""
         }
     }
 }

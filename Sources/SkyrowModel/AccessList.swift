@@ -88,6 +88,14 @@ extension AccessList {
         entries.lazy.filter { $0.subject != .owner }
     }
 
+    /// Whether an entry names a user, a role, a group or a relation.
+    package var namesSomeone: Bool { entries.contains { $0.subject.name != nil } }
+
+    /// What everyone sees of the list who may read its record: the entries that name no user, role, group or relation.
+    package var shownToAll: AccessList {
+        AccessList(entries.filter { $0.subject.name == nil })
+    }
+
     /// The relations of users that entries are about: the last ones, as ``Subject`` orders them.
     package var relations: [Subject.Relation] {
         var relations: [Subject.Relation] = []

@@ -118,6 +118,8 @@ package struct AuthResult: Sendable {
     package var lastSeenAt: Timestamp?
     /// Whether a login by another's word has made the account; nil for what is no such login.
     package var isNew: Bool?
+    /// Whether the account has no way to log in but its token; left out of the result when false.
+    package var isAnonymous = false
 
     package init(
         userID: UserID,

@@ -50,9 +50,19 @@ extension ActionCatalog {
                 .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
             ),
             ActionParameter(
+                "list_read_by",
+                "Who sees the whole access list of a record, of those who read it; null for what the settings say.",
+                .nullable(.oneOfStrings(ClassAccess.ListReaders.allCases.map(\.rawValue)))
+            ),
+            ActionParameter(
                 "transfer_by",
                 "Who gives records to other owners.",
                 .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
+            ),
+            ActionParameter(
+                "creator",
+                "What the user who makes a public record is to it: its owner, or none, so that the record has no owner.",
+                .nullable(.oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)))
             ),
             ActionParameter(
                 "private",
@@ -197,10 +207,16 @@ extension ActionCatalog {
             isRequired: true
         ),
         JSONMember(
+            "list_read_by",
+            .nullable(.oneOfStrings(ClassAccess.ListReaders.allCases.map(\.rawValue))),
+            isRequired: true
+        ),
+        JSONMember(
             "transfer_by",
             .oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)),
             isRequired: true
         ),
+        JSONMember("creator", .oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)), isRequired: true),
         JSONMember("private", .boolean, isRequired: true),
         JSONMember("aggregate", .boolean, isRequired: true),
     ])

@@ -20,7 +20,9 @@ extension ActionCatalog {
             ),
         ],
         result: .named(.authResult),
-        errors: [.duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .userDisabled],
+        errors: [
+            .duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .userDisabled, .notSupported,
+        ],
         cost: .password,
         changesData: true
     )

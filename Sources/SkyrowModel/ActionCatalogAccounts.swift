@@ -19,7 +19,7 @@ extension ActionCatalog {
             ),
         ] + device,
         result: .named(.authResult),
-        errors: [.duplicated, .incompatibleSchema, .verificationRequired],
+        errors: [.duplicated, .incompatibleSchema, .verificationRequired, .notSupported],
         cost: .password,
         changesData: true
     )
@@ -36,6 +36,7 @@ extension ActionCatalog {
         result: .named(.authResult),
         errors: [
             .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .passwordPolicyViolated,
+            .notSupported,
         ],
         cost: .password,
         changesData: true
@@ -60,7 +61,7 @@ extension ActionCatalog {
             ActionParameter("password", "The new password.", .string(), isRequired: true),
         ],
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated],
+        errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated, .notSupported],
         cost: .password,
         changesData: true
     )

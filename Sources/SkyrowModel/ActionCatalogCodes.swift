@@ -52,7 +52,7 @@ extension ActionCatalog {
             code, ActionParameter("password", "The new password.", .string(), isRequired: true), handle,
         ],
         result: .named(.authResult),
-        errors: [.invalidToken, .passwordPolicyViolated, .secondFactorRequired],
+        errors: [.invalidToken, .passwordPolicyViolated, .secondFactorRequired, .notSupported],
         cost: .password,
         changesData: true
     )

@@ -18,12 +18,12 @@ extension ActionCatalog {
     static let liveTicket = ActionDescription(
         .liveTicket,
         "Returns a token that opens one event stream at GET /live, within a minute, where headers cannot be set.",
-        requirement: .user,
+        requirement: .keyOrToken,
         result: .object([
             JSONMember("token", .string(), isRequired: true),
             JSONMember("expires_at", .dateTime, isRequired: true),
         ]),
-        errors: [.notSupported, .userDisabled],
+        errors: [.notSupported],
         cost: .write,
         changesData: true
     )

@@ -32,6 +32,7 @@ extension ActionCatalog {
         .authTOTPConfirm,
         "Puts the secret into effect whose code comes, and returns ten recovery codes, which are shown once.",
         requirement: .user,
+        stepUp: .always,
         parameters: [code],
         result: .object([JSONMember("recovery_codes", .array(of: .string()), isRequired: true)]),
         errors: [.invalidCredentials, .resourceNotFound, .userDisabled],

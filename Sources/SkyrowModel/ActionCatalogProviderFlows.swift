@@ -22,6 +22,11 @@ extension ActionCatalog {
             ),
             ActionParameter("state", "A text that the redirect brings back.", .nullable(.string(maximum: 255))),
             ActionParameter(
+                "scopes",
+                "What this sign-in asks the provider for beside what each one does; of those that the settings allow.",
+                .nullable(.array(of: .string()))
+            ),
+            ActionParameter(
                 "link",
                 "Whether the logged-in user is to log in by the provider too.",
                 .nullable(.boolean)

@@ -20,6 +20,11 @@ extension ActionCatalog {
                     + "changed.",
                 .oneOfStrings(ReturnedMembers.allCases.map(\.rawValue))
             ),
+            ActionParameter(
+                "update_only",
+                "Whether a record that does not exist is an error of its own and not created.",
+                .nullable(.boolean)
+            ),
             idempotencyKey,
         ],
         result: .array(of: .named(.recordEntry)),
@@ -91,7 +96,11 @@ extension ActionCatalog {
                 "The user fields to send; all of them when missing.",
                 .nullable(.array(of: .string()))
             ),
-            ActionParameter("omit", "The user fields to leave out.", .nullable(.array(of: .string()))),
+            ActionParameter(
+                "omit",
+                "The fields to leave out, metadata such as _id too.",
+                .nullable(.array(of: .string()))
+            ),
             ActionParameter("desired_keys", "The same as select.", .nullable(.array(of: .string()))),
             ActionParameter(
                 "limit",

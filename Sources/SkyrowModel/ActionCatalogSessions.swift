@@ -35,7 +35,7 @@ extension ActionCatalog {
             ActionParameter("code", "A code of the second factor.", .nullable(.string(maximum: 255))),
         ] + providerToken.map { $0.optional },
         result: .object([JSONMember("elevated_until", .dateTime, isRequired: true)]),
-        errors: [.invalidCredentials, .userDisabled],
+        errors: [.invalidCredentials, .userDisabled, .notSupported],
         cost: .password,
         changesData: true
     )

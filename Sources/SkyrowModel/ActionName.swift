@@ -138,3 +138,15 @@ extension ActionRequirement {
         }
     }
 }
+
+extension ActionName {
+    /// `; the nearest is record:save`, for the error about a misspelled name; empty when none is near.
+    ///
+    /// Only a name that is about as long as an action's is compared.
+    package static func suggestion(for name: String) -> String {
+        guard name.utf8.count <= 64, let nearest = nearestName(to: name, of: allCases.map(\.rawValue)) else {
+            return ""
+        }
+        return "; the nearest is \(nearest)"
+    }
+}

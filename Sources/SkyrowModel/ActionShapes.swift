@@ -94,7 +94,7 @@ extension ActionCatalog {
         [
             JSONMember("_id", .named(.recordID), isRequired: true),
             JSONMember("_access", accessList),
-            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new"])])),
+            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new", "any"])])),
             JSONMember("_if", .nullable(.named(.predicate))),
         ],
         others: .named(.value)
@@ -115,6 +115,7 @@ extension ActionCatalog {
         JSONMember("roles", .array(of: .string())),
         JSONMember("access_token", .string(), isRequired: true),
         JSONMember("level", .integer(minimum: 2, maximum: 2)),
+        JSONMember("is_anonymous", .boolean),
         JSONMember("last_login_at", .dateTime),
         JSONMember("last_seen_at", .dateTime),
         JSONMember("is_new", .boolean),

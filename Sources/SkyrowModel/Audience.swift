@@ -10,6 +10,8 @@ public struct Audience: Hashable, Sendable {
     public let isRegistered: Bool
     /// Whether the address of the user's account is verified.
     public let isVerified: Bool
+    /// Whether the user is an administrator, who sees the lists of all roles.
+    let isAdministrator: Bool
     /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
@@ -19,16 +21,19 @@ public struct Audience: Hashable, Sendable {
     ///   - groups: those that the user carries; likewise.
     ///   - isRegistered: whether the user's account is not anonymous; likewise.
     ///   - isVerified: whether the address of that account is verified; likewise.
+    ///   - isAdministrator: whether the user is an administrator; likewise.
     public init(
         user: UserID?,
         roles: [RoleName] = [],
         groups: [GroupName] = [],
         isRegistered: Bool = false,
-        isVerified: Bool = false
+        isVerified: Bool = false,
+        isAdministrator: Bool = false
     ) {
         self.user = user
         self.isRegistered = user != nil && isRegistered
         self.isVerified = user != nil && isVerified
+        self.isAdministrator = user != nil && isAdministrator
         self.roles = user == nil ? [] : roles
         self.groups = user == nil ? [] : groups
         var subjects: [Subject] = []
@@ -51,7 +56,8 @@ public struct Audience: Hashable, Sendable {
             roles: caller.roles,
             groups: caller.groups,
             isRegistered: caller.isRegistered,
-            isVerified: caller.isVerified
+            isVerified: caller.isVerified,
+            isAdministrator: caller.isAdministrator
         )
     }
 

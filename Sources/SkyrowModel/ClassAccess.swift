@@ -31,8 +31,10 @@ public struct ClassRule: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// How many subjects a rule may have.
-    package static let maximumSubjects = 100
+    /// How many subjects a rule may have unless a setting says otherwise, which is also how many entries a list may.
+    package static let maximumSubjects = AccessList.defaultMaximum
+    /// How many a setting may allow.
+    package static let utmostSubjects = AccessList.utmostMaximum
 }
 
 extension ClassRule {
@@ -66,6 +68,23 @@ public struct ClassAccess: Hashable, Sendable {
         case update
     }
 
+    /// Who sees the whole access list of a record, of those who may read it. Others see what it says of everyone and of all users.
+    public enum ListReaders: String, Hashable, Sendable, CaseIterable {
+        case owner
+        /// Those who may update the record.
+        case update
+        /// Those who may read it.
+        case read
+    }
+
+    /// Whose a new public record is.
+    public enum NewOwner: String, Hashable, Sendable, CaseIterable {
+        /// The user who makes it.
+        case creator = "owner"
+        /// No one's: rules and lists alone say what its creator may do with it.
+        case noOne = "none"
+    }
+
     /// Who gives records to other owners.
     public enum Transferrers: String, Hashable, Sendable, CaseIterable {
         /// The master key alone.
@@ -80,7 +99,10 @@ public struct ClassAccess: Hashable, Sendable {
     public var defaultAccess: AccessList?
     /// nil for what the service's settings say.
     public var listWriters: ListWriters?
+    /// nil for what the service's settings say.
+    public var listReaders: ListReaders?
     public var transferrers = Transferrers.master
+    public var newOwner = NewOwner.creator
     /// Whether private databases have records of the type.
     public var allowsPrivate = true
     /// Whether others than the master key have aggregates of the records computed.
@@ -120,7 +142,9 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var rules: [ClassAction: ClassRule?] = [:]
     public var defaultAccess: AccessList??
     public var listWriters: ClassAccess.ListWriters??
+    public var listReaders: ClassAccess.ListReaders??
     public var transferrers: ClassAccess.Transferrers?
+    public var newOwner: ClassAccess.NewOwner?
     public var allowsPrivate: Bool?
     public var allowsAggregates: Bool?
     /// Of each field the rules to change; an inner nil takes a rule away.
@@ -140,7 +164,9 @@ extension ClassAccess {
         for (action, rule) in change.rules { access.rules[action] = rule }
         if let list = change.defaultAccess { access.defaultAccess = list }
         if let writers = change.listWriters { access.listWriters = writers }
+        if let readers = change.listReaders { access.listReaders = readers }
         if let transferrers = change.transferrers { access.transferrers = transferrers }
+        if let newOwner = change.newOwner { access.newOwner = newOwner }
         if let allowsPrivate = change.allowsPrivate { access.allowsPrivate = allowsPrivate }
         if let allowsAggregates = change.allowsAggregates { access.allowsAggregates = allowsAggregates }
         for (field, uses) in change.fields {
@@ -172,7 +198,9 @@ extension ClassAccessChange {
         for action in ClassAction.allCases { rules.updateValue(access.rules[action], forKey: action) }
         defaultAccess = .some(access.defaultAccess)
         listWriters = .some(access.listWriters)
+        listReaders = .some(access.listReaders)
         transferrers = access.transferrers
+        newOwner = access.newOwner
         allowsPrivate = access.allowsPrivate
         allowsAggregates = access.allowsAggregates
         for (field, rules) in access.fields {

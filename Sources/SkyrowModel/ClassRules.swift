@@ -23,7 +23,7 @@ package final class ClassRules: Sendable {
     /// The rules that are not the standard ones.
     private let rules: [ClassAction: ClassRule]
     /// The fields that they name, as far as the type has them.
-    private let members: [FieldName: MemberField]
+    let members: [FieldName: MemberField]
     /// The relations of users that lists of the type's records name; nil where they name none.
     private let relations: RelationEntries?
     /// Whether the records are roles, which are judged by their lists and by what the caller is (``AccessScope``).

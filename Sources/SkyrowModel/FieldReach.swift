@@ -10,20 +10,23 @@ package struct FieldReach: Hashable, Sendable {
         case notOwner
         /// The caller's id does not stand in this field of it.
         case notMember(MemberField)
+        /// The list of it has an entry about the caller that allows this, whatever the caller is to its owner.
+        case listed(AccessAction)
 
-        /// The way that holds where this one does not.
-        fileprivate var opposite: Way {
+        /// The way that holds where this one does not; nil where rules never ask for that.
+        fileprivate var opposite: Way? {
             switch self {
             case .owner: .notOwner
             case .notOwner: .owner
             case .member(let field): .notMember(field)
             case .notMember(let field): .member(field)
+            case .listed: nil
             }
         }
 
         fileprivate var member: MemberField? {
             switch self {
-            case .owner, .notOwner: nil
+            case .owner, .notOwner, .listed: nil
             case .member(let field), .notMember(let field): field
             }
         }
@@ -39,7 +42,7 @@ package struct FieldReach: Hashable, Sendable {
     fileprivate init(_ terms: [Set<Way>]) {
         var kept: [Set<Way>] = []
         for term in terms
-        where !term.contains(where: { term.contains($0.opposite) })
+        where !term.contains(where: { $0.opposite.map(term.contains) ?? false })
             && !kept.contains(where: { $0.isSubset(of: term) })
         {
             kept.removeAll { term.isSubset(of: $0) }
@@ -70,7 +73,13 @@ package struct FieldReach: Hashable, Sendable {
     }
 
     /// Whether it holds in a record.
-    package func holds(isOwner: Bool, isMember: (MemberField) -> Bool) -> Bool {
+    ///
+    /// - Parameter isListed: whether the record's list has an entry about the caller that allows something.
+    package func holds(
+        isOwner: Bool,
+        isMember: (MemberField) -> Bool,
+        isListed: (AccessAction) -> Bool = { _ in false }
+    ) -> Bool {
         terms.allSatisfy { term in
             term.contains { way in
                 switch way {
@@ -78,6 +87,7 @@ package struct FieldReach: Hashable, Sendable {
                 case .member(let field): isMember(field)
                 case .notOwner: !isOwner
                 case .notMember(let field): !isMember(field)
+                case .listed(let action): isListed(action)
                 }
             }
         }
@@ -97,14 +107,14 @@ package enum FieldStanding: Hashable, Sendable {
     package static let owned = FieldStanding.some(.owned)
 
     /// Terms of which each must hold.
-    fileprivate init(_ terms: [Set<FieldReach.Way>]) {
+    init(_ terms: [Set<FieldReach.Way>]) {
         if terms.contains(where: \.isEmpty) {
             self = .none
             return
         }
         let reach = FieldReach(terms)
         let single = Set(reach.terms.lazy.filter { $0.count == 1 }.joined())
-        if single.contains(where: { single.contains($0.opposite) }) {
+        if single.contains(where: { $0.opposite.map(single.contains) ?? false }) {
             self = .none
         } else {
             self = reach.terms.isEmpty ? .all : .some(reach)
@@ -137,7 +147,7 @@ package enum FieldStanding: Hashable, Sendable {
             if entry.allows {
                 for place in terms.indices { terms[place].insert(way) }
             } else {
-                terms.append([way.opposite])
+                terms.append(way.opposite.map { [$0] } ?? [])
             }
         }
         self.init(terms)
@@ -169,15 +179,19 @@ package struct FieldView: Hashable, Sendable {
     /// The fields of which more or less may be asked than is seen: in which records anything, and in which whether they have a known
     /// value.
     package var asked: [FieldName: [FieldStanding]] = [:]
+    /// In which records the caller sees the whole access list.
+    package var list: FieldStanding
 
     package init(
         hidden: Set<FieldName> = [],
         partial: [FieldName: FieldReach] = [:],
-        asked: [FieldName: [FieldStanding]] = [:]
+        asked: [FieldName: [FieldStanding]] = [:],
+        list: FieldStanding = .all
     ) {
         self.hidden = hidden
         self.partial = partial
         self.asked = asked
+        self.list = list
     }
 
     /// Those that the caller sees in its own records only.

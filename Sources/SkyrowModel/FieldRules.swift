@@ -105,12 +105,15 @@ package struct FieldRules: Hashable, Sendable {
     package let members: [FieldName: MemberField]
     /// Who changes the access lists of records, among those to whom a record is open for writing.
     package var accessWriters: FieldRule.Writers
+    /// Who sees the whole access lists of records, among those to whom a record is open; nil for those who change them.
+    package var accessReaders: ClassAccess.ListReaders?
 
     package init(
         _ rules: [FieldName: FieldRule],
         others: FieldRule? = nil,
         members: [FieldName: MemberField] = [:],
-        accessWriters: FieldRule.Writers = .owner
+        accessWriters: FieldRule.Writers = .owner,
+        accessReaders: ClassAccess.ListReaders? = nil
     ) {
         self.rules = rules
         self.others = others
@@ -119,6 +122,7 @@ package struct FieldRules: Hashable, Sendable {
         }
         self.members = members
         self.accessWriters = accessWriters
+        self.accessReaders = accessReaders
     }
 
     /// Every field is as open as its record.
@@ -154,19 +158,6 @@ package struct FieldRules: Hashable, Sendable {
         rules[field] ?? (field.isReserved ? nil : others)
     }
 
-    /// Whether access lists may be changed by the owners of records only.
-    package func keepsAccess(from caller: FieldAccess) -> Bool {
-        switch accessWriters {
-        case .everyone: false
-        case .owner: !caller.isUnrestricted
-        }
-    }
-
-    /// Whether the caller may give a public record that it may write another access list.
-    package func mayReplaceAccess(of record: Record, by caller: FieldAccess) -> Bool {
-        !keepsAccess(from: caller) || caller.owns(record)
-    }
-
     /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
     ///
     /// - Parameters:
@@ -195,7 +186,8 @@ package struct FieldRules: Hashable, Sendable {
             rules,
             others: beyond.isEmpty ? nil : FieldRule(readers: .everyone, writers: .everyone, allowed: beyond),
             members: members,
-            accessWriters: accessWriters
+            accessWriters: accessWriters,
+            accessReaders: accessReaders
         )
     }
 
@@ -270,20 +262,30 @@ package struct FieldRules: Hashable, Sendable {
         rules[field].map { $0.readers == .owner && $0.allowed.isEmpty } ?? false
     }
 
-    /// The fields that the caller may not give values to in a new record, which will be its own; sorted.
-    package func refusedInNew(_ draft: RecordDraft, by caller: FieldAccess) -> [FieldName] {
+    /// The fields that the caller may not give values to in a new record; sorted.
+    ///
+    /// - Parameter isOwned: whether the record will be the caller's.
+    package func refusedInNew(
+        _ draft: RecordDraft,
+        by caller: FieldAccess,
+        isOwned: Bool = true
+    ) -> [FieldName] {
         if isEmpty || caller.isUnrestricted { return [] }
         let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
-        return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller)
+        return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller, isOwned: isOwned)
     }
 
     /// The same of the fields that get a value.
-    package func refusedInNew(_ fields: [FieldName], by caller: FieldAccess) -> [FieldName] {
+    package func refusedInNew(
+        _ fields: [FieldName],
+        by caller: FieldAccess,
+        isOwned: Bool = true
+    ) -> [FieldName] {
         fields.filter { field in
             switch standing(.create, of: field, for: caller) {
             case .all: false
-            // It is the record of the one who makes it.
-            case .some(let reach): !reach.holds(isOwner: true) { _ in false }
+            // It is the record of the one who makes it, mostly.
+            case .some(let reach): !reach.holds(isOwner: isOwned) { _ in false }
             case .none: true
             }
         }.sorted()

@@ -24,12 +24,27 @@ extension String {
     ]
 
     /// Whether nothing of the text is left when code points that show nothing are taken out.
-    package var isInvisible: Bool {
-        unicodeScalars.allSatisfy { $0.properties.isDefaultIgnorableCodePoint || $0.properties.isWhitespace }
+    package var isInvisible: Bool { unicodeScalars.allSatisfy(\.showsNothing) }
+
+    /// Whether it has a control character, or begins or ends with something that shows nothing, so that it looks like another text.
+    package var hasStrayBlanks: Bool {
+        let scalars = unicodeScalars
+        return scalars.first?.showsNothing ?? false || scalars.last?.showsNothing ?? false
+            || scalars.contains { $0.properties.generalCategory == .control }
     }
 }
 
 extension Unicode.Scalar {
+    /// Whether it leaves no mark on a screen. `_login_canonical` of `sql/schema.sql` has the same code points.
+    package var showsNothing: Bool {
+        switch value {
+        // Annotations of lines, a pattern of Braille without dots, and a note without a head.
+        case 0xFFF9...0xFFFB, 0x2800, 0x1D159: true
+        default:
+            properties.isDefaultIgnorableCodePoint || properties.isWhitespace || properties.generalCategory == .control
+        }
+    }
+
     /// The script of a letter; nil for what belongs to every script.
     ///
     /// The standard library has no property for scripts, but the name of a letter begins with that of its script.

@@ -13,6 +13,8 @@ package struct ProviderStartRequest: Hashable, Sendable {
     package static let maximumRedirectBytes = 2000
     /// The characters of SHA-256 in base64url.
     package static let challengeLength = 43
+    /// How many scopes a sign-in asks for beside those that each does.
+    package static let maximumScopes = 20
 
     package var provider: String
     /// Where the user goes back to.
@@ -22,19 +24,23 @@ package struct ProviderStartRequest: Hashable, Sendable {
     /// What the application gets back with it.
     package var state: String?
     package var purpose: ProviderFlowPurpose
+    /// What the provider is asked for beside what each sign-in asks for.
+    package var scopes: [String]
 
     package init(
         provider: String,
         redirect: String,
         codeChallenge: String,
         state: String? = nil,
-        purpose: ProviderFlowPurpose = .logIn
+        purpose: ProviderFlowPurpose = .logIn,
+        scopes: [String] = []
     ) {
         self.provider = provider
         self.redirect = redirect
         self.codeChallenge = codeChallenge
         self.state = state
         self.purpose = purpose
+        self.scopes = scopes
     }
 }
 

@@ -50,6 +50,8 @@ public struct RecordList: Hashable, Sendable {
 public enum SavePrecondition: Hashable, Sendable {
     /// `"new"`: there is no such record yet.
     case isNew
+    /// `"any"`: there is such a record, of whatever revision.
+    case exists
     case revision(Int64)
 }
 

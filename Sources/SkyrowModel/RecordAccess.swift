@@ -90,8 +90,8 @@ package final class RecordAccess: Sendable {
     /// Opens a database for a caller.
     ///
     /// Throws `101 NotAuthenticated` for `_private` without a user, for `_union` without the master key and for any
-    /// database that is to be written to without either; `102 PermissionDenied` for another user's database, and `111
-    /// NotSupported` for `_union` where it is to be written to.
+    /// database that is to be written to without either; `102 PermissionDenied` for another user's database and for a key of a server
+    /// that is not for private ones, and `111 NotSupported` for `_union` where it is to be written to.
     package convenience init(
         opening name: DatabaseName,
         for use: Use,
@@ -108,6 +108,10 @@ package final class RecordAccess: Sendable {
         by caller: Caller
     ) throws(SkyrowError) -> DatabaseScope {
         if use == .writing, !caller.isMaster, caller.userID == nil { throw .logInFirst }
+        // Of a user who is logged in, the database is its own; a server's key is in the place of the master key.
+        if caller.isMaster, name != .everyone, let key = caller.key, !key.opensPrivateDatabases {
+            throw .scopeMissing(KeyScope.readPrivate.text)
+        }
         switch name {
         case .everyone:
             return .everyone

@@ -149,7 +149,7 @@ package enum Elevation {
     }
 }
 
-/// A token that opens one event stream at `GET /live`, where headers cannot be set.
+/// A token that opens one event stream at `GET /live`, and resumes it, where headers cannot be set.
 public struct LiveTicket: Hashable, Sendable {
     public var token: String
     /// A minute after it was given out.

@@ -175,3 +175,25 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     /// The stored record that a failed precondition met.
     case record(Record)
 }
+
+extension SkyrowError {
+    /// What is said of names in queries that the catalogue does not have.
+    package static let unknownFieldMessage = "There is no such field in this record type."
+    package static let unknownTypeMessage = "There is no such record type."
+
+    /// Whether a query was refused for a name that the catalogue does not have.
+    package var isAboutUnknownName: Bool { message == Self.unknownFieldMessage || message == Self.unknownTypeMessage }
+
+    /// Of `info`: the type of the field whose value a string is not.
+    package static let expectedTypeKey = "type"
+
+    /// The same as Skygear has it: a value of a wrong type is `114 IncompatibleSchema`, a string too that is cast elsewhere.
+    package var ofSkygear: SkyrowError {
+        var error = self
+        if code == .invalidArgument, info[Self.expectedTypeKey] != nil { error.code = .incompatibleSchema }
+        error.info = info.mapValues { value in
+            if case .error(let inner) = value { .error(inner.ofSkygear) } else { value }
+        }
+        return error
+    }
+}

@@ -1,7 +1,7 @@
 /// The id of a row as its `_id` column holds it: `9` for a public record, `~<user id>/9` for a private one.
 ///
 /// One column stays the primary key while each database has ids of its own. The wire id begins after
-/// the first slash: no user id that names a private database holds one, which the tables check (`_reserved_columns_fit`).
+/// the first slash: no user id that names a private database holds one, which the tables check (`_database_fits`).
 package struct StoredID: Hashable, Sendable {
     package let text: String
 
@@ -16,6 +16,11 @@ package struct StoredID: Hashable, Sendable {
         case .everyone, .union: ""
         case .user(let user): "~\(user.rawValue)/"
         }
+    }
+
+    /// Whether it is the stored id of a private record.
+    package static func isPrivate(_ stored: UnsafeRawBufferPointer) -> Bool {
+        stored.first == UInt8(ascii: "~")
     }
 
     /// The part of a stored id that clients see.

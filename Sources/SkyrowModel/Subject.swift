@@ -68,7 +68,8 @@ extension Subject {
         }
     }
 
-    private static let nameless: [Subject] = [.everyone, .users, .registered, .verified, .owner]
+    /// Those that name no one and nothing.
+    package static let nameless: [Subject] = [.everyone, .users, .registered, .verified, .owner]
 
     private var word: String {
         switch self {

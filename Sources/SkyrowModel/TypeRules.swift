@@ -26,6 +26,8 @@ package struct TypeRules: Hashable, Sendable {
     package var classes: ClassRules?
     /// What a new public record has that brings no list.
     package var defaultAccess: AccessList?
+    /// Whose a new public record is.
+    package var newOwner = ClassAccess.NewOwner.creator
     /// Who gives public records to other owners.
     package var transferrers = ClassAccess.Transferrers.master
     /// Whether others than the master key have aggregates of the records computed.
@@ -94,7 +96,8 @@ package struct TypeRules: Hashable, Sendable {
     ) -> TypeRules {
         var rules = self
         rules.classes = ClassRules(access, relations: relations, field: field)
-        rules.defaultAccess = access.defaultAccess
+        if let list = access.defaultAccess { rules.defaultAccess = list }
+        rules.newOwner = access.newOwner
         rules.transferrers = access.transferrers
         rules.allowsAggregates = access.allowsAggregates
         rules.fields = rules.fields.applying(FieldRuleGroups(access, besides: every), fields: fields, type: field)
@@ -104,6 +107,7 @@ package struct TypeRules: Hashable, Sendable {
         case .update?: rules.fields.accessWriters = .everyone
         case nil: break
         }
+        if let readers = access.listReaders { rules.fields.accessReaders = readers }
         return rules
     }
 
@@ -112,8 +116,13 @@ package struct TypeRules: Hashable, Sendable {
         if let refusal = refusal(saving: draft, in: access.database) { return refusal }
         guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
         guard access.of(self).mayCreate else { return .creationDenied }
-        let denied = fields.refusedInNew(draft, by: access.fields)
+        let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
         return denied.isEmpty ? nil : .fieldsDenied(denied)
+    }
+
+    /// Whether a new record has an owner, in a private database its user.
+    package func hasOwner(in database: DatabaseScope) -> Bool {
+        database != .everyone || newOwner == .creator
     }
 
     /// Why a draft cannot be saved by any caller; nil when that depends on what is stored.

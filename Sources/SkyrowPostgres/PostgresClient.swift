@@ -128,11 +128,19 @@ package final class PostgresClient: Service {
         try await run(read(sql, limit: limit, contention: contention, at: .now), in: reads)
     }
 
+    /// Runs a quick read before all that wait: for what the service itself has to know, however many requests there are.
+    ///
+    /// - Throws: as ``read(_:limit:contention:)``.
+    package func readUrgently(_ sql: SQL) async throws -> PostgresResult {
+        try await run(read(sql, limit: nil, contention: nil, isUrgent: true, at: .now), in: reads)
+    }
+
     private func read(
         _ sql: SQL,
         limit: PostgresRowLimit?,
         coalescing: CoalescedStatement? = nil,
         contention: PostgresContention?,
+        isUrgent: Bool = false,
         at time: MonotonicTime
     ) -> PostgresRequest {
         let request = PostgresRequest(
@@ -142,9 +150,11 @@ package final class PostgresClient: Service {
             coalescing: coalescing,
             contention: contention,
             queuedAt: time,
-            queueDeadline: time + configuration.acquireTimeout
+            queueDeadline: time + configuration.acquireTimeout,
+            isUrgent: isUrgent
         )
-        request.pace = times.pace(of: sql, at: time)
+        // That others like it were held up, as on a busy machine, does not put it behind slow ones.
+        if !isUrgent { request.pace = times.pace(of: sql, at: time) }
         return request
     }
 

@@ -91,10 +91,9 @@ package struct PostgresConfiguration: Sendable {
 
     /// Whether statements are prepared once per connection and then run by name.
     ///
-    /// Turn it off behind a pooler that hands each transaction another session, such as PgBouncer with
-    /// `pool_mode = transaction`: every statement is then sent whole, and settings are made for each transaction, since
-    /// those of the session would leak to other clients.
-    package var namedStatements = true
+    /// A connection finds out by itself whether a pooler is in between. Behind one settings are made for each transaction, since those
+    /// of a session would leak to other clients, and statements are sent whole unless the pooler prepares them wherever they are run.
+    package var preparedStatements = PreparedStatements.whereKept
 
     /// How often the client finds out whether notifications arrive, and how long one may take.
     package var notificationProbeInterval: Duration = .seconds(30)
@@ -118,4 +117,14 @@ package struct PostgresConfiguration: Sendable {
     package init(connection: String) {
         self.connection = connection
     }
+}
+
+/// Where statements are prepared and then run by name.
+package enum PreparedStatements: Sendable {
+    /// In sessions of PostgreSQL, and behind poolers that prepare them wherever they are run, as PgBouncer does from 1.21 on.
+    case whereKept
+    /// Everywhere, as in a session of PostgreSQL: for a pooler that hands none to another client, which cannot be found out.
+    case always
+    /// Nowhere; settings are made for each transaction.
+    case never
 }

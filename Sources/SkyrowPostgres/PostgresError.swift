@@ -9,7 +9,8 @@ package struct PostgresError: Error, Hashable, Sendable {
         case server
         /// The statement ran longer than the statement timeout and was cancelled; it had no effect.
         case statementTimeout
-        /// No connection took the statement up before the acquire timeout; it was never sent.
+        /// No connection took the statement up before the acquire timeout; it was never sent. With the SQLSTATE `lockNotAvailable` others
+        /// of its table or row were in its way.
         case acquireTimeout
         /// Too many statements wait already; it was never sent.
         case overloaded

@@ -39,6 +39,11 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let queryCanceled: PostgresSQLState = "57014"
     package static let adminShutdown: PostgresSQLState = "57P01"
     package static let programLimitExceeded: PostgresSQLState = "54000"
+    package static let statementTooComplex: PostgresSQLState = "54001"
+    package static let tooManyColumns: PostgresSQLState = "54011"
+    package static let tooManyArguments: PostgresSQLState = "54023"
+    /// The lock table, among others, has no room left.
+    package static let outOfMemory: PostgresSQLState = "53200"
     package static let tooManyConnections: PostgresSQLState = "53300"
     package static let configurationLimitExceeded: PostgresSQLState = "53400"
     package static let numericValueOutOfRange: PostgresSQLState = "22003"

@@ -41,15 +41,21 @@ package final class RecordStore: Sendable {
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
-    private let loadedGuessKey = Mutex<[UInt8]?>(nil)
+    private let derivedKeys = Mutex<[KeyPurpose: [UInt8]]>([:])
+
+    /// How many bytes a table has at most whose rows are written or read while others wait.
+    package let largeTableBound: Int64
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
+    ///   - accessListReaders: who sees the access lists of records; nil for those who change them.
+    ///   - defaultAccess: the list of a new public record that brings none, of types without one of their own.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
     ///   - rulesCheckInterval: how often it is asked whether the rules of types did; nil for a process that goes by none, as
     ///     those of versions do that had none.
     ///   - rulesPatience: for how long without an answer records are served.
+    ///   - largeTableBound: how many bytes a table has at most that a change of the schema keeps from others.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -57,11 +63,14 @@ package final class RecordStore: Sendable {
         loginKeys: [FieldName] = LoginKeys.default,
         loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         sharedAccessLists: [RecordTypeName] = [],
+        accessListReaders: ClassAccess.ListReaders? = nil,
+        defaultAccess: AccessList? = nil,
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         sealingKeys: [SealingKey] = [],
         schemaCheckInterval: Duration = .seconds(5),
         rulesCheckInterval: Duration? = .seconds(1),
         rulesPatience: Duration = .seconds(5),
+        largeTableBound: Int64 = LargeTables.bound,
         logger: Logger
     ) {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
@@ -77,15 +86,21 @@ package final class RecordStore: Sendable {
         var rules: [RecordTypeName: TypeRules] = [
             .user: .ofProfiles(loginKeys: loginKeys, readers: loginKeyReaders)
         ]
-        for type in sharedAccessLists { rules[type, default: .none].fields.accessWriters = .everyone }
+        var otherRules = TypeRules.none
+        otherRules.defaultAccess = defaultAccess
+        for type in sharedAccessLists { rules[type, default: otherRules].fields.accessWriters = .everyone }
+        for type in rules.keys { rules[type]?.fields.accessReaders = accessListReaders }
+        otherRules.fields.accessReaders = accessListReaders
         self.rules = rules
         cache = SchemaCache(
             client: client,
             schema: schema,
             rules: rules,
+            otherRules: otherRules,
             readsAccess: rulesCheckInterval != nil
         )
-        changer = SchemaChanger(client: client, cache: cache, schema: schema)
+        self.largeTableBound = largeTableBound
+        changer = SchemaChanger(client: client, cache: cache, schema: schema, largeTableBound: largeTableBound)
     }
 
     /// Brings the reserved tables up to date and reads the catalogue; call it before anything else.
@@ -117,14 +132,27 @@ package final class RecordStore: Sendable {
         return (blocks.inner, blocks.outer)
     }
 
-    /// The key by which guesses are counted, read once.
-    func guessKey() async throws -> [UInt8] {
-        if let key = loadedGuessKey.withLock({ $0 }) { return key }
+    /// The key by which guesses are counted.
+    func guessKey() async throws -> [UInt8] { try await key(for: .guess) }
+
+    /// The key of what `live:ticket` gives out.
+    package func liveTicketKey() async throws(SkyrowError) -> [UInt8] {
+        try await reporting { try await key(for: .liveTicket) }
+    }
+
+    /// What a key is for that is made of the application's secret.
+    private enum KeyPurpose: String {
+        case guess
+        case liveTicket = "live ticket"
+    }
+
+    /// A key of its own, so that the secret may serve other purposes too; the secret is read once.
+    private func key(for purpose: KeyPurpose) async throws -> [UInt8] {
+        if let key = derivedKeys.withLock({ $0[purpose] }) { return key }
         let secrets = try await SecretTable(client: client, schema: schema).secrets()
         guard let secret = secrets.max(by: { $0.key < $1.key })?.value else { throw SkyrowError.unexpected }
-        // A key of its own, so that the secret may serve other purposes too.
-        let key = HMACSHA256(key: secret).code(of: Array("guess".utf8)).bytes
-        loadedGuessKey.withLock { $0 = key }
+        let key = HMACSHA256(key: secret).code(of: Array(purpose.rawValue.utf8)).bytes
+        derivedKeys.withLock { $0[purpose] = key }
         return key
     }
 
@@ -178,8 +206,21 @@ package final class RecordStore: Sendable {
                 if let part = previous.map({ current.changes(since: $0) }) ?? .everything { found(part) }
             }
             try? await readSizes()
+            try? await followStart()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
+    }
+
+    /// Reads what another process has changed of the catalogue, where that may be asked again already; true where it is another one.
+    func lookForChanges(since catalog: SchemaCatalog) async throws -> Bool {
+        guard cache.mayLook() else { return false }
+        let current = try await SchemaVersions.load(from: client, of: schema)
+        let previous = versions.withLock { versions in
+            defer { versions = current }
+            return versions
+        }
+        if let part = previous.map({ current.changes(since: $0) }) ?? .everything { try await cache.reload(part) }
+        return !cache.current.isSame(as: catalog)
     }
 
     /// Finds out whether the rules of types are those that this process goes by, and reads them again where they are not;

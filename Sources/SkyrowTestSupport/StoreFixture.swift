@@ -32,6 +32,7 @@ package let testPatience = Duration.seconds(300)
 package func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
     loginKeys: [FieldName] = LoginKeys.default,
+    largeTableBound: Int64 = LargeTables.bound,
     on cluster: TemporaryCluster? = nil,
     test: String = #function,
     _ body: (StoreFixture) async throws -> Success
@@ -47,6 +48,7 @@ package func withStore<Success: Sendable>(
                 // What notices bring is to come by notices.
                 schemaCheckInterval: .seconds(3600),
                 rulesPatience: testPatience,
+                largeTableBound: largeTableBound,
                 logger: .quiet
             )
             try await store.prepare()

@@ -137,6 +137,42 @@ package final class TemporaryCluster: Sendable {
         try await launch()
     }
 
+    /// How the data directory is copied.
+    package enum DataCopy: Sendable {
+        /// While the server is stopped; it is started again.
+        case cold
+        /// While it runs, as a snapshot of the disk has it.
+        case running
+    }
+
+    /// Copies the data directory to where ``putBack()`` finds it.
+    package func copyData(_ kind: DataCopy) async throws {
+        switch kind {
+        case .cold:
+            try await stop()
+            try await ChildProcess.run("/bin/cp", ["-a", dataDirectory, copyDirectory])
+            try await launch()
+        case .running:
+            let arguments = ["-D", copyDirectory, "-h", directory, "-U", "postgres", "-c", "fast", "--no-sync"]
+            try await installation.run("pg_basebackup", arguments)
+        }
+    }
+
+    /// Stops the server, has the copy take the place of the data directory, and starts it there.
+    package func putBack() async throws {
+        try await stop()
+        try await ChildProcess.run("/bin/rm", ["-rf", dataDirectory])
+        try await ChildProcess.run("/bin/mv", [copyDirectory, dataDirectory])
+        try await launch()
+    }
+
+    /// The text that `pg_dump` makes of a schema.
+    package func dump(schema: String, of database: String) async throws -> String {
+        try await installation.run("pg_dump", ["-n", schema, url(database: database)])
+    }
+
+    private var copyDirectory: String { "\(directory)/copy" }
+
     /// A unique database name.
     func freshName(for test: String) -> String {
         let number = databaseCount.add(1, ordering: .relaxed).newValue

@@ -39,6 +39,11 @@ extension RunSummary {
             writer.endObject()
         }
         writer.endArray()
+        guard !leftOut.isEmpty else { return }
+        writer.key("left_out")
+        writer.beginArray()
+        for name in leftOut { writer.string(name) }
+        writer.endArray()
     }
 
     /// `58,788 records a second`, without a unit.

@@ -189,8 +189,8 @@ import Testing
              "update":{"allow":[{"owner":true},{"field":"editors"}],"mode":"require"},
              "delete":{"allow":[],"mode":"override"}},
              "fields":{"score":{"read":[{"owner":true}],"update":[]}},
-             "default_access":[{"role":"writer","level":"read"}],"list_by":"update","transfer_by":"owner",
-             "private":false,"aggregate":false}
+             "default_access":[{"role":"writer","level":"read"}],"list_by":"update","list_read_by":"owner","transfer_by":"owner",
+             "creator":"none","private":false,"aggregate":false}
             """#
         let scripted = ScriptedClient([.result(response), .result(response)])
         let note = try RecordTypeName("note")
@@ -203,7 +203,9 @@ import Testing
         expected.fields = [try FieldName("score"): [.read: [.owner], .update: []]]
         expected.defaultAccess = AccessList([AccessEntry(.role("writer"), .read)])
         expected.listWriters = .update
+        expected.listReaders = .owner
         expected.transferrers = .owner
+        expected.newOwner = .noOne
         expected.allowsPrivate = false
         expected.allowsAggregates = false
         #expect(try await scripted.client.classAccess(of: note) == expected)
@@ -213,7 +215,9 @@ import Testing
         change.fields[try FieldName("score")] = [.read: .some([.owner]), .update: .some([])]
         change.defaultAccess = .some(nil)
         change.listWriters = .some(.update)
+        change.listReaders = .some(.owner)
         change.transferrers = .owner
+        change.newOwner = .noOne
         change.allowsPrivate = false
         change.allowsAggregates = false
         #expect(try await scripted.client.changeClassAccess(change) == expected)
@@ -221,7 +225,7 @@ import Testing
             (0..<2).map { scripted.parameters($0) } == [
                 #"schema:access:get {"record_type":"note"}"#,
                 #"schema:access:set {"record_type":"note","rules":{"read":null,"delete":{"allow":[],"mode":"override"}},"#
-                    + #""fields":{"score":{"read":[{"owner":true}],"update":[]}},"default_access":null,"list_by":"update","transfer_by":"owner","private":false,"aggregate":false}"#,
+                    + #""fields":{"score":{"read":[{"owner":true}],"update":[]}},"default_access":null,"list_by":"update","list_read_by":"owner","transfer_by":"owner","creator":"none","private":false,"aggregate":false}"#,
             ]
         )
     }

@@ -29,6 +29,50 @@ import Testing
         )
     }
 
+    /// A name may hold what a terminal would obey.
+    @Test(arguments: [
+        ("plain é 漢 👩‍👩‍👧", "plain é 漢 👩‍👩‍👧"), ("a\u{1b}[2Jb", "a\\u001b[2Jb"), ("a\u{9b}31mb", "a\\u009b31mb"),
+        ("a\rb\u{7}\u{8}\u{7f}", "a\\u000db\\u0007\\u0008\\u007f"), ("a\u{202e}b\u{2066}", "a\\u202eb\\u2066"),
+        ("line\n\tline", "line\n\tline"),
+    ])
+    func whatATerminalWouldObeyIsPrintedAsText(text: String, printed: String) {
+        #expect(printable(text) == printed)
+        #expect(!printable(text, keepingLines: false).unicodeScalars.contains("\n"))
+        #expect(textTable([[text, "x"]]) == printable(text, keepingLines: false) + "  x")
+    }
+
+    /// What another program prints by itself would not be looked at.
+    @Test func everyCommandPrintsByTheSameFunction() throws {
+        let folder = "\(ImportTests.project)/Sources/skyrow"
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder) where path.hasSuffix(".swift") {
+            let source = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+            let isIt = path == "Commands/PrintableText.swift"
+            #expect(isIt || !source.contains("Swift.print") && !source.contains("STDOUT_FILENO, "), "\(path)")
+        }
+    }
+
+    @Test func storedNamesDoNoHarmToATerminal() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql(
+                """
+                SET search_path = app;
+                INSERT INTO "user" (_id, username) VALUES ('ann', E'\\x1b[2Jann\\nroot');
+                INSERT INTO _user (id) VALUES ('ann'); ALTER TABLE _role DISABLE TRIGGER USER; INSERT INTO _role (name) VALUES (E'\\x1b]0;x\\x07');
+                INSERT INTO _user_role VALUES ('ann', E'\\x1b]0;x\\x07')
+                """
+            )
+            for words in [
+                ["user", "list"], ["user", "show", "ann"], ["user", "show", "ann", "--json"], ["role", "list"],
+                ["role", "members", "\u{1b}]0;x\u{7}"], ["user", "show", "\u{1b}[2J"],
+            ] {
+                let result = try await Tool.run(words: [Tool.path] + words + ["--database-url", database.url])
+                let text = result.output + result.errors
+                #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" }, "\(words)")
+                #expect(text.contains("\\u001b") || words[1] == "members", "\(words): \(text)")
+            }
+        }
+    }
+
     @Test func configShowsWhatHoldsAndWhereItComesFrom() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.path + "/skyrow.json"

@@ -194,21 +194,86 @@ import Testing
         }
     }
 
-    @Test func aTicketOpensOneStream() async throws {
+    /// Where a page has logged in, and where it has a key alone.
+    @Test(arguments: [true, false])
+    func aTicketOpensAStreamAndResumesIt(hasUser: Bool) async throws {
         try await withService { service in
             let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
-            let refusal = await #expect(throws: ClientError.self) { try await client.liveTicket() }
-            #expect(refusal?.serverCode == .notAuthenticated)
             _ = try await client.signUp(["username": "ann"], password: "correct horse")
             _ = try await client.publicDatabase.save(RecordDraft("item/1", ["content": "Milk"]))
-            let ticket = try await client.liveTicket()
+            let page = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let ticket = try await (hasUser ? client : page).liveTicket()
             #expect(ticket.expiresAt > Timestamp(microseconds: 0))
-            let address = "\(service.address)/live?record_type=item&initial=true&live-query-token=\(ticket.token)"
-            let first = try await CurlStream(address, socket: nil, key: "")
+            func address(of type: String, _ ticket: String) -> String {
+                "\(service.address)/live?record_type=\(type)&initial=true&live-query-token=\(ticket)"
+            }
+            let first = try await CurlStream(address(of: "item", ticket.token), socket: nil, key: "")
             try await first.waits(for: ["item/1": "Milk"])
-            let again = try await Tool.run(words: ["curl", "-s", "-N", "--max-time", "30", address])
-            #expect(again.output.contains(#""code":134"#), "\(again.output)")
+            try await waiting(until: "the stream has a token") { first.hasToken }
             await first.end()
+
+            _ = try await client.publicDatabase.save(RecordDraft("item/2", ["content": "Bread"]))
+            let second = try await CurlStream(address(of: "item", ticket.token), socket: nil, key: "", resuming: first)
+            try await second.waits(for: ["item/1": "Milk", "item/2": "Bread"])
+            #expect(second.phases.first == "resume" && second.resets == [], "\(second.phases)")
+            await second.end()
+            // A ticket is none for another stream, and none by itself in the name of a user.
+            let id = try #require(second.lastID)
+            func refusal(_ address: String, id: String?) async throws -> String {
+                let header = id.map { ["-H", "Last-Event-ID: \($0)"] } ?? []
+                return try await Tool.run(words: ["curl", "-s", "-N", "--max-time", "5"] + header + [address]).output
+            }
+            if hasUser {
+                for last in [nil, id, "x.y"] {
+                    let type = last == id ? "other" : "item"
+                    let said = try await refusal(address(of: type, ticket.token), id: last)
+                    #expect(said.contains(#""code":134"#), "\(said)")
+                }
+                try await client.logOut()
+                let said = try await refusal(address(of: "item", ticket.token), id: id)
+                #expect(said.contains(#""code":134"#), "\(said)")
+            } else {
+                let said = try await refusal(address(of: "item", ticket.token + "x"), id: id)
+                #expect(said.contains(#""code":134"#), "\(said)")
+            }
+        }
+    }
+
+    /// In development mode both are empty, and the live query gets what the first saves make; a view can become no type.
+    @Test func aTypeThatThereIsNotYetHasNoRecords() async throws {
+        try await withService { service in
+            let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            _ = try await client.signUp(["username": "ann"], password: "correct horse")
+            #expect(try await client.publicDatabase.query(RecordQuery("later")).records.isEmpty)
+            let address = "\(service.address)/live?record_type=later&initial=true"
+            let key = try service.key("SKYROW_API_KEY")
+            let stream = try await CurlStream(address, socket: nil, key: key)
+            try await waiting(until: "the stream has a token") { stream.hasToken }
+            _ = try await client.publicDatabase.save(RecordDraft("later/1", ["content": "one"]))
+            try await stream.waits(for: ["later/1": "one"])
+            _ = try await client.publicDatabase.save(RecordDraft("later/2", ["content": "two"]))
+            try await stream.waits(for: ["later/1": "one", "later/2": "two"])
+            #expect(stream.resets == [] && stream.phases.first == "initial", "\(stream.phases)")
+            await stream.end()
+
+            // A client that lost its stream before the type was made goes on from the token that it has.
+            let other = "\(service.address)/live?record_type=other&initial=true"
+            let first = try await CurlStream(other, socket: nil, key: key)
+            try await waiting(until: "the stream has a token") { first.hasToken }
+            await first.end()
+            _ = try await client.publicDatabase.save(RecordDraft("other/1", ["content": "one"]))
+            let second = try await CurlStream(other, socket: nil, key: key, resuming: first)
+            try await second.waits(for: ["other/1": "one"])
+            #expect(second.resets == [])
+            await second.end()
+
+            _ = try await service.psql("CREATE VIEW shown AS SELECT * FROM later")
+            let said = try await Tool.run(
+                words: [
+                    "curl", "-s", "-N", "-H", "X-Skygear-API-Key: \(key)", "\(service.address)/live?record_type=shown",
+                ]
+            )
+            #expect(said.output.contains(#""code":110"#), "\(said.output)")
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import SkyrowTestSupport
 import Testing
 
@@ -42,6 +43,66 @@ import Testing
                 "SELECT current_database()"
             )
             #expect(result.output == "5MB\n\"app\",public,postgis\n\(database.name)")
+        }
+    }
+
+    /// A port that nothing listens on.
+    private static func freePort() throws -> Int {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(number) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, length) == 0 && getsockname(number, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// DBeaver, pgAdmin and Metabase know a host, a port and a password, and none of Skyrow's schemas.
+    @Test func anyToolReachesTheEmbeddedPostgreSQLByItsPort() async throws {
+        let port = try Self.freePort()
+        try await withService(arguments: ["--development", "--embedded-port", "\(port)"]) { service in
+            _ = try await service.saveNote("1")
+            let place = ["--data-directory", service.directory]
+            let printed = try await Tool.run(words: [Tool.path, "psql", "--print-url"] + place)
+            #expect(printed.status == .exited(0), "\(printed.errors)")
+            let url = printed.output
+            #expect(url.hasPrefix("postgresql://skyrow_service:") && url.hasSuffix("@127.0.0.1:\(port)/skyrow"))
+            func psql(_ url: String, _ statement: String) async throws -> Tool.Result {
+                try await Tool.run(words: ["psql", "-X", "-At", "--no-password", "-c", statement, url])
+            }
+            let found = try await psql(url, "SELECT content, current_user FROM note")
+            #expect(found.output == "1|skyrow_service", "\(found.errors)")
+            for (other, reason) in [
+                (url.replacing(#/:[0-9a-f]{64}@/#, with: ":wrong@"), "password authentication failed"),
+                (url.replacing(#/:[0-9a-f]{64}@/#, with: "@"), "no password supplied"),
+                (url.replacing(#/skyrow_service:[0-9a-f]{64}@/#, with: "skyrow@"), "pg_hba.conf"),
+                (url.dropLast("skyrow".count) + "postgres", "pg_hba.conf"),
+            ] {
+                let refused = try await psql(other, "SELECT 1")
+                #expect(refused.status != .exited(0))
+                #expect(refused.errors.contains(reason), "\(refused.errors)")
+            }
+            let mode = try FileManager.default.attributesOfItem(atPath: service.directory + "/postgres-password")
+            #expect(mode[.posixPermissions] as? Int == 0o600)
+            // The commands beside the service find its socket, which is called after the port.
+            #expect(try await service.psql("SELECT count(*) FROM note") == "1")
+        }
+    }
+
+    @Test func withoutAPortThereIsNoAddressToPrint() async throws {
+        try await withService { service in
+            let printed = try await Tool.run("psql", "--print-url", "--data-directory", service.directory)
+            #expect(printed.status == .exited(1))
+            #expect(printed.errors.contains("start the service with --embedded-port"))
+            // Scripts find the tables by their names all the same.
+            let path = try await service.psql("SELECT setconfig FROM pg_db_role_setting WHERE setrole = 0")
+            #expect(path == #"{"search_path=app, public, postgis"}"#)
         }
     }
 }

@@ -59,7 +59,10 @@ final class RunningService: Sendable {
             var announcement: [String] = []
             for await line in Tool.lines(of: output) {
                 announcement.append(line)
-                if line.contains(" psql ") || line.hasPrefix("The keys are in ") { break }
+                if line.contains(" psql ") || line.hasPrefix("The keys are in ") || line.hasPrefix("The keys of this ")
+                {
+                    break
+                }
                 if hasGivenKeys && announcement.count == 2 { break }
             }
             return announcement

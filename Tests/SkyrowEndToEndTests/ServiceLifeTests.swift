@@ -101,7 +101,42 @@ import Testing
             let second = try await Tool.run("serve", "--data-directory", folder.path + "/data", "--port", "\(port)")
             #expect(second.status == .exited(1))
             #expect(second.errors.contains("Another program listens on port \(port)"))
+            // It was found out before a cluster was made for nothing.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/data") == ["lock"])
+            let metrics = try await Tool.run(
+                "serve",
+                "--data-directory",
+                folder.path + "/data",
+                "--port",
+                "0",
+                "--metrics",
+                "127.0.0.1:\(port)"
+            )
+            #expect(metrics.status == .exited(1))
+            #expect(metrics.errors.contains("Metrics cannot be served on port \(port) of 127.0.0.1"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/data") == ["lock"])
         }
+    }
+
+    /// What keeps PostgreSQL from being used is said by libpq.
+    @Test func whyPostgreSQLCannotBeUsedIsSaid() async throws {
+        let folder = try TemporaryDirectory()
+        let result = try await Tool.run(
+            "serve",
+            "--data-directory",
+            folder.path + "/data",
+            "--port",
+            "0",
+            "--database-acquire-timeout",
+            "1s",
+            "--log-level",
+            "error",
+            environment: ["SKYROW_DATABASE_URL": "postgresql:///nothing?host=\(folder.path)/no-such-directory"]
+        )
+        #expect(result.status != .exited(0))
+        #expect(
+            result.errors.contains("PostgreSQL cannot be used: ") && result.errors.contains("No such file or directory")
+        )
     }
 
     @Test func afterPostgresIsKilledUnderLoadTheServiceRecoversWithAllItAcknowledged() async throws {

@@ -65,6 +65,55 @@ import Testing
         }
     }
 
+    /// A page sees why its request was refused, also where its origin was not read.
+    @Test(
+        arguments: [
+            (CORSPolicy.anyOrigin, "*"), (.origins(["https://app.example"]), "https://app.example"),
+            (.origins(["https://app.example", "https://b.example"]), nil), (.off, nil),
+        ] as [(CORSPolicy, String?)]
+    )
+    func refusedHeadsHaveTheFieldsOfCORS(_ row: (cors: CORSPolicy, origin: String?)) async throws {
+        try await withService(cors: row.cors) { service in
+            try await withConnection(port: service.port) { connection in
+                try await connection.send("GET / HTTP/1.1\r\nx: \(String(repeating: "x", count: 100_000))\r\n\r\n")
+                let response = try await connection.response()
+                #expect(response.status == 431)
+                #expect(response["access-control-allow-origin"] == row.origin)
+                #expect(
+                    response["access-control-expose-headers"]?.contains("X-Skygear-Request-Id")
+                        == (row.origin == nil ? nil : true)
+                )
+            }
+        }
+    }
+
+    @Test func compressedBodiesAndTunnelsAreRefused() async throws {
+        try await withService { service in
+            for (path, isRPC) in [("/rpc", true), ("/record/save", false)] {
+                try await withConnection(port: service.port) { connection in
+                    try await connection.post(
+                        path,
+                        "{}",
+                        headers: [("Origin", "https://app.example"), ("content-encoding", "gzip")]
+                    )
+                    let response = try await connection.response()
+                    #expect(response.status == 415)
+                    #expect(response["accept-encoding"] == "identity")
+                    #expect(response["access-control-allow-origin"] == "*")
+                    let error = try JSONValue(response.body)["error"]
+                    #expect(error["code"].integer == 111)
+                    #expect((error["data"] == .null) == !isRPC)
+                }
+            }
+            try await withConnection(port: service.port) { connection in
+                try await connection.send("CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n")
+                let response = try await connection.response()
+                #expect(response.status == 405)
+                #expect(response["allow"]?.contains("POST") == true)
+            }
+        }
+    }
+
     @Test func aRefusedBodyIsAnsweredInTheWordsOfItsEndpoint() async throws {
         try await withService(limits: HTTPLimits(body: 1000)) { service in
             for (path, isRPC) in [("/rpc", true), ("/record/save", false)] {

@@ -123,9 +123,9 @@ import Testing
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
     static func refusal(_ action: ActionName, _ column: Column) -> Int? {
         // The master key acts for a user without a session, which is what gets another token or a proof.
-        if [.authRotate, .authStepUp, .authRegister, .liveTicket].contains(action), column == .masterActing {
-            return 101
-        }
+        if [.authRotate, .authStepUp, .authRegister].contains(action), column == .masterActing { return 101 }
+        // A ticket is for pages, which have no key that passes the rules.
+        if action == .liveTicket, [.master, .masterActing, .serverKey, .namedServerKey].contains(column) { return 101 }
         switch column {
         case .serverKey, .typeKey, .typeKeyOfUser:
             // Scopes of actions are judged before what an action needs, those of types after it.

@@ -50,6 +50,14 @@ import Testing
             "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
             501, "unsupportedTransferCoding"
         ),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nok",
+            415, "unsupportedContentCoding"
+        ),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-encoding: identity, br\r\ncontent-length: 2\r\n\r\nok",
+            415, "unsupportedContentCoding"
+        ),
     ])
     func eachFaultIsNamedAndTheConnectionCloses(request: String, status: Int, fault: String) async throws {
         try await withServer(ScriptedResponder(), limits: Self.limits) { server in
@@ -73,6 +81,7 @@ import Testing
         ("GET /a HTTP/1.0\r\n\r\n", "GET /a"),
         ("GET /a HTTP/1.1\r\nhost:\r\n\r\n", "GET /a"),
         ("POST /echo HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\nContent-Encoding: Identity\r\ncontent-length: 2\r\n\r\nok", "ok"),
     ])
     func whatIsUnusualAndRightIsAnswered(request: String, body: String) async throws {
         try await withServer(ScriptedResponder()) { server in

@@ -275,12 +275,6 @@ import Testing
                 let found = try await service.call("record:fetch", #"{"ids":["note/n1"]}"#, key: key)
                 #expect(found["result"][0]["title"].string == title)
             }
-            let union = try await service.call(
-                "record:query",
-                #"{"record_type":"note","database_id":"_union"}"#,
-                key: server
-            )
-            #expect(union["error"] == .null)
             let profiles = try await service.call("record:query", #"{"record_type":"user"}"#, key: server)
             #expect(profiles["error"]["data"]["info"]["scope"].string == "type:user:read")
             let explained = try await service.call(
@@ -295,6 +289,70 @@ import Testing
                 key: server
             )
             #expect(acting["result"][0]["_ownerID"] == .null)
+        }
+    }
+
+    /// Which keys open the private databases of others, by every action that names a database.
+    @Test func onlyTheScopeForThemOpensPrivateDatabases() async throws {
+        try await withService { service in
+            let token = try await prepare(service)
+            let ann = try #require(try await service.call("me", "{}", token: token)["result"]["user_id"].string)
+            let own = try await service.call(
+                "record:save",
+                #"{"database_id":"_private","records":[{"_id":"note/p1","title":"mine"}]}"#,
+                token: token
+            )
+            #expect(own["error"] == .null)
+            let calls: [(method: String, parameters: String, writes: Bool)] = [
+                ("record:query", #""record_type":"note""#, false), ("record:fetch", #""ids":["note/p1"]"#, false),
+                ("record:aggregate", #""record_type":"note","aggregates":{"n":["count"]}"#, false),
+                ("changes:fetch", #""record_type":"note""#, false),
+                ("changes:compare", #""record_type":"note""#, false),
+                ("record:save", #""records":[{"_id":"note/p1","title":"mine"}]"#, true),
+                ("record:update", #""record_type":"note","set":{"title":"mine"},"ids":["note/p1"],"at_most":1"#, true),
+                ("record:delete", #""ids":["note/p1"],"dry_run":true"#, true),
+            ]
+            let keys: [(scopes: String, opens: Bool, writes: Bool)] = [
+                ("", false, true), (#""read""#, false, false), (#""write""#, false, true),
+                (#""type:note""#, false, true),
+                (#""type:note:read""#, false, false), (#""read_private""#, true, false),
+                (#""read_private","write""#, true, true), (#""read_private","type:note:read""#, true, false),
+            ]
+            for key in keys {
+                let text = try await make(service, "{\"name\":\"s\",\"kind\":\"server\",\"scopes\":[\(key.scopes)]}")
+                    .key
+                for call in calls {
+                    for database in [ann, "_union"] where !(call.writes && database == "_union") {
+                        let answer = try await service.call(
+                            call.method,
+                            "{\"database_id\":\"\(database)\",\(call.parameters)}",
+                            key: text
+                        )
+                        let scope = answer["error"]["data"]["info"]["scope"].string
+                        let isWithin = key.writes || !call.writes
+                        if key.opens, isWithin {
+                            #expect(answer["error"] == .null, "\(key) \(call.method) \(database): \(answer)")
+                        } else if isWithin {
+                            #expect(scope == "read_private", "\(key) \(call.method) \(database): \(answer)")
+                        } else {
+                            #expect(answer["error"]["code"].integer == 102, "\(key) \(call.method): \(answer)")
+                        }
+                    }
+                }
+            }
+            // The key of a client opens the database of the user who is logged in, and no other one.
+            let client = try await make(service, #"{"name":"c","scopes":["read"]}"#).key
+            for (database, code) in [("_private", nil), (ann, nil), ("another", 102), ("_union", 101)]
+                as [(String, Int?)]
+            {
+                let answer = try await service.call(
+                    "record:query",
+                    "{\"record_type\":\"note\",\"database_id\":\"\(database)\"}",
+                    key: client,
+                    token: token
+                )
+                #expect(answer["error"]["code"].integer == code, "\(database): \(answer)")
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import NIOHTTP1
 import SkyrowModel
 import SkyrowRemote
 import SkyrowTestSupport
+import SkyrowWire
 import Testing
 
 @testable import SkyrowActions
@@ -133,6 +134,23 @@ import Testing
         for parameter in action.parameters {
             #expect(section.contains("`\(parameter.name)`"), "\(name.rawValue) has a parameter \(parameter.name)")
         }
+    }
+
+    /// Statements of the manual about numbers and paths, as the code has them.
+    @Test func theLimitsAndPathsAreThoseOfTheService() throws {
+        let limits = try #require(manual.section("### Limits"))
+        let row = try #require(limits.split(separator: "\n").first { $0.contains("`auth:signup`") })
+        let named = Set(row.matches(of: /`([a-z_:]+:[a-z_:]+)`/).map { String($0.1) })
+        let hashing = ActionCatalog.all.filter { $0.cost == .password }.map(\.name.rawValue)
+        #expect(named == Set(hashing))
+        #expect(
+            WireLimits.predicateCount == 1000
+                && limits.contains("`none` · values of its lists · references it follows | 1000 · 10,000 · 16 |")
+        )
+        #expect(limits.contains("`relation:block` | 10,000 · \(RelationChangeRequest.maximumTargets) |"))
+        let paths = try #require(manual.section("### Other paths"))
+        for page in AccountPage.allCases { #expect(paths.contains("`\(page.rawValue)`"), "\(page)") }
+        #expect(paths.contains("`\(ProviderReturnPage.prefix)<provider>`"))
     }
 
     @Test func theContentsNameEverySectionAndAction() throws {

@@ -46,6 +46,56 @@ import Testing
         }
     }
 
+    private struct UnexpectedRecord: Error {}
+
+    /// Metadata that is omitted is missing, and pages go on as they do with it.
+    @Test(arguments: [
+        (
+            #"["_id"]"#,
+            ["_access", "_created_at", "_created_by", "_ownerID", "_revision", "_updated_at", "_updated_by", "n"]
+        ),
+        (
+            #"["_owner_id","_access","n"]"#,
+            ["_created_at", "_created_by", "_id", "_revision", "_type", "_updated_at", "_updated_by"]
+        ),
+        (
+            #"["_id","_access","_ownerID","_created_at","_created_by","_updated_at","_updated_by","_revision"]"#, ["n"]
+        ),
+    ])
+    func metadataIsOmitted(_ row: (omit: String, members: [String])) async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            try await Self.fill(service, token: ann.token)
+            var position = ""
+            var count = 0
+            for _ in 0..<3 {
+                let result = try await service.call(
+                    "record:query",
+                    "{\"record_type\":\"note\",\"limit\":3,\(Self.sort),\"omit\":\(row.omit)\(position)}"
+                )["result"]
+                for record in result["records"].elements {
+                    guard case .object(let members) = record else { throw UnexpectedRecord() }
+                    #expect(members.keys.sorted() == row.members)
+                }
+                count += result["records"].elements.count
+                guard let cursor = result["info"]["cursor"].string else { break }
+                position = ",\"after\":\"\(cursor)\""
+            }
+            #expect(count == 7)
+        }
+    }
+
+    @Test func whatHasNoOrderSaysWhatToSortBy() async throws {
+        try await withService { service in
+            let save = #"{"records":[{"_id":"shop/1","at":{"$type":"geo","$lng":1,"$lat":2}}]}"#
+            _ = try await service.call("record:save", save, key: TestService.masterKey)
+            let sort = #"{"record_type":"shop","sort":[[{"$type":"keypath","$val":"at"},"asc"]]}"#
+            let refused = try await service.call("record:query", sort)["error"]
+            #expect(refused["code"].integer == 120)
+            #expect(refused["message"].string?.contains("distance") == true)
+        }
+    }
+
     @Test func v1SaysMoreOnRequest() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")

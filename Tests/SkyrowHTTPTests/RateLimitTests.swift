@@ -124,6 +124,14 @@ import Testing
             let second = try await service.call("auth:login", attempt)["error"]
             #expect(second["code"].integer == 131)
             #expect(second["message"].string?.hasPrefix("Too many attempts to log in") == true)
+            for (method, parameters, what) in [
+                ("auth:signup", #"{"auth_data":{"username":"ben"},"password":"a long secret"}"#, "sign-ups"),
+                ("auth:reset:confirm", #"{"code":"x","password":"a long secret"}"#, "attempts;"),
+            ] {
+                let refused = try await service.call(method, parameters)["error"]
+                #expect(refused["code"].integer == 131)
+                #expect(refused["message"].string?.hasPrefix("Too many \(what)") == true, "\(method)")
+            }
             #expect(try await service.call("record:fetch", #"{"ids":["note/1"]}"#)["error"] == .null)
         }
     }

@@ -3,6 +3,64 @@ import SkyrowStore
 import Testing
 
 @Suite struct SkygearEndpointTests {
+    /// A browser asks for a page; whatever else comes to `/` is a client of v1.
+    @Test func aPageIsForBrowsersAlone() async throws {
+        try await withService { service in
+            for (method, path, accept, isPage) in [
+                ("GET", "/", "text/html,*/*;q=0.8", true), ("HEAD", "/", "text/html", true),
+                ("GET", "/", "*/*", false), ("GET", "/", "application/json", false), ("POST", "/", "text/html", false),
+                ("GET", "/any/thing", "text/html", false),
+            ] {
+                try await withConnection(port: service.port) { connection in
+                    try await connection.get(path, method: method, headers: [("accept", accept)])
+                    let response = try await connection.response(toHead: method == "HEAD")
+                    #expect(response.status == 200, "\(method) \(path) \(accept)")
+                    #expect(
+                        (response["content-type"] == "text/html; charset=utf-8") == isPage,
+                        "\(method) \(path) \(accept)"
+                    )
+                    if isPage {
+                        #expect(response["vary"]?.contains("accept") == true)
+                        #expect(response["content-security-policy"]?.hasPrefix("default-src 'none'") == true)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func whoWritesAFieldAsATextLearnsTheFormOfAKeyPath() async throws {
+        try await withService { service in
+            let made = try await service.call(
+                "schema:create",
+                #"{"record_types":{"memo":{"fields":[{"name":"content","type":"string"}]}}}"#,
+                key: TestService.masterKey
+            )
+            #expect(made["error"]["message"].string == nil)
+            let found = try await service.call(
+                "record:query",
+                #"{"record_type":"memo","predicate":["eq","content","Hello"]}"#
+            )
+            #expect(found["error"]["message"].string?.contains(#"{"$type": "keypath", "$val": "content"}"#) == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("record:sav", "; the nearest is record:save"), ("recrod:save", "; the nearest is record:save"),
+        ("no such thing at all", ""), (String(repeating: "x", count: 10_000), ""),
+    ])
+    func aMisspelledActionIsAnsweredWithTheNearest(name: String, words: String) async throws {
+        try await withService { service in
+            let key = TestService.apiKey
+            let v1 = try await service.v1("/", #"{"action":"\#(name)","api_key":"\#(key)"}"#)
+            #expect(v1.body.contains("There is no action of that name\(words)."))
+            let rpc = try await service.call(name, "{}")
+            #expect(
+                rpc["error"]["message"].string
+                    == "There is no method of that name\(words); rpc.discover lists them."
+            )
+        }
+    }
+
     /// skygear.md 1.1 to 1.4; a status, and a code where there is an error.
     @Test func pathsBodiesAndStatusesAreThoseOfSkygear() async throws {
         let key = #""api_key":"\#(TestService.apiKey)""#

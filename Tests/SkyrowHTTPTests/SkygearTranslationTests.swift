@@ -40,6 +40,41 @@ import Testing
         }
     }
 
+    /// A string that is no value of the field's type is a wrong type in v1, and elsewhere one that is not cast.
+    @Test func aWrongTypeIs114() async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            let first =
+                #"{"_id":"note/1","n":1.5,"b":true,"at":{"$type":"date","$date":"2026-03-01T09:00:00Z"},"s":"x"}"#
+            _ = try await service.call("record:save", "{\"records\":[\(first)]}", token: ann.token)
+            let rows: [(field: String, v1: Int?, rpc: Int?)] = [
+                (#""n":"x""#, 114, 108), (#""n":true"#, 114, 114), (#""b":"x""#, 114, 108), (#""b":1"#, 114, 114),
+                (#""at":"soon""#, 114, 108), (#""s":1"#, 114, 114), (#""s":"y""#, nil, nil), (#""n":2"#, nil, nil),
+                (#""n":"2.5""#, nil, nil),
+            ]
+            for row in rows {
+                let body = #"{"records":[{"_id":"note/1",\#(row.field)}]}"#
+                func code(_ body: JSONValue, _ result: JSONValue) -> Int? {
+                    body["error"]["code"].integer ?? result[0]["code"].integer
+                }
+                let old = try JSONValue(try await service.v1("/record/save", body, token: ann.token).body)
+                #expect(code(old, old["result"]) == row.v1, "\(row) \(old)")
+                if row.v1 != nil {
+                    #expect(
+                        old["result"][0]["name"].string == "IncompatibleSchema"
+                            || old["error"]["name"].string == "IncompatibleSchema"
+                    )
+                }
+                let new = try await service.call("record:save", body, token: ann.token)
+                #expect(code(new, new["result"]) == row.rpc, "\(row) \(new)")
+                let atomic = #"{"atomic":true,"records":[{"_id":"note/1",\#(row.field)}]}"#
+                let whole = try JSONValue(try await service.v1("/record/save", atomic, token: ann.token).body)
+                let inner = whole["error"]["info"]["note/1"]["code"].integer ?? whole["error"]["code"].integer
+                #expect(inner == row.v1, "\(row) \(whole)")
+            }
+        }
+    }
+
     @Test func questionsOfV1ClientsAreAnswered() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")

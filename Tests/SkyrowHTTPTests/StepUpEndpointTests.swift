@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    /// Its result has recovery codes, which would be a proof themselves.
+    @Test func aSecondFactorIsAddedByOneWhoHasProvedWhoItIs() async throws {
+        try await withService { service in
+            let (_, fresh) = try await service.signUp("ann")
+            let token = try await session(service)
+            // The user's own enrolment waits.
+            #expect(try await service.call("auth:totp:enrol", "{}", key: nil, token: fresh)["error"] == .null)
+            let code = #"{"code":"000000"}"#
+            for method in ["auth:totp:enrol", "auth:totp:confirm", "auth:totp:remove"] {
+                let refused = try await service.call(method, code, key: nil, token: token)
+                #expect(refused["error"]["code"].integer == 138, "\(method)")
+            }
+            let wrong = try await service.call("auth:totp:confirm", #"{"code":"none"}"#, key: nil, token: fresh)
+            #expect(wrong["error"]["code"].integer == 105)
+        }
+    }
+
     @Test func theSettingAddsActions() async throws {
         try await withService(stepUp: [.recordDelete, .recordQuery]) { service in
             let (id, fresh) = try await service.signUp("ann")

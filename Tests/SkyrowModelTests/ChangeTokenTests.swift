@@ -76,7 +76,7 @@ import Testing
 
     private static func token(_ pass: ChangeToken.Pass?, missing: [Int64] = [3, 99, 119]) -> ChangeToken {
         ChangeToken(
-            branch: 0xFEDC_BA98_7654_3210,
+            place: HistoryPlace(branch: 0xFEDC_BA98_7654_3210, start: -5, position: 1 << 40),
             takenAt: 1_795_000_000,
             transactions: TransactionSet(end: 1 << 40, missing: missing),
             audience: 1,
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func aTokenIsShort() {
-        #expect(Self.token(nil, missing: []).bytes.count <= 80)
-        #expect(Self.token(nil, missing: Array((Int64(1 << 40) - 40)..<Int64(1 << 40))).bytes.count <= 120)
+        #expect(Self.token(nil, missing: []).bytes.count <= 96)
+        #expect(Self.token(nil, missing: Array((Int64(1 << 40) - 40)..<Int64(1 << 40))).bytes.count <= 136)
     }
 
     @Test(arguments: passes)
@@ -116,8 +116,48 @@ import Testing
 
     @Test func aTokenOfAnotherVersionIsNone() {
         var bytes = Self.token(nil).bytes
-        bytes[0] = 2 << 4
+        bytes[0] = 3 << 4
         #expect(ChangeToken(bytes: checked(bytes)) == nil)
+    }
+
+    /// One of the version before has no start of PostgreSQL, and is of none that a database had.
+    @Test func aTokenOfTheVersionBeforeIsOfNoHistory() throws {
+        var bytes = Self.token(nil).bytes
+        bytes[0] = 1 << 4
+        bytes.removeSubrange(9..<25)
+        let read = try #require(ChangeToken(bytes: checked(bytes)))
+        var expected = Self.token(nil)
+        expected.place.start = 0
+        expected.place.position = .max
+        #expect(read == expected)
+        #expect(!read.place.isBehind(Self.token(nil).place, endOfStart: 1 << 62))
+    }
+
+    /// Each row: start and position of a token, and of the present moment; where the token's start has ended; whether it goes on.
+    @Test(
+        arguments: [
+            (1, 50, 1, 50, nil, true),
+            (1, 51, 1, 50, nil, false),
+            (1, 50, 2, 90, 60, true),
+            (1, 60, 2, 90, 60, true),
+            (1, 61, 2, 90, 60, false),
+            // A start that this database never had, or of which it is not known where it ended.
+            (1, 50, 2, 90, nil, false),
+        ] as [(Int64, UInt64, Int64, UInt64, UInt64?, Bool)]
+    )
+    func aTokenGoesOnWhereTheDatabaseHasBeen(
+        start: Int64,
+        position: UInt64,
+        presentStart: Int64,
+        presentPosition: UInt64,
+        endOfStart: UInt64?,
+        goesOn: Bool
+    ) {
+        let present = HistoryPlace(branch: 7, start: presentStart, position: presentPosition)
+        for branch in [7, 8] as [UInt64] {
+            let known = HistoryPlace(branch: branch, start: start, position: position)
+            #expect(known.isBehind(present, endOfStart: endOfStart) == (goesOn && branch == 7))
+        }
     }
 
     /// The check is right, so that what is behind it is read: nothing crashes, and what is read is written alike.

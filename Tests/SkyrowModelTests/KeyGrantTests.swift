@@ -31,6 +31,9 @@ import Testing
             ("write", .client, .recordSave, nil), ("write", .client, .recordFetch, nil),
             ("write", .client, .relationAdd, nil), ("write", .client, .authSignUp, "signup"),
             ("read write", .client, .recordSave, nil),
+            ("read_private", .server, .recordFetch, nil), ("read_private", .server, .recordSave, "write"),
+            ("read_private write", .server, .recordSave, nil), ("read_private", .client, .me, nil),
+            ("read_private", .server, .me, "type:user:read"), ("read_private type:note", .server, .recordSave, "write"),
             ("type:note", .client, .recordSave, nil), ("type:note", .client, .recordFetch, nil),
             ("type:note", .client, .me, "type:user:read"), ("type:note", .client, .authRotate, "type:user"),
             ("type:note:read", .client, .recordFetch, nil), ("type:note:read", .client, .recordSave, "write"),
@@ -88,7 +91,10 @@ import Testing
     /// What a scope adds never takes anything away but what it narrows, and no list of scopes gives more than none does to a
     /// key of clients.
     @Test func everyScopeOnlyNarrowsAKeyOfClients() throws {
-        let all = ["read", "write", "signup", "type:note", "type:note:read", "type:user", "action:schema:fetch"]
+        let all = [
+            "read", "read_private", "write", "signup", "type:note", "type:note:read", "type:user",
+            "action:schema:fetch",
+        ]
         let none = try Self.grant("", .client)
         for action in ActionName.allCases { #expect(none.missing(for: action) == nil) }
         var refused = 0
@@ -107,7 +113,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "read", "write", "signup", "type:note", "type:note:read", "action:record:query", "action:me", "type:read",
+        "read", "read_private", "write", "signup", "type:note", "type:note:read", "action:record:query", "action:me",
+        "type:read",
         "type:read:read",
     ])
     func aScopeIsItsText(text: String) throws {

@@ -91,6 +91,26 @@ import Testing
         }
     }
 
+    /// However many statements wait, also where no more of them are admitted.
+    @Test func whatIsUrgentGoesFirst() {
+        var queue = queue(Kind.read.limits, idle: 1)
+        var admitted = 0
+        while case .queued = queue.submit(request()) { admitted += 1 }
+        #expect(admitted == 4096)
+        let urgent = PostgresRequest(
+            sql: "SELECT 2",
+            groupCommit: .never,
+            queueDeadline: .distantFuture,
+            isUrgent: true
+        )
+        _ = urgent.begin()
+        guard case .queued = queue.submit(urgent), case .run(let batch, _, _) = next(0, &queue) else {
+            Issue.record("The urgent statement is not taken")
+            return
+        }
+        #expect(batch.first === urgent && batch.count == 4)
+    }
+
     @Test func aWorkerThatWaitsToConnectIsNotWokenForWork() {
         var queue = queue(Kind.read.limits, idle: 2)
         guard case .check = queue.next(1, at: Self.time, hasYielded: true, isSuspect: { true }) else {

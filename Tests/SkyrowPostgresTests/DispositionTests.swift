@@ -24,6 +24,7 @@ import Testing
         case .fail(let error): return "fail \(error.code) \(error.sqlState?.rawValue ?? "-")"
         case .cancelled: return "cancelled"
         case .retry(.unrelated): return "again"
+        case .retry(.stale): return "again, one preparation more"
         case .retry(.connectionLost): return "again, one loss more"
         case .retry(.conflict): return "again, one conflict more"
         case .reconnectAndRetry: return "again elsewhere"

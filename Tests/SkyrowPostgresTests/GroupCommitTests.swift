@@ -149,7 +149,7 @@ import Testing
                 try await holder.withTransaction { transaction in
                     try await transaction.execute("SELECT 1 FROM note WHERE id = -1 FOR UPDATE")
                     try await withPostgresClient(database.url) {
-                        $0.namedStatements = namedStatements
+                        $0.preparedStatements = namedStatements ? .whereKept : .never
                     } _: { client in
                         let stuck = Task { try await blocked(client) }
                         // All of these end while the row is still locked, though some share a group with it.

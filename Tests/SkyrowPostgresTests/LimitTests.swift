@@ -111,7 +111,7 @@ import Testing
             configuration.statementTimeout = .seconds(7)
             configuration.readTimeout = .seconds(3)
             configuration.groupCommitLockTimeout = .milliseconds(70)
-            configuration.namedStatements = namedStatements
+            configuration.preparedStatements = namedStatements ? .whereKept : .never
         }
         try await withPostgresClient(url, configure: limit) { client in
             func settings(_ result: PostgresResult) throws -> [String] {

@@ -6,13 +6,14 @@ import Testing
 /// A client behind PgBouncer, which hands each transaction another session.
 @Suite(.timeLimit(.minutes(10))) struct PoolerTests {
     private func behindPooler(
+        _ preparedStatements: PreparedStatements = .whereKept,
         listensDirectly: Bool = false,
         _ body: (PostgresClient, TemporaryPooler, TemporaryDatabase) async throws -> Void
     ) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await withTemporaryPooler(of: database.cluster) { pooler in
                 func configure(_ configuration: inout PostgresConfiguration) {
-                    configuration.namedStatements = false
+                    configuration.preparedStatements = preparedStatements
                     configuration.searchPath = ["app"]
                     // A slow machine moves no write out of its group.
                     configuration.groupCommitTimeout = .seconds(60)
@@ -59,8 +60,99 @@ import Testing
         }
     }
 
-    @Test func settingsHoldForTheTransactionAndReachNobodyElse() async throws {
-        try await behindPooler { client, pooler, database in
+    /// Clients that prepare other statements than each other, in the sessions that they share.
+    @Test(arguments: [PreparedStatements.whereKept, .always, .never])
+    func everyStatementGetsItsOwnAnswer(preparedStatements: PreparedStatements) async throws {
+        try await behindPooler(preparedStatements) { first, pooler, database in
+            func configure(_ configuration: inout PostgresConfiguration) {
+                configuration.preparedStatements = preparedStatements
+                configuration.maximumPreparedStatements = 8
+                configuration.groupCommitTimeout = .seconds(60)
+            }
+            try await withPostgresClient(pooler.url(database: database.name), configure: configure) { second in
+                try await withThrowingTaskGroup { group in
+                    for (place, client) in [first, second].enumerated() {
+                        for number in 0..<300 {
+                            group.addTask {
+                                let shape = (number * 7 + place) % 20
+                                let statement = SQL(trustedText: "SELECT \(shape), ") + "\(Int64(number))"
+                                let results = [
+                                    try await client.read(statement), try await client.write(statement),
+                                    try await client.write(statement, groupCommit: .allowed),
+                                ]
+                                for result in results {
+                                    #expect(try result.decode(row: 0, column: 0, as: Int32.self) == Int32(shape))
+                                    #expect(try result.decode(row: 0, column: 1, as: Int64.self) == Int64(number))
+                                }
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            guard preparedStatements != .always else { return }
+            for _ in 0..<10 {
+                let left = try await database.cluster.psql(
+                    "SELECT count(*) FROM pg_prepared_statements",
+                    url: pooler.url(database: database.name)
+                )
+                #expect(left == "0")
+            }
+        }
+    }
+
+    /// A pooler that prepares statements by itself is found and used, whichever statements others have prepared.
+    @Test func statementsThatAPoolerKeepsArePrepared() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await withRenamingPooler(of: database.cluster) { pooler in
+                func configure(_ configuration: inout PostgresConfiguration) {
+                    configuration.readConnections = 1
+                    configuration.maximumReadConnections = 1
+                    configuration.searchPath = ["app"]
+                    configuration.maximumPreparedStatements = 2
+                }
+                try await withPostgresClient(pooler.url(database: database.name), configure: configure) { client in
+                    for number in 0..<5 {
+                        let result = try await client.read("SELECT \(number) + 1, current_setting('search_path')")
+                        #expect(try result.decode(row: 0, column: 0, as: Int.self) == number + 1)
+                        #expect(try result.decode(row: 0, column: 1, as: String.self) == "\"app\"")
+                    }
+                    let names: SQL =
+                        "SELECT name FROM pg_catalog.pg_prepared_statements WHERE statement LIKE 'SELECT $1 + 1%'"
+                    #expect(
+                        try await client.read(names).decodeColumn(0, as: String.self).map { $0.hasPrefix("POOLED_") }
+                            == [true]
+                    )
+                    // More than are kept: none is taken from the pooler, and at some time the connection is another.
+                    for number in 0..<50 {
+                        let statement = SQL(trustedText: "SELECT \(number), ") + "\(number)"
+                        #expect(
+                            try await client.read(statement).decode(row: 0, column: 0, as: Int32.self) == Int32(number)
+                        )
+                    }
+                    #expect(client.statistics.reads.connects > 1)
+                    #expect(!client.hasSessions)
+                }
+            }
+        }
+    }
+
+    /// What would go wrong in a session that comes and goes is refused, where no address of PostgreSQL itself is given.
+    @Test(arguments: [(PreparedStatements.whereKept, false), (.always, true), (.never, false)])
+    func aPoolerHasNoSessions(preparedStatements: PreparedStatements, hasSessions: Bool) async throws {
+        try await behindPooler(preparedStatements) { client, _, _ in
+            _ = try await client.read("SELECT 1")
+            #expect(client.hasSessions == hasSessions)
+        }
+        try await behindPooler(preparedStatements, listensDirectly: true) { client, _, _ in
+            _ = try await client.read("SELECT 1")
+            #expect(client.hasSessions)
+        }
+    }
+
+    @Test(arguments: [PreparedStatements.whereKept, .never])
+    func settingsHoldForTheTransactionAndReachNobodyElse(preparedStatements: PreparedStatements) async throws {
+        try await behindPooler(preparedStatements) { client, pooler, database in
             let query: SQL = "SELECT current_setting('search_path'), current_setting('lock_timeout')"
             func settings(_ result: PostgresResult) throws -> [String] {
                 try (0..<result.columnCount).map { try result.decode(row: 0, column: $0) }

@@ -81,7 +81,7 @@ import Testing
         try await withTemporaryDatabase { url in
             func limit(_ configuration: inout PostgresConfiguration) {
                 oneConnectionEach(&configuration)
-                configuration.namedStatements = false
+                configuration.preparedStatements = .never
             }
             try await withPostgresClient(url, configure: limit) { client in
                 for number in 0..<3 {

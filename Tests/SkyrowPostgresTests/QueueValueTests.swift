@@ -104,6 +104,10 @@ import Testing
         #expect(cache.find("SELECT \("y")") == nil)
         #expect(cache.find("SELECT 3") === third)
         #expect(Set([number.name, text.name, third.name]).count == 3)
+        // Nor does another connection give any of these names.
+        var other = PreparedStatementCache(capacity: 2)
+        for statement in [number, text, third] { #expect(other.add("SELECT 1").added.name != statement.name) }
+        #expect(third.name.utf8.count <= 16)
         cache.remove(third)
         #expect(cache.find("SELECT 3") == nil)
     }

@@ -69,13 +69,12 @@ import Testing
             // As an older version left it: rows that are there are not looked at again.
             try await f.psql(
                 """
-                ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit;
+                ALTER TABLE note DROP CONSTRAINT _access_fits;
                 INSERT INTO note (_id, _owner, title, _access) SELECT 'long', 'ann', 'x',
                     jsonb_object_agg('user:' || i || (SELECT string_agg(md5(i || '.' || j), '') FROM generate_series(1, 7) AS j), 'read')
                         || '{"user:bob": "read"}'
                 FROM generate_series(1, 10000) AS i;
-                ALTER TABLE note ADD CONSTRAINT _reserved_columns_fit
-                    CHECK (_reserved_columns_fit(_id, _database, _access)) NOT VALID
+                ALTER TABLE note ADD CONSTRAINT _access_fits CHECK (_access_fits(_access)) NOT VALID
                 """
             )
             #expect(try await f.fetch("note/long")?.access?.entries.count == 10_001)

@@ -230,6 +230,51 @@ private func reference(_ text: String) -> RecordValue {
         }
     }
 
+    @Test func arraysThatBeginElsewhereAreTheSameArrays() async throws {
+        try await withArrays { f in
+            try await f.psql(
+                """
+                ALTER TABLE note ADD small smallint[];
+                INSERT INTO note (_owner, _id, texts, integers, small) VALUES ('ann', '0', '[0:1]={a,b}', '[0:1]={1,2}', '[5:6]={1,2}'),
+                    ('ann', '1', '{a,b}', '{1,2}', '{1,2}'), ('ann', '2', '[0:1]={b,a}', '{2,1}', '[-1:0]={2,1}'),
+                    ('ann', '3', '{{a,b}}', '{{1,2}}', '{{1,2}}'), ('ann', '4', NULL, NULL, NULL)
+                """
+            )
+            try await f.store.cache.reload()
+            for (name, list) in [("texts", #"["a","b"]"#), ("integers", "[1,2]"), ("small", "[1,2]")] {
+                for (comparison, expected) in [(ComparisonOperator.eq, "0 1"), (.neq, "2 3")] {
+                    let predicate = Predicate.comparison(comparison, .keyPath(path(name)), .value(jsonOf(list)))
+                    var query = RecordQuery(type: type("note"), predicate: predicate)
+                    query.sort = [SortKey(path("_id"))]
+                    let found = try await f.store.query(query, in: .everyone, caller: .ann).records
+                    #expect(
+                        found.compactMap { $0.collected()?.id.id }.joined(separator: " ") == expected,
+                        "\(name) \(comparison)"
+                    )
+                }
+            }
+            // What is sent back as it was read is no change, for one who may make none of the field.
+            try await f.psql(
+                """
+                INSERT INTO _field_rule (type, field, action, allow) VALUES ('note', 'texts', 'update', '{}'), ('note', 'small', 'update', '{}')
+                """
+            )
+            try await f.store.cache.reload()
+            let outcome = try await save(
+                f,
+                [
+                    draft(
+                        "note/0",
+                        ["texts": jsonOf(#"["a","b"]"#), "small": jsonOf("[1,2]"), "integers": jsonOf("[3]")]
+                    )
+                ]
+            )[0]
+            #expect(try outcome.record.fields[field("integers")] == .array([.integer(3)]))
+            let change = try await save(f, [draft("note/0", ["texts": jsonOf(#"["b","a"]"#)])])[0]
+            #expect(change.error?.code == .permissionDenied)
+        }
+    }
+
     // MARK: References
 
     @Test func inAPrivateDatabaseAnElementMeansTheUsersOwnRecordOrThePublicOne() async throws {

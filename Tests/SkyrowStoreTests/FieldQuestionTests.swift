@@ -301,4 +301,27 @@ import Testing
             }
         }
     }
+
+    /// The condition of a save is about a record that is named: whether a guess of its value is right is found out about that one.
+    @Test func whoMayOnlyDiscoverAFieldMakesNoConditionOfIt() async throws {
+        try await withRecords { f in
+            try await f.psql("SELECT _create_type('film'); ALTER TABLE film ADD title text, ADD stars bigint")
+            try await f.store.cache.reload()
+            let open = AccessList([AccessEntry(.everyone, .write)])
+            try await f.save("film/1", ["title": "star one", "stars": 1], access: open)
+            for (uses, isAllowed) in [
+                ([.read: [], .compare: [], .discover: Self.staff], false), ([.read: [], .compare: Self.staff], true),
+            ] as [([FieldUse: FieldSubjects], Bool)] {
+                try await Self.set(f, uses, of: ["title"])
+                var draft = draft("film/1", ["stars": 2])
+                draft.condition = Self.isOne
+                let outcome = try await f.store.save([.draft(draft)], in: .everyone, caller: Self.sue, atomic: false)[0]
+                #expect(outcome.error?.code == (isAllowed ? nil : .recordQueryDenied))
+                // Who asks for the record by its value is another matter.
+                var query = RecordQuery(type: Self.film)
+                query.predicate = Self.isOne
+                #expect(try await f.store.query(query, in: .everyone, caller: Self.sue).records.count == 1)
+            }
+        }
+    }
 }

@@ -82,6 +82,46 @@ import Testing
         }
     }
 
+    /// Blanks at an end and the two forms of a domain made others before.
+    @Test func keysThatBecameOneLaterAreToldApartByTheirText() async throws {
+        let older = Migration.all.prefix { !$0.name.hasSuffix("_account_faults") }
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql(
+                """
+                CREATE SCHEMA app; SET search_path = app, pg_temp;
+                \(older.map(\.script).joined(separator: ";\n"));
+                INSERT INTO _migration (version, name) VALUES
+                    \(older.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", "));
+                INSERT INTO "user" (_id, username, email, _created_at) VALUES
+                    ('old', 'zoe', U&'ann@m\\00FCnchen.de', '2020-01-01'),
+                    ('new', 'zoe ', 'ann@xn--mnchen-3ya.de', '2021-01-01'), ('newer', U&'zoe\\2800', NULL, '2022-01-01');
+                INSERT INTO _user (id, password_hash) SELECT _id, 'x' FROM "user";
+                """
+            )
+            try await withPostgresClient(database.url) { client in
+                let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
+                try await store.prepare()
+                let expected: [(FieldName, String, UserID)] = [
+                    (field("username"), "zoe", "old"), (field("username"), "zoe ", "new"),
+                    (field("username"), "zoe\u{2800}", "newer"), (field("username"), "\tZOE", "old"),
+                    (field("email"), "ann@xn--mnchen-3ya.de", "new"), (field("email"), "ann@m\u{FC}nchen.de", "old"),
+                    (field("email"), "ann@M\u{DC}nchen.de", "old"),
+                ]
+                for (key, value, user) in expected {
+                    #expect(try await store.users.credentials(of: [key: value])?.id == user, "\(value)")
+                }
+                for (key, value, _) in expected {
+                    await #expect(throws: SkyrowError.self, "\(value)") {
+                        _ = try await store.users.create(
+                            NewAccount(id: "x", passwordHash: nil, profile: [(key, .string(value))]),
+                            session: nil
+                        )
+                    }
+                }
+            }
+        }
+    }
+
     @Test func withoutSuchNamesAllIsAsInANewDatabase() async throws {
         func indexes(_ database: TemporaryDatabase) async throws -> String {
             try await database.psql(

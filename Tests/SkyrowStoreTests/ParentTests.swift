@@ -229,6 +229,28 @@ import Testing
         }
     }
 
+    /// What stands below a record goes along when it moves.
+    @Test func aSubtreeMovesOnlyAsFarAsItsLowestRecordMayStand() async throws {
+        try await withParents { f in
+            // Twenty folders in a row, and beside them twelve with a list and an item below the last.
+            try await save(f, [draft("folder/a0")] + (1...20).map { child("folder/a\($0)", of: "folder/a\($0 - 1)") })
+            try await save(f, [draft("folder/b0")] + (1...10).map { child("folder/b\($0)", of: "folder/b\($0 - 1)") })
+            try await save(f, [child("list/l", of: "folder/b10"), child("item/i", of: "list/l")])
+            // The item, the twelfth below, would have 33 above it.
+            let error = try await outcomes(f, [child("folder/b0", of: "folder/a20")])[0].error
+            #expect(error?.code == .invalidArgument && error?.info["arguments"] == .list([.string("_parent")]))
+            await #expect(throws: (any Error).self) {
+                try await f.psql("UPDATE folder SET _parent = 'a20' WHERE _id = 'b0'")
+            }
+            #expect(try await f.psql("SELECT _parent IS NULL FROM folder WHERE _id = 'b0'") == "t")
+            // 32 are allowed; from there it goes up again, and below another one of the same place.
+            try await save(f, [child("folder/b0", of: "folder/a19")])
+            #expect(try await outcomes(f, [child("folder/b0", of: "folder/a20")])[0].error?.code == .invalidArgument)
+            try await save(f, [child("folder/other", of: "folder/a18"), child("folder/b0", of: "folder/other")])
+            try await save(f, [child("folder/b0", of: "folder/a1"), child("folder/b0", of: nil)])
+        }
+    }
+
     @Test func atMostThirtyTwoRecordsStandAboveOne() async throws {
         try await withParents { f in
             let chain = [draft("folder/0")] + (1...32).map { child("folder/\($0)", of: "folder/\($0 - 1)") }

@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func theVerdictOnARefusedSaveRevealsNoMoreThanItMust() {
-        var budget = ElementBudget()
+        var budget = StepBudget.operators
         let (statement, _) = statement([draft("note/1")], .everyone, .ann)
         let plain = statement.plan.writes[0]
         guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, by: .user("ann"), within: &budget) else {

@@ -132,6 +132,82 @@ import Testing
         }
     }
 
+    /// PostgreSQL judges the row of an insertion before it finds that the record is there.
+    @Test func rulesOfPsqlJudgeTheRecordThatASaveOfSomeFieldsLeaves() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                ALTER TABLE note ALTER title SET NOT NULL, ADD CONSTRAINT both CHECK (stars IS NULL OR score IS NOT NULL);
+                ALTER TABLE category ALTER name SET NOT NULL
+                """
+            )
+            try await f.store.cache.reload()
+            func errors(_ drafts: [RecordDraft], atomic: Bool = false) async throws -> [ErrorCode?] {
+                try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .ann, atomic: atomic).map(
+                    \.error?.code
+                )
+            }
+            try await f.save("note/1", ["title": "a", "score": 1.5])
+            #expect(try await errors([draft("note/1", ["done": true])]) == [nil])
+            #expect(try await errors([draft("note/1", ["stars": 3])]) == [nil])
+            #expect(try await f.fetch("note/1")?.fields[field("title")] == .string("a"))
+            // What the record would become is refused, and a new record without the field.
+            #expect(try await errors([draft("note/1", ["title": .null])]) == [.invalidArgument])
+            #expect(try await errors([draft("note/1", ["score": .null])]) == [.constraintViolated])
+            #expect(try await errors([draft("note/new", ["done": true])]) == [.invalidArgument])
+            #expect(try await errors([draft("note/1", ["done": true], precondition: .isNew)]) == [.invalidArgument])
+            // A record of another is not told apart from one that breaks a rule.
+            try await f.save("note/theirs", ["title": "b"], .bob)
+            #expect(try await errors([draft("note/theirs", ["done": true])]) == [.permissionDenied])
+            // Of several each is judged for itself, new ones and such that refer to each other among them.
+            try await f.save((0..<60).map { draft("note/m\($0)", ["title": "m"]) })
+            let several = (0..<70).map { draft("note/m\($0)", ["done": .boolean($0 > 3)]) }
+            #expect(try await errors(several) == (0..<70).map { $0 < 60 ? nil : .invalidArgument })
+            let linked = [
+                draft("note/m1", ["category": .reference(id("category/fresh"))]),
+                draft("category/fresh", ["name": "x"]),
+                draft("note/m2", ["next": .reference(id("note/m61"))]), draft("note/m61", ["title": "y"]),
+            ]
+            #expect(try await errors(linked) == [nil, nil, nil, nil])
+            #expect(
+                try await errors([draft("note/twice", ["title": "t"]), draft("note/twice", ["done": true])]) == [
+                    nil, nil,
+                ]
+            )
+            #expect(
+                try await errors([draft("note/m3", ["done": false]), draft("note/m4", ["score": 1])], atomic: true) == [
+                    nil, nil,
+                ]
+            )
+        }
+    }
+
+    @Test func aSaveThatOnlyUpdatesCreatesNothing() async throws {
+        try await withRecords { f in
+            try await f.save("note/1", ["title": "a"])
+            try await f.save("note/theirs", ["title": "b"], access: AccessList([]), .bob)
+            try await f.save("note/shown", ["title": "c"], access: AccessList([AccessEntry(.everyone, .read)]), .bob)
+            let outcomes = try await f.store.save(
+                ["1", "2", "theirs", "shown"].enumerated().map { number, name in
+                    .draft(draft("note/\(name)", ["title": .string("t\(number)")], precondition: .exists))
+                },
+                in: .everyone,
+                caller: .ann,
+                atomic: false
+            )
+            #expect(outcomes.map(\.error?.code) == [nil, .resourceNotFound, .resourceNotFound, .permissionDenied])
+            #expect(try outcomes[0].record.fields[field("title")] == .string("t0"))
+            #expect(outcomes[1].error == outcomes[2].error)
+            #expect(try await f.fetch("note/2") == nil)
+            // Nor is a type made for it.
+            let refusals = try await f.store.refusals(
+                saving: [draft("fresh/1", ["x": 1], precondition: .exists)],
+                with: RecordAccess(.ann, in: .everyone, for: .writing)
+            )
+            #expect(refusals[0]?.code == .resourceNotFound)
+        }
+    }
+
     @Test func oneBadRecordOfABatchFailsAlone() async throws {
         try await withRecords { f in
             try await f.psql(

@@ -106,6 +106,20 @@ import Testing
         }
     }
 
+    /// PostgreSQL finds its own tables before those of an application.
+    @Test(arguments: ["pg_class", "pg_user", "pg_mine"])
+    func aNameOfPostgreSQLsIsRefusedAsSuch(_ name: String) {
+        let requests = [
+            SchemaRequest.save([RecordDraft(id: id("\(name)/1"), fields: [(field("a"), .integer(1))])]),
+            .create([RecordType(name: type(name), fields: [:])]),
+        ]
+        for request in requests {
+            let error = #expect(throws: SkyrowError.self) { try plan(request) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("begin with 'pg_'") == true)
+        }
+    }
+
     @Test(arguments: ["price", "upper_title"])
     func aColumnThatIsReadOnlyTakesNothing(_ name: String) {
         #expect(code(.save([draft("note/1", [name: .string("x")])])) == .incompatibleSchema)

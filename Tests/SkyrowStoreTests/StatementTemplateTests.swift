@@ -115,7 +115,14 @@ import Testing
                     read: [FieldStanding.none, .owned, .all].randomElement(using: &random)!
                 )
             },
-            guardsAccess: chance(),
+            guardedAccess: chance()
+                ? SaveText.GuardedAccess(
+                    update: [FieldStanding.none, .owned, .some(FieldReach(any: [.owner, .listed(.update)]))]
+                        .randomElement(using: &random)!,
+                    read: [FieldStanding.none, .owned, .some(FieldReach(any: [.owner, .listed(.update)])), .all]
+                        .randomElement(using: &random)!
+                ) : nil,
+            hasOwner: chance(),
             defaultAccess: DefaultAccess(ofType: chance(), ofUser: chance())
         )
     }

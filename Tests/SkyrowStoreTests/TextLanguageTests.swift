@@ -216,7 +216,8 @@ import Testing
                 #expect(MemoryInterpreter(query).matches(record) == !needsDatabase)
                 let rank = try #require(query.sort.first?.column.reading)
                 for (text, number) in [("a star", 1.0), ("x", 0)] {
-                    let value = StoredValue.scalar(.text(text)).read(as: rank)
+                    var budget = StepBudget(.max)
+                    let value = StoredValue.scalar(.text(text)).read(as: rank, within: &budget)
                     #expect(value == (needsDatabase ? nil : .scalar(.number(number))))
                 }
             }

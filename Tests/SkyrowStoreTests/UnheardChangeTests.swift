@@ -22,7 +22,7 @@ import Testing
                 try await withPostgresClient(
                     url,
                     configure: {
-                        $0.namedStatements = false
+                        $0.preparedStatements = .never
                         $0.searchPath = ["app"]
                     }
                 ) { client in

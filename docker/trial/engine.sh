@@ -100,5 +100,20 @@ save() {
     call "$1" record:save "{\"records\":[{\"_id\":\"note/$2\",\"content\":\"Hello\"}]}" "${@:3}"
 }
 saved() { [ "$(save "$@" 2>/dev/null | jq --raw-output '.result[0]._id // empty' 2>/dev/null)" = "note/$2" ]; }
+# Follows the notes in an event stream, saves one, and says how the stream calls what came of it.
+live_change() {
+    local key=$1 id=$2 follower
+    shift 2
+    : >"$work/events"
+    curl --silent --no-buffer --max-time 60 "$url/live?record_type=note&initial=true" \
+        --header "X-Skygear-API-Key: $key" "$@" >"$work/events" &
+    follower=$!
+    await "the beginning of an event stream" grep --quiet '"ready"' "$work/events" >&2
+    saved "$key" "$id" "$@"
+    await "the event of a change" grep --quiet "note/$id" "$work/events" >&2
+    kill $follower 2>/dev/null
+    wait $follower 2>/dev/null || true
+    grep "note/$id" "$work/events" | grep --only-matching '"created"' | head -n 1 | tr -d '"'
+}
 content() { call "$1" record:fetch "{\"ids\":[\"note/$2\"]}" "${@:3}" | jq --raw-output '.result[0].content'; }
 sql() { podman exec "$database" psql --username "$superuser" --dbname skyrow --no-align --tuples-only --command "$1"; }

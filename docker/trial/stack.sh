@@ -30,6 +30,11 @@ sql "INSERT INTO app.note (_id, content) VALUES ('second', 'From psql')" >/dev/n
 expect "the row of psql, read as a record" "$(content "$key" second)" "From psql"
 expect "PostGIS" "$(sql "SELECT extname FROM pg_extension WHERE extname = 'postgis'")" postgis
 
+step "Live queries"
+podman exec $service skyrow doctor --check changes || fail "the doctor finds fault with the source of changes"
+expect "a change, live" "$(live_change "$key" live)" created
+sql "DELETE FROM app.note WHERE _id = 'live'" >/dev/null
+
 step "Backup and restore"
 podman exec $service skyrow backup /var/lib/skyrow/backup.tar
 expect "notes, by skyrow psql" "$(podman exec $service skyrow psql -A -t -c 'SELECT count(*) FROM note')" 2

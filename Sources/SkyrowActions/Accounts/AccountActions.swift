@@ -12,7 +12,8 @@ extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
     ///
     /// Throws `102 PermissionDenied` where such accounts are not made, and `109 Duplicated` when a login key is taken; of several
-    /// signups that race for one, exactly one wins.
+    /// signups that race for one, exactly one wins. Throws `108 InvalidArgument` for a reference to a record that the new user does
+    /// not read, as to one that does not exist.
     ///
     /// - Parameters:
     ///   - caller: the master key makes accounts where others do not.
@@ -27,18 +28,28 @@ extension ActionService {
             let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
             try requireSignUp(of: data, by: caller)
             let address = try addressToVerify(of: data)
-            let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
+            let id = UserID(UUIDText().description)
+            // The new user has none of the roles of who makes it.
+            var creator = Caller(
+                kind: caller.isMaster ? .master(actingAs: id) : .user(id),
+                isRegistered: data.password != nil
+            )
+            creator.key = caller.key
+            let access = try profileAccess(to: data.fields, by: creator)
+            let account = try await NewAccount(data, of: id, in: store, passwords: passwords, client: client)
             let opening = Opening(.signUp, device: request.device, origin: origin)
-            if let address { return try await signUp(account, verifying: address, opening, from: client) }
+            if let address {
+                return try await signUp(account, with: access, verifying: address, opening, from: client)
+            }
             return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
-                try await store.users.create(account, session: session)
+                try await store.users.create(account, session: session, with: access)
             }
         }
     }
 
     /// `auth:login`: returns a new access token for a login key and its password.
     ///
-    /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
+    /// Throws `111 NotSupported` where passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
     /// one; after the right password only `127 UserDisabled`, `126 PasswordPolicyViolated` where it is too old, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
     /// RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
@@ -47,6 +58,7 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authLogIn, as: .password) { () async throws(SkyrowError) in
+            try configuration.accounts.requirePasswords()
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
@@ -267,23 +279,24 @@ extension AuthResult {
             lastLoginAt: account.lastLoginAt,
             lastSeenAt: account.lastSeenAt
         )
+        isAnonymous = !account.isRegistered
     }
 }
 
 extension NewAccount {
-    /// An account with a fresh id; the profile's fields are there when it returns, and the password is hashed.
+    /// The profile's fields are there when it returns, and the password is hashed.
     init(
         _ data: SignUpData,
+        of id: UserID = UserID(UUIDText().description),
         in store: RecordStore,
         passwords: PasswordHasher,
         client: ClientKey = .none
     ) async throws(SkyrowError) {
-        let id = UUIDText().description
-        let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
+        let draft = RecordDraft(id: try RecordID(type: .user, id: id.rawValue), fields: data.fields)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
         var hash: String?
         if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
-        self.init(id: UserID(id), passwordHash: hash, profile: data.fields)
+        self.init(id: id, passwordHash: hash, profile: data.fields)
     }
 }
 

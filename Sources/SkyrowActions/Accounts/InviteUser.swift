@@ -44,6 +44,8 @@ extension AccountDesk {
         guard let key = store.loginKeys.first(where: { $0.rawValue == "email" }) else {
             throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
         }
+        // An invitation has its user choose one.
+        try policy.requirePasswords()
         guard MailAddress(email) != nil else {
             throw .invalidArgument("Give an address that mail can be sent to.", "email")
         }
@@ -86,11 +88,23 @@ extension AccountDesk {
             throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
         }
         let keys = try await store.codes.keys()
+        var new = NewCode(code, kind, to: email, under: keys, language: language, from: client)
+        if let source = GuessSource(address: email, from: client) {
+            new.isOfKnownClient = try await store.throttle.isKnown(source)
+        }
         return try await store.codes.issue(
-            NewCode(code, kind, to: email, under: keys, language: language, from: client),
+            new,
             for: user,
             limits: CodeMailLimits()
         )
+    }
+}
+
+extension GuessSource {
+    /// A client as one that logs in by a mail address; nil where clients have no address.
+    init?(address: String, from client: ClientKey) {
+        guard client != .none else { return nil }
+        self.init(accounts: [Account(key: "email", value: address)], client: client.bytes)
     }
 }
 

@@ -13,6 +13,7 @@ struct SignUpData {
         if request.authData.isEmpty, request.password == nil {
             password = nil
         } else {
+            try policy.requirePasswords()
             guard !request.authData.isEmpty else { throw LoginData.missing(loginKeys) }
             guard let password = request.password else {
                 throw .invalidArgument("Choose a password.", "password")
@@ -117,14 +118,30 @@ package struct AccountPolicy: Hashable, Sendable {
 
     package var passwords: PasswordPolicy
     package var loginScripts: Scripts
+    /// Whether users log in with passwords at all.
+    package var admitsPasswords: Bool
 
-    package init(passwords: PasswordPolicy = PasswordPolicy(), loginScripts: Scripts = .single) {
+    package init(
+        passwords: PasswordPolicy = PasswordPolicy(),
+        loginScripts: Scripts = .single,
+        admitsPasswords: Bool = true
+    ) {
         self.passwords = passwords
         self.loginScripts = loginScripts
+        self.admitsPasswords = admitsPasswords
     }
 
-    /// A new password whose text alone is checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
+    /// Throws `111 NotSupported` where passwords are switched off.
+    func requirePasswords() throws(SkyrowError) {
+        guard admitsPasswords else {
+            throw SkyrowError(.notSupported, "This service takes no passwords; log in another way.")
+        }
+    }
+
+    /// A new password whose text alone is checked; throws `108 InvalidArgument`, `126 PasswordPolicyViolated`, and `111
+    /// NotSupported` where passwords are switched off.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
+        try requirePasswords()
         let password = try Password.checkedNew(password, argument: argument)
         if let violation = passwords.violation(in: password) { throw violation.error }
         return password
@@ -141,18 +158,23 @@ package struct AccountPolicy: Hashable, Sendable {
         if let violation = passwords.violation(in: password, excluded: excluded, own: own) { throw violation.error }
     }
 
-    /// Whether the text can be the value of a login key from now on.
-    func admits(_ value: RecordValue) -> Bool {
-        guard loginScripts == .single, case .string(let text) = value else { return true }
-        return !text.mixesScripts
+    /// Why the text cannot be the value of a login key from now on; nil where it can.
+    func refusal(of value: RecordValue, as key: FieldName) -> SkyrowError? {
+        guard case .string(let text) = value else { return nil }
+        if text.hasStrayBlanks { return AccountPolicy.strayBlanks(key) }
+        return loginScripts == .single && text.mixesScripts ? AccountPolicy.mixedScripts(key) : nil
     }
 
-    /// Throws `108 InvalidArgument` for a login key that mixes scripts.
+    /// Throws `108 InvalidArgument` for a login key that mixes scripts, has a blank at an end, or a control character.
     func check(_ value: RecordValue, of key: FieldName) throws(SkyrowError) {
-        guard admits(value) else { throw AccountPolicy.mixedScripts(key) }
+        if let refusal = refusal(of: value, as: key) { throw refusal }
     }
 
-    static func mixedScripts(_ key: FieldName) -> SkyrowError {
+    private static func mixedScripts(_ key: FieldName) -> SkyrowError {
         .invalidArgument("A login key has letters of one script, such as Latin or Cyrillic.", key.rawValue)
+    }
+
+    private static func strayBlanks(_ key: FieldName) -> SkyrowError {
+        .invalidArgument("A login key has no blank at an end and no control characters.", key.rawValue)
     }
 }

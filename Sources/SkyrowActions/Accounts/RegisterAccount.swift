@@ -5,8 +5,8 @@ extension ActionService {
     /// `auth:register`: gives the anonymous account of the caller login keys and a password; its id and its records stay.
     ///
     /// Every session of the account ends and one is opened, since an access token that another one knew must not become that of an
-    /// account with a password. Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile, and `109 Duplicated` when a
-    /// login key is taken, or the account has a password.
+    /// account with a password. Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile, `109 Duplicated` when a
+    /// login key is taken, or the account has a password, and `108 InvalidArgument` for a reference as `auth:signup` does.
     package func register(
         _ request: RegisterRequest,
         by caller: Caller,
@@ -23,14 +23,17 @@ extension ActionService {
             let data = try SignUpData(signUp, loginKeys: store.loginKeys, policy: configuration.accounts)
             try requireSignUp(of: data, by: caller)
             let address = try addressToVerify(of: data)
-            var account = try await NewAccount(data, in: store, passwords: passwords, client: client)
-            account.id = user
+            var creator = caller
+            creator.isRegistered = true
+            let access = try profileAccess(to: data.fields, by: creator)
+            let account = try await NewAccount(data, of: user, in: store, passwords: passwords, client: client)
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             let hash = TokenHash(of: token).bytes
             let opening = Opening(.register, origin: origin, replaced: hash)
             let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
-                guard let changed = try await store.users.register(account, tokenHash: hash, session: session) else {
+                let changed = try await store.users.register(account, tokenHash: hash, session: session, with: access)
+                guard let changed else {
                     throw try await store.users.credentials(of: user)?.passwordHash == nil
                         ? CredentialCheck.tokenNotAccepted : .registeredAlready
                 }
@@ -40,6 +43,19 @@ extension ActionService {
             if let address { await mailFirstCode(to: address, from: client) }
             return result
         }
+    }
+
+    /// By what the references of a profile are judged: as in any save of its user, or of the master key.
+    ///
+    /// Throws `102 PermissionDenied` where the key of the request does not read a type that they lead to.
+    func profileAccess(
+        to fields: [(name: FieldName, value: RecordValue)],
+        by creator: Caller
+    ) throws(SkyrowError) -> RecordAccess {
+        let access = RecordAccess(in: .everyone, for: .writing, by: creator)
+        let readsRecords = creator.key.map { $0.missing(for: .recordFetch) == nil } ?? true
+        try store.requireReferring(inProfile: fields, with: access, readsRecords: readsRecords)
+        return access
     }
 
     /// Throws `102 PermissionDenied` where accounts of this kind are not made by the caller.

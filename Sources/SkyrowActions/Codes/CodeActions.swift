@@ -58,7 +58,7 @@ extension ActionService {
 
     /// `auth:reset:request`: mails a code that sets a new password.
     ///
-    /// Throws `111 NotSupported` where no mail is sent.
+    /// Throws `111 NotSupported` where no mail is sent, or passwords are switched off.
     package func requestReset(
         _ request: CodeRequest,
         from client: ClientKey = .none
@@ -67,6 +67,7 @@ extension ActionService {
             guard configuration.mail != nil else {
                 throw SkyrowError(.notSupported, "This service sends no mail.")
             }
+            try configuration.accounts.requirePasswords()
             guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
             return try await issue(.reset, to: email, language: request.language, from: client)
         }
@@ -99,19 +100,25 @@ extension ActionService {
 // MARK: - Using codes
 
 extension ActionService {
-    /// `auth:verify:confirm`: proves an address.
+    /// `auth:verify:confirm`: proves an address; the first proof ends an anonymous session and second factors of before, unless it
+    /// comes with a session of the account.
     ///
     /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `131 RateLimited`.
     package func confirmAddress(
         _ confirmation: CodeConfirmation,
+        with own: Credentials = Credentials(),
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) {
         try await observed(.authVerifyConfirm) { () async throws(SkyrowError) in
             let (proof, user) = try await prove(confirmation, .verify, from: client, origin: origin)
             let event = AuditEvent(.verify, by: .itself, from: origin)
-            guard try await store.codes.verify(proof, recording: event) != nil else { throw .codeNotAccepted }
-            forget(.user(user))
+            let session = own.accessToken.map { TokenHash(of: $0).bytes }
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            guard try await store.codes.verify(proof, session: session, recording: event) != nil else {
+                throw .codeNotAccepted
+            }
         }
     }
 
@@ -119,6 +126,7 @@ extension ActionService {
     ///
     /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated`: before the
     /// code is looked at for what the text alone shows, else before it is used. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
+    /// A factor from before the first proof of the address has ended with that.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -130,7 +138,7 @@ extension ActionService {
             defer { passwordIsReset(user) }
             let opening = Opening(.reset, origin: origin)
             let history = configuration.accounts.passwords.historySize
-            if try await store.users.credentials(of: user)?.hasSecondFactor == true {
+            if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
                 // A mail gives another password, and no second factor.
                 let event = AuditEvent(.reset, by: .itself, from: origin)
                 let account = try await store.users.resetPassword(
@@ -145,7 +153,7 @@ extension ActionService {
                 }
                 throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
             }
-            return try await openSession(for: user, opening) { session throws(SkyrowError) in
+            let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
                 let account = try await store.users.resetPassword(
                     proof,
                     to: hash,
@@ -155,6 +163,22 @@ extension ActionService {
                 guard let account else { throw .codeNotAccepted }
                 return account
             }
+            await rememberReader(user, from: client)
+            return result
+        }
+    }
+
+    /// Notes that a user who reads the mail of an address logs in from there, so that requests of strangers leave mails for them.
+    func rememberReader(_ user: UserID, from client: ClientKey) async {
+        guard client != .none else { return }
+        do throws(SkyrowError) {
+            guard let address = try await store.codes.address(of: user),
+                let source = GuessSource(address: address, from: client)
+            else { return }
+            try await store.throttle.remember(source, of: user)
+        } catch {
+            // The login stands without it.
+            return
         }
     }
 
@@ -335,19 +359,20 @@ extension ActionService {
     /// user asks for another one.
     func signUp(
         _ account: NewAccount,
+        with access: RecordAccess,
         verifying address: String,
         _ opening: Opening,
         from client: ClientKey
     ) async throws(SkyrowError) -> AuthResult {
         guard configuration.verification == .required else {
             let result = try await openSession(for: account.id, opening) { session throws(SkyrowError) in
-                try await store.users.create(account, session: session)
+                try await store.users.create(account, session: session, with: access)
             }
             await mailFirstCode(to: address, from: client)
             return result
         }
         let event = AuditEvent(.signUp, by: .itself, from: opening.origin)
-        _ = try await store.users.create(account, session: nil, recording: event)
+        _ = try await store.users.create(account, session: nil, with: access, recording: event)
         await mailFirstCode(to: address, from: client)
         throw .verificationRequired
     }

@@ -33,13 +33,15 @@ extension ActionService {
             defer { forget(.user(user)) }
             let opening = Opening(.link, device: request.device, origin: origin)
             do throws(SkyrowError) {
-                guard try await store.users.credentials(of: user)?.hasSecondFactor == true else {
-                    return try await openSession(for: user, opening) { session throws(SkyrowError) in
+                guard try await store.users.credentials(of: user)?.asksForFactorAfterMail == true else {
+                    let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
                         guard let account = try await store.users.logIn(proof, session: session) else {
                             throw .codeNotAccepted
                         }
                         return account
                     }
+                    await rememberReader(user, from: client)
+                    return result
                 }
                 // The code is a first proof, like a password, and used up.
                 guard try await store.users.logIn(proof, session: nil) != nil,

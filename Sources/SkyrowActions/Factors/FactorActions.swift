@@ -7,7 +7,12 @@ import SkyrowStore
 
 extension ActionService {
     /// `auth:totp:enrol`: makes a secret for codes by time, which takes effect with its first code.
-    package func enrolTOTP(by caller: Caller) async throws(SkyrowError) -> TOTPEnrolment {
+    ///
+    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    package func enrolTOTP(
+        by caller: Caller,
+        with own: Credentials = Credentials()
+    ) async throws(SkyrowError) -> TOTPEnrolment {
         try await observed(.authTOTPEnrol) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             var generator = SystemRandomNumberGenerator()
@@ -15,7 +20,8 @@ extension ActionService {
                 secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             )
             let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
-            try await store.factors.enrol(sealed, of: user)
+            let session = own.ownToken(of: caller).map { TokenHash(of: $0).bytes }
+            guard try await store.factors.enrol(sealed, of: user, session: session) else { throw ended(caller) }
             let issuer = configuration.factorIssuer ?? application.rawValue
             return TOTPEnrolment(
                 secret: Base32.encode(totp.secret),
@@ -26,16 +32,18 @@ extension ActionService {
 
     /// `auth:totp:confirm`: puts a secret into effect whose code comes, in place of the one before, and returns new recovery codes.
     ///
-    /// Throws `110 ResourceNotFound` when none waits, and `105 InvalidCredentials` for another code.
+    /// Throws `110 ResourceNotFound` when none waits, as after five tries, and `105 InvalidCredentials` for another code.
     package func confirmTOTP(
         _ code: String,
         by caller: Caller,
+        with own: Credentials = Credentials(),
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> [String] {
         try await observed(.authTOTPConfirm) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             let missing = SkyrowError(.resourceNotFound, "No secret waits for a code; call auth:totp:enrol.")
-            guard let factor = try await store.factors.enrolment(of: user) else { throw missing }
+            // Each try is counted before it is compared.
+            guard let factor = try await store.factors.attemptEnrolment(of: user) else { throw missing }
             guard let digits = OneTimeCode.digits(code),
                 let step = try await totp(factor, of: user)?.step(of: digits, around: factor.step)
             else { throw .factorRefused }
@@ -44,6 +52,7 @@ extension ActionService {
             let isConfirmed = try await store.factors.confirm(
                 factor.sealed,
                 of: user,
+                session: own.ownToken(of: caller).map { TokenHash(of: $0).bytes },
                 step: step,
                 recoveryHashes: codes.map { keys.hash($0.text, of: user) },
                 recording: AuditEvent(.factorAdd, by: AuditEvent.Actor(caller), from: origin)

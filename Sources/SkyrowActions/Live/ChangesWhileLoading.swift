@@ -9,6 +9,8 @@ import SkyrowStore
 struct ChangesWhileLoading {
     /// The last change of a record.
     struct Entry {
+        /// Its place among all changes.
+        let number: Int
         /// nil for a record that is gone.
         let after: StoredRecord?
         /// The moment at which the record was as it is after the change; nil where that is not known.
@@ -17,6 +19,7 @@ struct ChangesWhileLoading {
 
     private var loading: [RecordTypeName: Set<LiveRegistry.Subscriber>] = [:]
     private var entries: [RecordTypeName: (records: [TextKey: Entry], bytes: Int)] = [:]
+    private var lastNumber = 0
 
     /// How many records of a type are kept; when more have changed, their subscriptions read the records once more.
     static let maximumRecords = 10_000
@@ -42,7 +45,8 @@ struct ChangesWhileLoading {
         for change in transaction.changes where transaction.readAt != nil || change.lacksBefore {
             let type = change.table.name
             guard let subscribers = loading[type] else { continue }
-            let entry = Entry(after: change.after, readAt: transaction.readAt)
+            lastNumber += 1
+            let entry = Entry(number: lastNumber, after: change.after, readAt: transaction.readAt)
             entries[type, default: ([:], 0)].records[TextKey(change.storedID)] = entry
             // Of a record that changes again, both forms count: the bound is one of the work as well.
             entries[type]?.bytes += change.after?.valueBytes ?? 0
@@ -68,6 +72,9 @@ struct ChangesWhileLoading {
     }
 }
 
+/// Whether the predicate of a subscription is true of records after changes, by the numbers of these.
+typealias PageVerdicts = [Int: Bool]
+
 extension LiveRegistry {
     /// What is known of a record in a page of a beginning.
     enum PageRecord {
@@ -79,16 +86,30 @@ extension LiveRegistry {
         case unknown
     }
 
+    /// The last changes of some records of a page whose verdicts are not known.
+    func unjudged(
+        _ records: [StoredRecord],
+        for number: Subscriber,
+        _ verdicts: PageVerdicts
+    ) -> [ChangesWhileLoading.Entry] {
+        guard let type = group(of: number)?.group.type else { return [] }
+        return records.compactMap { record in
+            whileLoading.last(of: record.storedID, type).flatMap { last in
+                last.after == nil || verdicts[last.number] != nil ? nil : last
+            }
+        }
+    }
+
     /// Judges a record of a page by the changes that have come while it was on its way.
-    func judge(_ record: StoredRecord, for number: Subscriber) -> PageRecord {
+    func judge(_ record: StoredRecord, for number: Subscriber, _ verdicts: PageVerdicts) -> PageRecord {
         guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value,
             let last = whileLoading.last(of: record.storedID, group.type)
         else { return .present }
-        // What comes of relations of users is in an event.
-        if let after = last.after, group.matches(after),
-            subscriber.audience.key.read.admits(after, isRelated: { _, _ in false })
-        {
-            return .present
+        if let after = last.after {
+            // It changes faster than it is judged.
+            guard let matches = verdicts[last.number] else { return .unknown }
+            // What comes of relations of users is in an event.
+            if matches, subscriber.audience.key.read.admits(after, isRelated: { _, _ in false }) { return .present }
         }
         guard let moment = last.readAt else { return .unknown }
         // The page is newer than the change where its transaction was not visible yet.

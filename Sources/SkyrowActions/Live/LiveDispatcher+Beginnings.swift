@@ -125,8 +125,25 @@ extension LiveDispatcher {
         )
         guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
         let start = LiveStart(moment: moment)
+        // Nothing else changes meanwhile.
+        await turns.take()
+        defer { turns.leave() }
+        let waiting = state.withLock { state in
+            state.registry.changes(duringReading: question.reading, of: question.number, readAt: start)
+        }
+        var verdicts: [LiveVerdicts] = []
+        for transaction in waiting { verdicts.append(await judged(transaction, only: question.number)) }
         try state.withLock { state throws(SkyrowError) in
-            let dispatch = state.registry.setMembers(of: question.number, question.reading, records, readAt: start)
+            guard state.registry.hasRoom(forMembers: records.count, of: question.number) else {
+                throw .noMemoryLeft(.client(limit: configuration.limits.share.client(of: configuration.limits.memory)))
+            }
+            let dispatch = state.registry.setMembers(
+                of: question.number,
+                question.reading,
+                records,
+                readAt: start,
+                verdicts
+            )
             guard let dispatch else { throw .membersHaveChanged }
             state.perform(dispatch)
         }
@@ -206,13 +223,29 @@ extension LiveDispatcher {
         guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
         guard let name = state.withLock({ $0.registry.subscribers[load.subscriber]?.name }) else { throw Superseded() }
         let page = BeginningPage(page, phase, of: name)
+        let verdicts = await verdicts(of: page, for: load.subscriber)
         let outlet = try state.withLock { state throws(Superseded) in
             guard state.isCurrent(load.attempt, of: load.subscriber) else { throw Superseded() }
-            state.send(page, to: load.subscriber)
+            state.send(page, to: load.subscriber, verdicts)
             return state.registry.subscribers[load.subscriber].flatMap { state.connections[$0.connection]?.outlet }
         }
         // The pages of many records are more than a connection may have waiting.
         await outlet?.waitForRoom(atMost: Self.patience)
+    }
+
+    /// Judges the records of a page by what has changed since it was read; more than once where they go on changing.
+    private func verdicts(of page: BeginningPage, for subscriber: LiveRegistry.Subscriber) async -> PageVerdicts {
+        var verdicts: PageVerdicts = [:]
+        for _ in 0..<Self.readings {
+            guard let asked = state.withLock({ $0.questions(about: page, for: subscriber, verdicts) }) else { break }
+            let (questions, numbers) = asked
+            let found = await judged(questions)
+            guard let group = found.cases.first?.groups.first else { break }
+            for (place, number) in numbers.enumerated() {
+                verdicts[number] = found.matches(at: place)[group]?.after ?? false
+            }
+        }
+        return verdicts
     }
 
     private func finish(_ load: Load, at moment: ChangeMoment, _ token: ChangeToken) {

@@ -11,6 +11,8 @@ extension LiveDispatcher {
     private static let unreadablePause: Duration = .seconds(3600)
     /// How long it is left alone where more has come than may wait for the answer to a question.
     private static let overflowPause: Duration = .seconds(1)
+    /// How long a subscription is left alone that takes too many steps.
+    private static let costlyPause: Duration = .seconds(5)
     /// How many subscriptions resume after changes were missed; others are begun anew by their clients.
     private static let maximumResumptions = 1_000
 
@@ -248,6 +250,7 @@ extension LiveDispatcher {
     /// Sends what a transaction means to all whom it concerns.
     private func dispatch(_ transaction: CommittedTransaction) async {
         if sources.withLock({ $0.hasShown(transaction) }) { return }
+        let verdicts = await judged(transaction)
         await rightsKnown()
         let catalog = store.cache.current
         let questions = state.withLock { state in
@@ -281,7 +284,7 @@ extension LiveDispatcher {
                     committedAt: transaction.committedAt
                 )
             }
-            let dispatch = state.registry.dispatch(transaction, relations: relations)
+            let dispatch = state.registry.dispatch(transaction, verdicts, relations: relations)
             state.perform(dispatch)
             return dispatch
         }
@@ -296,6 +299,30 @@ extension LiveDispatcher {
             )
         )
         observeResets()
+    }
+
+    /// What the predicates of subscriptions are for what a transaction changed.
+    ///
+    /// - Parameter only: a group that alone is meant; nil for all.
+    func judged(
+        _ transaction: CommittedTransaction,
+        only: SubscriptionIndex.Group? = nil
+    ) async -> LiveVerdicts {
+        await judged(state.withLock { $0.registry.questions(of: transaction, only: only) })
+    }
+
+    /// Finds verdicts without the lock, and ends the subscriptions that cannot pay for theirs.
+    func judged(_ questions: LiveVerdicts) async -> LiveVerdicts {
+        var verdicts = questions
+        while true {
+            verdicts = await judging.judge(verdicts)
+            guard !verdicts.refusals.isEmpty else { return verdicts }
+            state.withLock { state in
+                for subscriber in state.registry.takeRefusals(of: &verdicts) {
+                    state.reset(subscriber, .gap, after: Self.costlyPause + .jitter(within: Self.costlyPause))
+                }
+            }
+        }
     }
 
     /// Has changes be asked for at once, since this process has written something.

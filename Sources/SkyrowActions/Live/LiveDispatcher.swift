@@ -12,6 +12,7 @@ final class LiveDispatcher: Sendable {
     let store: RecordStore
     let observe: @Sendable (Observation) -> Void
     let state: Mutex<LiveState>
+    let judging: LiveJudging
     /// Wakes the task that follows changes.
     let demand = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// The subscriptions whose beginnings are to be read.
@@ -49,6 +50,7 @@ final class LiveDispatcher: Sendable {
         self.configuration = configuration
         self.store = store
         self.observe = observe
+        judging = LiveJudging(configuration.limits.steps)
         sources = Mutex(SourceSwitch(hasQuestions: configuration.source != .logical))
         state = Mutex(LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer))
     }

@@ -45,13 +45,51 @@ extension LiveRegistry {
         return (known, candidates)
     }
 
-    /// Judges what a transaction changed.
+    /// What the predicates of groups are asked about a transaction.
+    ///
+    /// - Parameter only: a group that alone is meant; nil for all.
+    func questions(of transaction: CommittedTransaction, only: SubscriptionIndex.Group? = nil) -> LiveVerdicts {
+        var questions = LiveVerdicts()
+        for change in transaction.changes {
+            var candidates = rows(of: change).candidates
+            if let only { candidates.formIntersection([only]) }
+            var before: StoredRecord?
+            if case .row(let record) = change.before { before = record }
+            for number in questions.ask(before, change.after, of: candidates) {
+                guard let group = groups[number]?.value else { continue }
+                questions.add(number, group.predicate, paidBy: group.payer)
+            }
+        }
+        return questions
+    }
+
+    /// Goes on with groups that were refused: the subscriptions of the client that cannot pay end, or all where a record takes too much.
+    ///
+    /// - Returns: the subscriptions that end.
+    mutating func takeRefusals(of verdicts: inout LiveVerdicts) -> [Subscriber] {
+        var ended: [Subscriber] = []
+        for (number, refusal) in verdicts.refusals {
+            let client = verdicts.client(of: number)
+            let subscribers = groups[number]?.value.subscribers ?? []
+            var others: [Subscriber] = []
+            for subscriber in subscribers {
+                let isConcerned = refusal == .record || self.subscribers[subscriber]?.holder.paying == client
+                if isConcerned { ended.append(subscriber) } else { others.append(subscriber) }
+            }
+            verdicts.retry(number, paidBy: others.first.map { self.subscribers[$0]?.holder.paying })
+        }
+        return ended
+    }
+
+    /// Takes what a transaction changed, as it was judged.
     ///
     /// - Parameters:
+    ///   - verdicts: the answers to ``questions(of:only:)``.
     ///   - relations: the answers to ``askedRelations(_:)``.
     ///   - only: a group that alone is meant; nil for all.
     mutating func dispatch(
         _ transaction: CommittedTransaction,
+        _ verdicts: LiveVerdicts,
         relations: RelatedUsers = .none,
         only: SubscriptionIndex.Group? = nil
     ) -> Dispatch {
@@ -61,8 +99,8 @@ extension LiveRegistry {
             for number in whileLoading.note(transaction) { overflow(number) }
             if transaction.end != nil { resetUnjudged(transaction, &outgoing.dispatch) }
         }
-        for change in transaction.changes {
-            judge(change, relations: relations, only: only, &outgoing)
+        for (place, change) in transaction.changes.enumerated() {
+            judge(change, verdicts, at: place, relations: relations, only: only, &outgoing)
         }
         if only == nil { for type in transaction.bulk { resetAll(of: type, &outgoing.dispatch) } }
         outgoing.dispatch.messages = outgoing.messages
@@ -109,17 +147,22 @@ extension LiveRegistry {
 
     private mutating func judge(
         _ change: RecordChange,
+        _ verdicts: LiveVerdicts,
+        at place: Int,
         relations: RelatedUsers,
         only: SubscriptionIndex.Group?,
         _ outgoing: inout Outgoing
     ) {
-        let rows = rows(of: change)
-        outgoing.dispatch.candidates.append(rows.candidates.count)
+        outgoing.dispatch.candidates.append(verdicts.cases[place].groups.count)
+        let known = known(before: change)
+        var matches = verdicts.matches(at: place)
+        // Clients of these may hold it; an earlier change of the transaction may have made it known.
+        for number in known?.allGroups ?? [] where matches[number] == nil { matches[number] = .neither }
         var written = WrittenChange()
-        for number in rows.candidates {
+        for (number, verdict) in matches {
             if let only, number != only { continue }
             if membersLoading.contains(number) { continue }
-            judge(change, rows.known, for: number, relations, &written, &outgoing)
+            judge(change, known, for: number, verdict, relations, &written, &outgoing)
         }
     }
 
@@ -127,6 +170,7 @@ extension LiveRegistry {
         _ change: RecordChange,
         _ known: Membership.Known?,
         for number: SubscriptionIndex.Group,
+        _ verdict: LiveVerdicts.Verdict,
         _ relations: RelatedUsers,
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
@@ -137,11 +181,11 @@ extension LiveRegistry {
         let isInsert: Bool
         switch change.before {
         case .missing: (didMatch, isInsert) = (false, true)
-        case .row(let record): (didMatch, isInsert) = (group.matches(record), false)
+        case .row: (didMatch, isInsert) = (verdict.before, false)
         // Clients may hold any of the known forms.
         case .unknown(let mayBeNew): (didMatch, isInsert) = (!known.isEmpty, mayBeNew)
         }
-        let matches = change.after.map { group.matches($0) } ?? false
+        let matches = verdict.after
         keepMember(change, matches, number, group, &outgoing)
         guard didMatch || matches else { return }
         for audience in group.audiences.list {
@@ -159,12 +203,14 @@ extension LiveRegistry {
                 isInsert: isInsert
             )
             guard let kind else { continue }
+            let reader = audience.audience.key.fields
             if kind == .updated {
                 let changed = written.changedFields(change)
-                guard audience.encoding.shows(change, of: changed, since: seen) else { continue }
+                guard audience.encoding.shows(change, of: changed, since: seen, to: reader) else { continue }
             }
+            let form = audience.encoding.form(of: change.after, for: reader)
             for subscriber in audience.subscribers {
-                send(kind, to: subscriber, change, audience.encoding, seesOld: seesOld, &written, &outgoing)
+                send(kind, to: subscriber, change, form, seesOld: seesOld, &written, &outgoing)
             }
         }
     }
@@ -185,7 +231,8 @@ extension LiveRegistry {
             for: number,
             at: outgoing.readAt
         )
-        guard matches, membership.count(of: number) > limits.members else { return }
+        let hasRoom = countMembers(of: number)
+        guard matches, membership.count(of: number) > limits.members || !hasRoom else { return }
         for subscriber in group.subscribers {
             outgoing.dispatch.resets.append((subscriber, .gap))
         }
@@ -216,7 +263,7 @@ extension LiveRegistry {
             )
         else { return }
         if waits {
-            subscribers[number]?.value.keep(outgoing.text(at: place), of: outgoing.mark, limit: limits.bufferBytes)
+            keep(outgoing.text(at: place), of: outgoing.mark, for: number)
         } else {
             outgoing.send(place, to: subscriber.value.connection)
             outgoing.dispatch.events[kind, default: 0] += 1

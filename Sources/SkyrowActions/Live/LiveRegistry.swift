@@ -71,6 +71,9 @@ struct LiveRegistry {
     var groupNumbers: [Int: SubscriptionIndex.Group] = [:]
     var audiences: [SubscriptionGroup.AudienceKey: (audience: LiveAudience, count: Int)] = [:]
     var shares: [LiveShare: Int] = [:]
+    var clientShares: LiveShares
+    /// What events take that wait for subscriptions.
+    var buffered: [Subscriber: Int] = [:]
     var encodings: [RecordEncoding.Key: (encoding: RecordEncoding, count: Int)] = [:]
     var membership = Membership()
     /// The groups whose members are being read.
@@ -93,6 +96,7 @@ struct LiveRegistry {
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
+        clientShares = LiveShares(limits)
         index = SubscriptionIndex(scanLimit: limits.scans)
     }
 
@@ -113,10 +117,13 @@ struct LiveRegistry {
         if let share, shares[share] ?? 0 >= limits.perUser {
             throw .tooManySubscriptions("A user has at most \(limits.perUser) subscriptions, over all connections.")
         }
-        guard subscribers.count < limits.total else {
-            throw .tooManySubscriptions("The service has \(limits.total) subscriptions, and takes no more.")
+        let bytes = request.question.heldBytes + (request.filter?.heldBytes ?? 0)
+        try clientShares.enter(bytes, of: request.holder.paying)
+        let group: SubscriptionIndex.Group
+        do throws(SkyrowError) { group = try self.group(of: request) } catch {
+            clientShares.leave(bytes, of: request.holder.paying)
+            throw error
         }
-        let group = try group(of: request)
         if tables[request.table.name]?.contains(where: { $0 === request.table }) != true {
             tables[request.table.name, default: []].append(request.table)
         }
@@ -171,7 +178,18 @@ struct LiveRegistry {
         guard index.hasRoom(in: key.database, of: key.type, for: predicate) else {
             throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
         }
-        let number = groups.insert(Boxed(SubscriptionGroup(key, predicate, digest: digest)))
+        let isScanned = SubscriptionIndex.isScanned(predicate)
+        if isScanned {
+            switch clientShares.refusalOfScan(key.database, key.type, for: request.holder.paying) {
+            case .client(let limit): throw .tooManyScans(of: key.type, ofClient: limit)
+            case .all:
+                throw .tooManyScans(of: key.type, limit: limits.scans, references: request.table.referenceFields)
+            case nil: clientShares.countScan(1, key.database, key.type, for: request.holder.paying)
+            }
+        }
+        let number = groups.insert(
+            Boxed(SubscriptionGroup(key, predicate, digest: digest, payer: request.holder.paying))
+        )
         groupNumbers[digest] = number
         index.insert(number, in: key.database, of: key.type, predicate)
         groupCounts[key.type, default: 0] += 1
@@ -226,7 +244,9 @@ struct LiveRegistry {
 
     /// Ends a subscription.
     mutating func remove(_ number: Subscriber) {
+        releaseBuffer(of: number)
         guard let subscriber = subscribers.remove(number)?.value else { return }
+        clientShares.leave(subscriber.heldBytes, of: subscriber.holder.paying)
         starting.remove(number)
         endLoading(number, subscriber)
         exit(number, subscriber)
@@ -261,6 +281,7 @@ struct LiveRegistry {
             groups[number]?.audiences[place].subscribers[placeInList] = moved
             subscribers[moved]?.place = subscriber.place
         }
+        defer { passOnPaying(for: number, from: subscriber.holder) }
         guard let left = groups[number]?.audiences[place], left.subscribers.isEmpty else { return }
         groups[number]?.audiences.remove(at: place)
         let encoding = left.encoding.key
@@ -268,6 +289,10 @@ struct LiveRegistry {
         if encodings[encoding]?.count == 0 { encodings[encoding] = nil }
         guard let group = groups[number]?.value, group.audiences.isEmpty else { return }
         groups.remove(number)
+        _ = clientShares.take(-group.memberBytes, for: group.payer)
+        if SubscriptionIndex.isScanned(group.predicate) {
+            clientShares.countScan(-1, group.database, group.type, for: group.payer)
+        }
         groupNumbers[group.digest] = nil
         membersLoading.cancel(number)
         membership.removeAll(of: number)
@@ -278,6 +303,18 @@ struct LiveRegistry {
         tables[group.type] = nil
     }
 
+    /// Has another client pay for a group when one that did has left it.
+    private mutating func passOnPaying(for number: SubscriptionIndex.Group, from holder: LiveHolder) {
+        guard let group = groups[number]?.value, group.payer == holder.paying,
+            let next = group.audiences.list.first?.subscribers.first, let heir = subscribers[next]?.holder
+        else { return }
+        groups[number]?.payer = heir.paying
+        clientShares.pass(group.memberBytes, from: group.payer, to: heir.paying)
+        guard SubscriptionIndex.isScanned(group.predicate) else { return }
+        clientShares.countScan(-1, group.database, group.type, for: group.payer)
+        clientShares.countScan(1, group.database, group.type, for: heir.paying)
+    }
+
     // MARK: Beginning
 
     /// Has a subscription begin again and wait for the records of its beginning; returns the number of the attempt.
@@ -286,6 +323,7 @@ struct LiveRegistry {
     ///   meanwhile; nil for where it began.
     mutating func begin(_ number: Subscriber, behind mark: LiveMark? = nil) -> UInt32? {
         guard let type = subscribers[number].flatMap({ groups[$0.group]?.type }) else { return nil }
+        releaseBuffer(of: number)
         whileLoading.begin(number, of: type)
         resuming[number] = mark
         subscribers[number]?.state = .loading(LiveBuffer())
@@ -309,6 +347,7 @@ struct LiveRegistry {
     }
 
     private mutating func endLoading(_ number: Subscriber, _ subscriber: LiveSubscriber) {
+        releaseBuffer(of: number)
         resuming[number] = nil
         if let type = groups[subscriber.group]?.type { whileLoading.end(number, of: type) }
     }
@@ -316,6 +355,7 @@ struct LiveRegistry {
     /// Has a subscription read the records of its beginning once more.
     mutating func overflow(_ number: Subscriber) {
         guard case .loading(var buffer)? = subscribers[number]?.state else { return }
+        releaseBuffer(of: number)
         buffer.overflow()
         subscribers[number]?.state = .loading(buffer)
     }
@@ -436,6 +476,7 @@ struct LiveRegistry {
         groups[number]?.members = .unknown
         membersLoading.cancel(number)
         membership.removeAll(of: number)
+        _ = countMembers(of: number)
     }
 
     /// Forgets the members of all groups.
@@ -449,23 +490,37 @@ struct LiveRegistry {
         for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
-    /// Takes the members of a group as they were read, and judges what has changed since; nil for a reading that counts no more.
+    /// What has changed since the members of a group began to be read, which a moment has not shown.
+    func changes(
+        duringReading reading: MembersLoading.Reading,
+        of number: SubscriptionIndex.Group,
+        readAt start: LiveStart
+    ) -> [CommittedTransaction] {
+        membersLoading.changes(since: reading, of: number).filter { !start.covers($0.mark) }
+    }
+
+    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that counts no more.
     ///
     /// Its subscriptions begin later, so that no event of these changes is sent.
+    ///
+    /// - Parameter verdicts: those of the transactions of ``changes(duringReading:of:readAt:)``.
     mutating func setMembers(
         of number: SubscriptionIndex.Group,
         _ reading: MembersLoading.Reading,
         _ records: [StoredRecord],
-        readAt start: LiveStart
+        readAt start: LiveStart,
+        _ verdicts: [LiveVerdicts]
     ) -> Dispatch? {
-        guard let group = groups[number]?.value, let waiting = membersLoading.finish(number, reading) else {
-            return nil
-        }
+        let waiting = changes(duringReading: reading, of: number, readAt: start)
+        guard let group = groups[number]?.value, waiting.count == verdicts.count,
+            membersLoading.finish(number, reading) != nil
+        else { return nil }
         groups[number]?.members = .known
         for record in records { membership.read(record, in: tables[group.type]?.last, for: number) }
+        _ = countMembers(of: number)
         var result = Dispatch()
-        for transaction in waiting where !start.covers(transaction.mark) {
-            let part = dispatch(transaction, only: number)
+        for (transaction, verdicts) in zip(waiting, verdicts) {
+            let part = dispatch(transaction, verdicts, only: number)
             result.messages += part.messages
             result.resets += part.resets
         }
@@ -494,7 +549,7 @@ struct LiveRegistry {
             in: table,
             knowing: Set((table?.columns ?? []).lazy.map(\.field).filter(mayHave)),
             for: number,
-            by: isWhole ? nil : audience
+            by: isWhole && view.list == .all ? nil : audience
         )
     }
 

@@ -21,6 +21,7 @@ extension LiveSession {
         try await service.observed(.liveWatch) { () async throws(SkyrowError) in
             let live = service.live
             guard live.configuration.source != .off else { throw .liveQueriesAreOff }
+            try requireFree(request.name)
             let resolved = try await service.resolve(request, by: caller)
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
@@ -88,6 +89,9 @@ extension ActionService {
         let leadsToRelations: Bool
         switch request.subject {
         case .records(let query):
+            guard !query.omittedFields.contains("_id") else {
+                throw .invalidArgument("The records of a query that is kept current are known by their ids.", "omit")
+            }
             let resolved = try resolver.resolve(query)
             (visibility, leadsToRelations) = (resolved.visibility, resolved.leadsToRelations)
         case .groups(let query):

@@ -21,6 +21,7 @@ package final class LiveSession: Sendable {
     let service: ActionService
     private let outlet: any LiveOutlet
     private let state = Mutex(State.new)
+    let awaited = Mutex(AwaitedTypes())
 
     /// How long the first subscription of a process waits until changes are followed.
     static let sourcePatience: Duration = .seconds(10)
@@ -48,6 +49,10 @@ package final class LiveSession: Sendable {
         try await service.observed(.liveSubscribe) { () async throws(SkyrowError) in
             let live = service.live
             guard live.configuration.source != .off else { throw .liveQueriesAreOff }
+            try requireFree(request.name)
+            if try await isYetToBeMade(request.type) {
+                return try await awaitType(of: request, by: caller, with: credentials, from: client)
+            }
             let resolved = try await service.resolve(request, by: caller)
             if let since = request.since {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
@@ -106,6 +111,7 @@ package final class LiveSession: Sendable {
 
     /// `live:unsubscribe`, of either kind; throws `110 ResourceNotFound` for a name that is not in use.
     package func unsubscribe(_ name: String) throws(SkyrowError) {
+        if let task = awaited.withLock({ $0.remove(name) }) { return task.cancel() }
         guard case .open(let connection) = state.withLock({ $0 }) else { throw .noSuchSubscription }
         try service.live.unsubscribe(name, of: connection)
     }
@@ -118,12 +124,18 @@ package final class LiveSession: Sendable {
 
     /// The connection is gone; everything of it is given up.
     package func end() {
+        awaited.withLock { $0.end() }
         let connection = state.withLock { state -> LiveRegistry.Connection? in
             defer { state = .ended }
             if case .open(let connection) = state { return connection }
             return nil
         }
         if let connection { service.live.close(connection) }
+    }
+
+    /// Throws `109 Duplicated` for the name of a subscription whose type is awaited.
+    func requireFree(_ name: String) throws(SkyrowError) {
+        guard !awaited.withLock({ $0.contains(name) }) else { throw .subscriptionNameInUse }
     }
 
     /// nil where the connection has ended.

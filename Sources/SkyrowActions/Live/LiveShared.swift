@@ -20,6 +20,9 @@ final class LiveHolder: Sendable {
         caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
     }
 
+    /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
+    var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }
+
     func isSame(as other: LiveHolder) -> Bool {
         self === other
             || (caller == other.caller && credentials == other.credentials && client == other.client)
@@ -70,18 +73,18 @@ final class LiveFilter: Sendable {
 ///
 /// An object, since all subscriptions have them in common that stand at the same moment.
 final class LiveMark: Sendable {
-    let branch: UInt64
+    let place: HistoryPlace
     let takenAt: Int64
     let transactions: TransactionSet
 
     init(_ moment: ChangeMoment) {
-        branch = moment.branch
+        place = moment.place
         takenAt = moment.takenAt
         transactions = moment.transactions
     }
 
     init(_ token: ChangeToken) {
-        branch = token.branch
+        place = token.place
         takenAt = token.takenAt
         transactions = token.transactions
     }
@@ -90,7 +93,8 @@ final class LiveMark: Sendable {
     ///
     /// Who goes on from an earlier moment gets some changes twice, and misses none.
     func covers(_ other: LiveMark) -> Bool {
-        branch == other.branch && takenAt <= other.takenAt && other.takenAt - takenAt <= 1
+        place.branch == other.place.branch && place.start == other.place.start && takenAt <= other.takenAt
+            && other.takenAt - takenAt <= 1
             && transactions.isSubset(of: other.transactions)
     }
 }
@@ -127,7 +131,7 @@ final class LiveTemplate: Sendable {
     /// The text of a token of the subscription.
     func text(at mark: LiveMark) -> String {
         ChangeToken(
-            branch: mark.branch,
+            place: mark.place,
             takenAt: mark.takenAt,
             transactions: mark.transactions,
             audience: audience,

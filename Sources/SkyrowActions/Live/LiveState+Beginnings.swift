@@ -42,10 +42,31 @@ extension LiveState {
         }
     }
 
+    /// What is asked of the records of a page before it is sent, and the numbers of the changes; nil for nothing.
+    func questions(
+        about page: BeginningPage,
+        for subscriber: LiveRegistry.Subscriber,
+        _ verdicts: PageVerdicts
+    ) -> (questions: LiveVerdicts, numbers: [Int])? {
+        guard let (number, group) = registry.group(of: subscriber), registry.whileLoading.hasChanges(of: group.type)
+        else { return nil }
+        let records = page.records.compactMap { $0.collected() }.map { StoredRecord($0, in: group.database) { $0.id } }
+        let entries = registry.unjudged(records, for: subscriber, verdicts)
+        guard !entries.isEmpty else { return nil }
+        var questions = LiveVerdicts()
+        for entry in entries { _ = questions.ask(nil, entry.after, of: [number]) }
+        questions.add(number, group.predicate, paidBy: registry.subscribers[subscriber]?.holder.paying)
+        return (questions, entries.map(\.number))
+    }
+
     /// Sends a page to a subscription at its beginning, but for the records that have left its results since.
-    mutating func send(_ page: BeginningPage, to subscriber: LiveRegistry.Subscriber) {
+    mutating func send(
+        _ page: BeginningPage,
+        to subscriber: LiveRegistry.Subscriber,
+        _ verdicts: PageVerdicts
+    ) {
         guard let known = registry.subscribers[subscriber] else { return }
-        let gone = keepSent(page.records, to: subscriber)
+        let gone = keepSent(page.records, to: subscriber, verdicts)
         // Who begins has not got them.
         let left = page.phase == .resume ? gone.keys.sorted().compactMap { gone[$0] } : []
         let head = left.isEmpty ? [] : LiveText.head(known.name)
@@ -61,7 +82,8 @@ extension LiveState {
     /// - Returns: the ids of those that are not to be sent, by their places in the page: they have left its results since it was read.
     private mutating func keepSent(
         _ page: [any RecordSource],
-        to subscriber: LiveRegistry.Subscriber
+        to subscriber: LiveRegistry.Subscriber,
+        _ verdicts: PageVerdicts
     ) -> [Int: String] {
         guard let group = registry.group(of: subscriber)?.group else { return [:] }
         let isMember = needsMembers(group)
@@ -70,7 +92,7 @@ extension LiveState {
         for (place, source) in page.enumerated() {
             guard let record = source.collected() else { continue }
             let stored = StoredRecord(record, in: group.database) { $0.id }
-            switch registry.judge(stored, for: subscriber) {
+            switch registry.judge(stored, for: subscriber, verdicts) {
             case .gone:
                 gone[place] = record.id.description
                 continue

@@ -19,7 +19,7 @@ extension LiveState {
     /// many have ended that it has not heard of.
     mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
-            throw SkyrowError(.duplicated, "The connection has a subscription of this name already.")
+            throw .subscriptionNameInUse
         }
         // Who uses it anew is not told of the end of the one before.
         forgetEnd(of: name, on: connection)
@@ -61,4 +61,11 @@ extension LiveState {
             send(LiveText.changes(delivery.phase, delivery.events, wholeOf: whole), to: request.connection)
         }
     }
+}
+
+extension SkyrowError {
+    static let subscriptionNameInUse = SkyrowError(
+        .duplicated,
+        "The connection has a subscription of this name already."
+    )
 }

@@ -125,7 +125,7 @@ final class LiveStart: Sendable {
 
     /// Whether it covers the same transactions.
     func isSame(as other: LiveStart) -> Bool {
-        position == other.position && moment.branch == other.moment.branch
+        position == other.position && moment.place.branch == other.moment.place.branch
             && moment.snapshot == other.moment.snapshot && moment.transactions == other.moment.transactions
     }
 

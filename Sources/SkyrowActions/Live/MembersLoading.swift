@@ -58,12 +58,17 @@ struct MembersLoading {
         drop(needed - dropped)
     }
 
+    /// What has changed since a reading began; nothing for one that counts no more.
+    func changes(since reading: Reading, of group: SubscriptionIndex.Group) -> [CommittedTransaction] {
+        guard let begun = readings[group], begun.reading == reading else { return [] }
+        return entries[(begun.from - dropped)...].map(\.transaction)
+    }
+
     /// What has changed since a reading began, which ends; nil for one that counts no more.
     mutating func finish(_ group: SubscriptionIndex.Group, _ reading: Reading) -> [CommittedTransaction]? {
-        guard let begun = readings[group], begun.reading == reading else { return nil }
-        let since = entries[(begun.from - dropped)...].map(\.transaction)
-        cancel(group)
-        return since
+        guard readings[group]?.reading == reading else { return nil }
+        defer { cancel(group) }
+        return changes(since: reading, of: group)
     }
 
     /// Keeps a transaction; returns the groups whose members have to be read anew since too much has changed.

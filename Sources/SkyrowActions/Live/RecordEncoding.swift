@@ -11,14 +11,15 @@ import Synchronization
 final class RecordEncoding: Sendable {
     /// What decides how a record is written.
     struct Key: Hashable, Sendable {
-        let view: FieldView
+        fileprivate(set) var view: FieldView
         /// The fields to send; nil for all.
         let asked: Set<FieldName>?
-        /// Who reads, where that decides about the fields of a record.
+        /// Who reads, where that decides about the fields of a record. What it decides about the list alone makes a second form of the
+        /// record (``RecordEncoding/form(of:for:)``), which all have in common.
         let user: UserID?
 
         init(of table: RecordTable, for reader: FieldAccess, asked: Set<FieldName>?) {
-            view = reader.isUnrestricted ? FieldView() : table.rules.fields.view(for: reader)
+            view = reader.isUnrestricted ? FieldView() : table.rules.view(for: reader)
             self.asked = asked
             user = view.partial.isEmpty ? nil : reader.user
         }
@@ -33,12 +34,45 @@ final class RecordEncoding: Sendable {
 
     let key: Key
     private let reader: FieldAccess
+    /// The same with whole access lists, where some readers see those of some records.
+    private let whole: RecordEncoding?
     /// The plans that were used last: of whole records, and of old values.
     private let plans = Mutex<[Plan]>([])
 
     init(_ key: Key, for reader: FieldAccess) {
         self.key = key
         self.reader = reader
+        if case .some = key.view.list {
+            var wholeKey = key
+            wholeKey.view.list = .all
+            whole = RecordEncoding(wholeKey, for: reader)
+        } else {
+            whole = nil
+        }
+    }
+
+    /// How a record is written for a reader: with the whole list where the reader sees it.
+    func form(of record: StoredRecord?, for reader: FieldAccess) -> RecordEncoding {
+        // Most lists name no one, and are sent as they are to all.
+        guard let whole, let record, record.access?.namesSomeone == true, seesList(of: record, reader) else {
+            return self
+        }
+        return whole
+    }
+
+    private func seesList(of record: StoredRecord, _ reader: FieldAccess) -> Bool {
+        switch key.view.list {
+        case .all: return true
+        case .none: return false
+        case .some(let reach):
+            guard case .audience(let audience) = reader, let user = audience.user else { return false }
+            return record.database != .everyone
+                || reach.holds(
+                    isOwner: record.owner == user,
+                    isMember: { record.names(user, in: $0) },
+                    isListed: { record.access?.admits(audience, $0) ?? false }
+                )
+        }
     }
 
     /// The record after a change; nil where there is none.
@@ -75,30 +109,43 @@ final class RecordEncoding: Sendable {
     /// - Parameters:
     ///   - fields: those that have another value; it counts where the record before is known.
     ///   - known: the forms before that are seen, where the change does not say what the record was. Without either it does.
-    func shows(_ change: RecordChange, of fields: Set<FieldName>, since known: [Membership.Form]) -> Bool {
-        guard !key.view.hidden.isEmpty || !key.view.partial.isEmpty, let new = change.after else { return true }
-        if let old = change.old { return shows(new, of: fields, since: old, in: change.table) }
-        return known.isEmpty
-            || known.contains { form in
-                form.changedFields(in: new, of: change.table).map {
-                    shows(new, of: $0, since: form.record, in: change.table)
-                } ?? true
-            }
+    func shows(
+        _ change: RecordChange,
+        of fields: Set<FieldName>,
+        since known: [Membership.Form],
+        to reader: FieldAccess
+    ) -> Bool {
+        guard let new = change.after else { return true }
+        if let old = change.old { return shows(new, of: fields, since: old, in: change.table, to: reader) }
+        guard hidesFields, !known.isEmpty else { return true }
+        return known.contains { form in
+            form.changedFields(in: new, of: change.table).map {
+                shows(new, of: $0, since: form.record, in: change.table, to: reader)
+            } ?? true
+        }
     }
+
+    private var hidesFields: Bool { !key.view.hidden.isEmpty || !key.view.partial.isEmpty }
 
     private func shows(
         _ new: StoredRecord,
         of fields: Set<FieldName>,
         since old: StoredRecord,
-        in table: RecordTable
+        in table: RecordTable,
+        to reader: FieldAccess
     ) -> Bool {
-        if old.owner != new.owner || old.access != new.access { return true }
+        if old.owner != new.owner { return true }
+        if old.access != new.access {
+            let isSeen = seesList(of: old, reader) || seesList(of: new, reader)
+            if isSeen || old.access?.shownToAll != new.access?.shownToAll { return true }
+        }
+        guard hidesFields else { return !fields.isEmpty || old.access == new.access }
         if old.createdAt != new.createdAt || old.createdBy != new.createdBy { return true }
         if key.view.partial.keys.contains(where: { sees($0, in: old) != sees($0, in: new) }) { return true }
         guard fields.isEmpty else { return fields.contains { sees($0, in: old) && sees($0, in: new) } }
         // Members of a relation and values of types that are not ours are in no row, so that a write of them shows by itself.
         let unsent = table.columns.filter(\.isBesideRows)
-        return !unsent.isEmpty
+        return old.access == new.access && !unsent.isEmpty
             && unsent.allSatisfy { !key.view.hidden.contains($0.field) && key.view.partial[$0.field] == nil }
     }
 
@@ -113,7 +160,9 @@ final class RecordEncoding: Sendable {
         plans.withLock { plans in
             let known = plans.first { $0.table === table && $0.asked == asked && $0.hasReserved == hasReserved }
             if let known { return known.plan }
-            let plan = table.plan(key.view, asked: asked, hasReserved: hasReserved)
+            var view = key.view
+            if whole != nil { view.list = .none }
+            let plan = table.plan(view, asked: asked, hasReserved: hasReserved)
             if plans.count >= 8 { plans.removeFirst() }
             plans.append(Plan(table: table, asked: asked, hasReserved: hasReserved, plan: plan))
             return plan

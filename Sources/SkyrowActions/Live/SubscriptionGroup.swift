@@ -47,13 +47,18 @@ struct SubscriptionGroup {
     var hasKeysAlone = false
     var audiences = GroupAudiences()
     var members = Members.unknown
+    /// The client, one of those with a subscription of the group, whose share it takes; nil for the operator.
+    var payer: ClientKey?
+    /// What its members take of that share.
+    var memberBytes = 0
 
-    init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int) {
+    init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int, payer: ClientKey?) {
         database = key.database
         type = key.type
         asked = key.asked
         self.predicate = predicate
         self.digest = digest
+        self.payer = payer
     }
 
     /// Whether it is the group of a key.
@@ -67,11 +72,6 @@ struct SubscriptionGroup {
 
     /// All subscriptions, of all callers.
     var subscribers: [LiveRegistry.Subscriber] { audiences.list.flatMap(\.subscribers) }
-
-    /// Whether the predicate is true of a record.
-    func matches(_ record: StoredRecord) -> Bool {
-        predicate.map { $0.truth(of: record) == .yes } ?? true
-    }
 }
 
 /// Who asks for the changes of some type.

@@ -76,9 +76,14 @@ struct SubscriptionIndex {
         databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
     }
 
+    /// Whether every change of the type is judged for a predicate.
+    static func isScanned(_ predicate: ResolvedPredicate?) -> Bool {
+        predicate.flatMap { SubscriptionTerms($0) } == nil
+    }
+
     /// Whether one more group of a predicate has room.
     func hasRoom(in database: DatabaseScope, of type: RecordTypeName, for predicate: ResolvedPredicate?) -> Bool {
-        if let predicate, SubscriptionTerms(predicate) != nil { return true }
+        guard Self.isScanned(predicate) else { return true }
         return (databases[database]?[type]?.scanned.count ?? 0) < scanLimit
     }
 
@@ -143,7 +148,8 @@ struct SubscriptionIndex {
 
     private func add(_ index: TypeIndex?, _ record: StoredRecord, to found: inout Set<Group>) {
         guard let index else { return }
-        if !index.scanned.isEmpty { found.formUnion(index.scanned) }
+        // Mostly all that is found: no copy is made of it then.
+        if found.isEmpty { found = index.scanned } else if found != index.scanned { found.formUnion(index.scanned) }
         for (place, values) in index.keyed {
             record.forEachTerm(at: place) { value in
                 if let groups = values[value.hashValue] { groups.add(to: &found) }

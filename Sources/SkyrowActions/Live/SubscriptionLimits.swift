@@ -26,6 +26,13 @@ package struct SubscriptionLimits: Hashable, Sendable {
     package var watchInterval = Duration.milliseconds(250)
     /// Relations of users that are asked for because of one transaction.
     package var relationPairs = 10_000
+    /// Bytes that live queries hold of what clients have sent, of records that match and of events that wait; those that are asked again
+    /// and again have as many.
+    package var memory = 256 << 20
+    /// The part of places and memory that one client may have.
+    package var share = ClientShare()
+    /// What judging changes in memory may take.
+    package var steps = StepAllowances.Limits()
 
     package init() {}
 }

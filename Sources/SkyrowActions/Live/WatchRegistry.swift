@@ -42,6 +42,9 @@ struct WatchRegistry {
         let client: ClientKey
         /// Whether relations of users decide what the caller may read.
         let asksRelations: Bool
+
+        /// The client whose share its query takes; nil for the operator.
+        var paying: ClientKey? { share == nil || client == .none ? nil : client }
     }
 
     /// One who gets a result.
@@ -61,6 +64,8 @@ struct WatchRegistry {
         let key: Key
         var tables: [RecordTypeName: RecordTable]
         let databases: Set<DatabaseScope>
+        /// The client, one of those with a subscription of it, whose share it takes; nil for the operator.
+        var payer: ClientKey?
         /// In the order in which they came; the first is whose rights the query is asked with.
         var watchers: [Watcher] = []
         var last = WatchedResult()
@@ -91,9 +96,13 @@ struct WatchRegistry {
     private var stale: Set<Group> = []
     private var nextNumber = 0
     private var nextAsking = 0
+    private var places: ClientShares
+    private var memory: ClientShares
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
+        places = ClientShares(limit: limits.watches, limits.share)
+        memory = ClientShares(limit: limits.memory, limits.share)
     }
 
     var isEmpty: Bool { watchers.isEmpty }
@@ -118,11 +127,21 @@ struct WatchRegistry {
         if let known = numbers[request.key] {
             group = known
         } else {
-            guard groups.count < limits.watches else {
+            switch places.refusal(of: 1, to: request.paying) {
+            case .all:
                 throw .tooManyWatches(
-                    "The service has \(limits.watches) queries that it asks again, and takes no more."
+                    "The service has as many queries that it asks again as it may, \(limits.watches), and takes no more."
                 )
+            case .client(let most):
+                throw .tooManyWatches(
+                    "One client has at most \(most) different queries that are asked again, over all connections."
+                )
+            case nil: break
             }
+            let bytes = request.key.subject.heldBytes
+            if let refusal = memory.refusal(of: bytes, to: request.paying) { throw .noMemoryLeft(refusal) }
+            places.take(1, for: request.paying)
+            memory.take(bytes, for: request.paying)
             nextNumber += 1
             group = nextNumber
             numbers[request.key] = group
@@ -130,6 +149,7 @@ struct WatchRegistry {
                 key: request.key,
                 tables: request.tables,
                 databases: request.databases,
+                payer: request.paying,
                 due: .now
             )
             for type in request.tables.keys { groupsOfTypes[type, default: []].insert(group) }
@@ -154,7 +174,10 @@ struct WatchRegistry {
             if shares[share] == 0 { shares[share] = nil }
         }
         groups[watcher.group]?.watchers.removeAll { $0 == number }
-        guard let group = groups[watcher.group], group.watchers.isEmpty else { return }
+        guard let group = groups[watcher.group] else { return }
+        let heir = group.watchers.first.flatMap { watchers[$0]?.request }
+        if heir == nil || group.payer == request.paying { pass(watcher.group, group, to: heir) }
+        guard group.watchers.isEmpty else { return }
         groups[watcher.group] = nil
         numbers[group.key] = nil
         stale.remove(watcher.group)
@@ -162,6 +185,17 @@ struct WatchRegistry {
             groupsOfTypes[type]?.remove(watcher.group)
             if groupsOfTypes[type]?.isEmpty == true { groupsOfTypes[type] = nil }
         }
+    }
+
+    /// Gives back what a query takes of the share of a client, and has another one pay for it.
+    private mutating func pass(_ number: Group, _ group: Watched, to heir: Request?) {
+        let bytes = group.key.subject.heldBytes
+        places.take(-1, for: group.payer)
+        memory.take(-bytes, for: group.payer)
+        guard let heir else { return }
+        places.take(1, for: heir.paying)
+        memory.take(bytes, for: heir.paying)
+        groups[number]?.payer = heir.paying
     }
 
     /// The subscription of a name; nil where there is none.

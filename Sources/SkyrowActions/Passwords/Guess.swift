@@ -78,7 +78,7 @@ extension ActionService {
         case .claimed(let claim): return claim
         case .refused(let wait):
             observe(.guessRefused)
-            throw RateLimiter.error(waiting: wait, isLogin: true)
+            throw RateLimiter.error(waiting: wait, of: .attempts)
         }
     }
 

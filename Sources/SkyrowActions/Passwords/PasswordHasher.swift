@@ -42,7 +42,7 @@ final class PasswordHasher: Sendable {
     }
 
     private let configuration: PasswordConfiguration
-    private let threads: HashingThreads
+    private let threads: LowPriorityThreads
     private let state: Mutex<State>
     private let observe: @Sendable (Observation) -> Void
     private let instant: @Sendable () -> ContinuousClock.Instant
@@ -58,7 +58,7 @@ final class PasswordHasher: Sendable {
         self.configuration = configuration
         self.observe = observe
         self.instant = instant
-        threads = HashingThreads(limit: threadCount)
+        threads = LowPriorityThreads(limit: threadCount, name: "passwords")
         let limits = PasswordQueue.Limits(
             running: threadCount,
             waiting: configuration.queueLimit,
@@ -262,7 +262,7 @@ final class PasswordHasher: Sendable {
         switch failure {
         case .refused(.shareUsed):
             observe(.passwordQueueFull)
-            return RateLimiter.error(waiting: .seconds(1), isLogin: true)
+            return RateLimiter.error(waiting: .seconds(1), of: .attempts)
         case .refused(.full), .refused(.displaced), .refused(.late), .noThread:
             observe(.passwordQueueFull)
             return SkyrowError(.overloaded, "Too many passwords are being checked; try again in a few seconds.")

@@ -71,10 +71,11 @@ struct CustomTokenClaims: Sendable {
         subject = try json.claim("sub") { $0.string.flatMap { $0.isName ? $0 : nil } }
         expires = try json.claim("exp", \.numericDate)
         issued = try json.claim("iat", \.numericDate)
+        let notBefore = try json.optionalClaim("nbf", \.numericDate)
         id = try json.optionalClaim("jti") { $0.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil } }
         profile = try json["skyprofile"].map(readProfile) ?? []
         guard now < expires + IDTokenRules.skew else { throw .expired }
-        guard issued <= now + IDTokenRules.skew else { throw .early }
+        guard issued <= now + IDTokenRules.skew, (notBefore ?? 0) <= now + IDTokenRules.skew else { throw .early }
         guard expires - issued <= Self.maximumLifetime else { throw .age }
     }
 
@@ -91,7 +92,7 @@ extension TokenFault {
         case .undecodable, .algorithm, .key, .signature, .expired, .early:
             SkyrowError(
                 .badRequest,
-                "This is no token that counts: it cannot be read, is not signed with a key of the service, or has expired.",
+                "This is no token that counts: it cannot be read, is not signed with a key of the service, or has expired or not begun.",
                 info: ["arguments": .list([.string("token")])]
             )
         case .claim, .issuer, .audience, .authorizedParty, .age, .nonce, .accessToken, .used, .domain:

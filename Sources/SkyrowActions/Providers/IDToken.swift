@@ -12,6 +12,8 @@ struct IDTokenClaims: Hashable, Sendable {
     var expires: Double
     var issued: Double
     var notBefore: Double?
+    /// When the user signed in, which may be long before the token was issued.
+    var signedIn: Double?
     var nonce: String?
     var accessTokenHash: String?
     /// The mail address that the provider says it has verified.
@@ -33,6 +35,7 @@ struct IDTokenClaims: Hashable, Sendable {
         expires = try json.claim("exp", \.numericDate)
         issued = try json.claim("iat", \.numericDate)
         notBefore = try json.optionalClaim("nbf", \.numericDate)
+        signedIn = try json.optionalClaim("auth_time", \.numericDate)
         nonce = try json.optionalClaim("nonce", \.string)
         accessTokenHash = try json.optionalClaim("at_hash", \.string)
         profile = IDTokenClaims.profile(json)
@@ -88,6 +91,7 @@ struct IDTokenRules: Hashable, Sendable {
     ///   - requiresHash: whether the token has to name it; where it need not, it still has to name this one, if any.
     ///   - algorithm: that of its signature.
     ///   - maximumAge: how old the token may be, in seconds; a day at most.
+    ///   - signInAge: how long ago the user may have signed in, which the token has to say then; nil where that does not matter.
     ///   - now: in seconds since 1970.
     func check(
         _ claims: IDTokenClaims,
@@ -96,6 +100,7 @@ struct IDTokenRules: Hashable, Sendable {
         requiresHash: Bool = true,
         _ algorithm: SignatureAlgorithm,
         within maximumAge: Double = IDTokenRules.maximumAge,
+        signedInWithin signInAge: Double? = nil,
         at now: Double
     ) throws(TokenFault) {
         guard issuers.contains(where: { $0.isSameText(as: claims.issuer) }) else { throw .issuer }
@@ -109,6 +114,11 @@ struct IDTokenRules: Hashable, Sendable {
         guard now < claims.expires + Self.skew else { throw .expired }
         guard claims.issued <= now + Self.skew, (claims.notBefore ?? 0) <= now + Self.skew else { throw .early }
         guard claims.issued >= now - maximumAge - Self.skew else { throw .age }
+        if let signInAge {
+            guard let signedIn = claims.signedIn, signedIn <= now + Self.skew,
+                signedIn >= now - signInAge - Self.skew
+            else { throw .age }
+        }
         // Some kits of providers send the hash of what the application drew, so that the provider does not learn it.
         guard let claimed = claims.nonce, !nonce.isEmpty,
             claimed.isSameText(as: nonce) || claimed.isSameText(as: Hexadecimal.text(SHA256.hash(of: nonce).bytes))

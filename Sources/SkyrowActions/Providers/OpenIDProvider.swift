@@ -22,6 +22,8 @@ package struct ProviderConfiguration: Sendable {
     package var domains: [String]
     /// Whether an address that it has verified is the account's.
     package var trustsEmail: Bool
+    /// Whether its id tokens say when the user signed in, which step-up takes.
+    package var saysSignInTime: Bool
     /// How users sign in with it by way of their browsers; nil where they do not.
     package var flow: ProviderFlow?
     /// Fetches its keys.
@@ -36,6 +38,7 @@ package struct ProviderConfiguration: Sendable {
         allowsSignUp: Bool = true,
         domains: [String] = [],
         trustsEmail: Bool = false,
+        saysSignInTime: Bool = true,
         flow: ProviderFlow? = nil,
         fetchKeys: @escaping @Sendable () async -> Result<FetchedKeys, WebFailure>
     ) {
@@ -47,9 +50,13 @@ package struct ProviderConfiguration: Sendable {
         self.allowsSignUp = allowsSignUp
         self.domains = domains.map { $0.lowercased() }
         self.trustsEmail = trustsEmail
+        self.saysSignInTime = saysSignInTime
         self.flow = flow
         self.fetchKeys = fetchKeys
     }
+
+    /// How long ago a user may have signed in whose token is to prove who that is, in seconds; nil where its tokens do not say.
+    var signInAgeOfProofs: Double? { saysSignInTime ? Double(Elevation.lifetime) : nil }
 }
 
 /// Where a provider has its keys.
@@ -147,11 +154,13 @@ struct OpenIDProvider: Sendable {
     ///
     /// - Parameters:
     ///   - maximumAge: how old the token may be, in seconds.
+    ///   - signInAge: how long ago the user may have signed in, in seconds; nil where that does not matter.
     ///   - requiresAccessTokenHash: whether the token has to name an access token that came along.
     ///   - requiresDomain: whether its address has to be in one of the domains of the settings.
     func prove(
         _ token: ProviderToken,
         within maximumAge: Double,
+        signedInWithin signInAge: Double? = nil,
         requiresAccessTokenHash: Bool = true,
         requiresDomain: Bool = true,
         at now: Timestamp
@@ -175,6 +184,7 @@ struct OpenIDProvider: Sendable {
                 requiresHash: requiresAccessTokenHash,
                 algorithm,
                 within: maximumAge,
+                signedInWithin: signInAge,
                 at: now.secondsSince1970
             )
             if requiresDomain, !VerifiedAddress.isAdmitted(claims.verifiedEmail, by: configuration.domains) {

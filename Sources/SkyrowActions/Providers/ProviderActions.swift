@@ -300,12 +300,15 @@ extension ActionService {
         _ token: ProviderToken,
         by provider: OpenIDProvider,
         from client: ClientKey,
-        within maximumAge: Double = IDTokenRules.maximumAge
+        within maximumAge: Double = IDTokenRules.maximumAge,
+        signedInWithin signInAge: Double? = nil
     ) async throws(SkyrowError) -> ProvenIdentity {
         let claim = try await claim(tokenOf: client)
         let outcome: Result<OpenIDProvider.Proof, TokenFault>
         do throws(SkyrowError) {
-            outcome = try await used(try await provider.prove(token, within: maximumAge, at: clock.now()))
+            outcome = try await used(
+                try await provider.prove(token, within: maximumAge, signedInWithin: signInAge, at: clock.now())
+            )
         } catch {
             // The token was not judged.
             if let claim { try? await store.throttle.withdraw(claim) }
@@ -334,11 +337,13 @@ extension ActionService {
         _ user: UserID,
         from client: ClientKey
     ) async throws(SkyrowError) -> AccountCredentials {
+        let provider = try provider(ofTokens: token.provider)
         let identity = try await proven(
             token,
-            by: try provider(ofTokens: token.provider),
+            by: provider,
             from: client,
-            within: Double(Elevation.lifetime)
+            within: Double(Elevation.lifetime),
+            signedInWithin: provider.configuration.signInAgeOfProofs
         )
         let found = try await store.identities.account(of: identity.provider, subject: identity.subject)
         guard found?.id == user, let credentials = try await store.users.credentials(of: user) else {
@@ -452,6 +457,7 @@ extension ActionService {
             provider,
             from: user,
             session: tokenHash,
+            countsPasswords: configuration.accounts.admitsPasswords,
             recording: AuditEvent(.providerUnlink, by: AuditEvent.Actor(caller), from: origin)
         )
         switch outcome {

@@ -48,21 +48,21 @@ package final class RateLimiter: Sendable {
         guard isOn.load(ordering: .acquiring), caller?.isOperator != true else { return }
         let now = now()
         let hashesPassword = action.map { ActionCatalog[$0].cost } == .password
-        let refusal = state.withLock { state -> (wait: Duration, isLogin: Bool)? in
+        let refusal = state.withLock { state -> (wait: Duration, limited: Limited)? in
             if let limit = state.limits.client, let wait = state.clients.take(client, limit, at: now) {
-                return (wait, false)
+                return (wait, .calls)
             }
             if hashesPassword, let limit = state.limits.login, let wait = state.logins.take(client, limit, at: now) {
-                return (wait, true)
+                return (wait, Limited(hashingFor: action))
             }
             if let user = caller?.userID, let limit = state.limits.user,
                 let wait = state.users.take(user, limit, at: now)
             {
-                return (wait, false)
+                return (wait, .calls)
             }
             return nil
         }
-        if let refusal { throw RateLimiter.error(waiting: refusal.wait, isLogin: refusal.isLogin) }
+        if let refusal { throw RateLimiter.error(waiting: refusal.wait, of: refusal.limited) }
     }
 
     /// Counts a call of a user who was not known before; throws `131 RateLimited`.
@@ -70,19 +70,36 @@ package final class RateLimiter: Sendable {
         guard isOn.load(ordering: .acquiring), !caller.isOperator, let user = caller.userID else { return }
         let now = now()
         let wait = state.withLock { state in state.limits.user.flatMap { state.users.take(user, $0, at: now) } }
-        if let wait { throw RateLimiter.error(waiting: wait, isLogin: false) }
+        if let wait { throw RateLimiter.error(waiting: wait, of: .calls) }
     }
 
     /// Whether anything is limited.
     var limitsAnything: Bool { isOn.load(ordering: .acquiring) }
 
-    static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
+    /// What there are too many of, in the words of a message.
+    enum Limited: String, Sendable {
+        case calls
+        case logIns = "attempts to log in"
+        case signUps = "sign-ups"
+        /// Of passwords and codes.
+        case attempts
+
+        /// What a call is that hashes a password.
+        init(hashingFor action: ActionName?) {
+            switch action {
+            case .authLogIn: self = .logIns
+            case .authSignUp, .authRegister: self = .signUps
+            default: self = .attempts
+            }
+        }
+    }
+
+    static func error(waiting wait: Duration, of limited: Limited) -> SkyrowError {
         let (seconds, attoseconds) = wait.components
         let rounded = max(1, attoseconds > 0 ? seconds + 1 : seconds)
-        let what = isLogin ? "attempts to log in" : "calls"
         return SkyrowError(
             .rateLimited,
-            "Too many \(what); try again in \(rounded) second\(rounded == 1 ? "" : "s").",
+            "Too many \(limited.rawValue); try again in \(rounded) second\(rounded == 1 ? "" : "s").",
             info: ["retry_after": .integer(rounded)]
         )
     }

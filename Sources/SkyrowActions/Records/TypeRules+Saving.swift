@@ -21,34 +21,36 @@ extension ActionService {
                 $0.refusal(saving: draft, in: access.database) ?? $0.loginKeyRefusal(draft)
             }
         }
-        return try await refusingMixedScripts(permitted, with: access, isAtomic: isAtomic)
+        return try await refusingNewLoginKeys(permitted, with: access, isAtomic: isAtomic)
     }
 
-    /// Puts a refusal in the place of every draft that would give a record a login key of mixed scripts.
+    /// Puts a refusal in the place of every draft that would give a record a login key that no account gets any more.
     ///
     /// A key that the record has already is none: clients send back whole records, and older accounts go on. Only
     /// where there may be one is the database asked.
-    private func refusingMixedScripts(
+    private func refusingNewLoginKeys(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let policy = configuration.accounts
-        var mixed: [RecordID: [(name: FieldName, value: RecordValue)]] = [:]
+        var refused: [RecordID: [(name: FieldName, value: RecordValue)]] = [:]
         for draft in items.lazy.compactMap(\.draft) {
             guard let keys = store.rules[draft.id.type]?.loginKeys else { continue }
-            let fields = draft.fields.filter { keys.contains($0.name) && !policy.admits($0.value) }
-            if !fields.isEmpty { mixed[draft.id] = fields }
+            let fields = draft.fields.filter {
+                keys.contains($0.name) && policy.refusal(of: $0.value, as: $0.name) != nil
+            }
+            if !fields.isEmpty { refused[draft.id] = fields }
         }
-        guard !mixed.isEmpty else { return items }
-        let ids = Array(mixed.keys)
+        guard !refused.isEmpty else { return items }
+        let ids = Array(refused.keys)
         let outcomes = try await store.fetch(ids, with: access)
         var refusals: [RecordID: SkyrowError] = [:]
         for (id, outcome) in zip(ids, outcomes) {
             var stored: [FieldName: RecordValue] = [:]
             if case .record(let source) = outcome { stored = source.collected()?.fields ?? [:] }
-            for field in mixed[id] ?? [] where !field.value.isSameText(as: stored[field.name]) {
-                refusals[id] = AccountPolicy.mixedScripts(field.name)
+            for field in refused[id] ?? [] where !field.value.isSameText(as: stored[field.name]) {
+                refusals[id] = policy.refusal(of: field.value, as: field.name)
             }
         }
         return try items.refusing(isAtomic: isAtomic) { refusals[$0.id] }

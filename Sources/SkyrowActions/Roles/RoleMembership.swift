@@ -160,7 +160,11 @@ extension ActionService {
             let seesAll = caller.isMaster || caller.isAdministrator
             // For one who sees few of many roles all lists are read.
             if !seesAll { try await turn?.move(to: .scan) }
-            return try await store.roles.list(readableBy: seesAll ? nil : Audience(of: caller), page)
+            var list = try await store.roles.list(readableBy: seesAll ? nil : Audience(of: caller), page)
+            for place in list.elements.indices where !seesAll && list.elements[place].owner != caller.userID {
+                list.elements[place].access = list.elements[place].access?.shownToAll
+            }
+            return list
         }
     }
 }

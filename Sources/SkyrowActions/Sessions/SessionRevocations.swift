@@ -12,7 +12,10 @@ extension ActionService {
 
     /// Drops remembered sessions, so that the database is asked about them again.
     func forget(_ notice: SessionNotice) {
-        defer { live.rightsMayHaveChanged() }
+        defer {
+            live.rightsMayHaveChanged()
+            heldSessions.doubt(notice)
+        }
         switch notice {
         case .listening(let again):
             // What was said before was not heard.

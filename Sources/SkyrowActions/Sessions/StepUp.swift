@@ -36,7 +36,8 @@ extension ActionService {
         }
         guard !standing.isElevated else { return nil }
         return Elevation.required(
-            (standing.hasPassword ? ["password"] : []) + (standing.hasProvider ? ["provider"] : [])
+            (standing.hasPassword && configuration.accounts.admitsPasswords ? ["password"] : [])
+                + (standing.hasProvider ? ["provider"] : [])
                 + (standing.hasSecondFactor ? ["totp", "recovery"] : [])
         )
     }
@@ -99,6 +100,7 @@ extension ActionService {
         provedBy password: String,
         from client: ClientKey
     ) async throws(SkyrowError) -> AccountCredentials {
+        try configuration.accounts.requirePasswords()
         let password = try Password.checked(password, argument: "password")
         let guess = Guess(user: user, from: client)
         let (found, verdict) = try await judge(password, guess, replacingWeak: false) {

@@ -10,7 +10,8 @@ extension SkyrowClient {
     /// let address = "https://api.example.org/live?record_type=note&live-query-token=\(ticket.token)"
     /// ```
     ///
-    /// It counts once, for a minute, and as long as the session of the logged-in user. This client's own live queries need none.
+    /// It opens a stream once, within a minute, and an `EventSource` resumes that stream with it for as long as the session
+    /// lives. Without a login it stands for the API key. This client's own live queries need none.
     public func liveTicket() async throws(ClientError) -> LiveTicket {
         try await call(.liveTicket) { json throws(SkyrowError) in
             guard let token = json["token"]?.string, let end = json["expires_at"]?.string else {

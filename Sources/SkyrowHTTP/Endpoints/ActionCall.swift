@@ -57,7 +57,9 @@ struct ActionCall: Sendable {
                 let id = context.requestID
                 let own = context.sender.credentials
                 return ActionResult(
-                    try await service.save(request, by: context.caller, with: own) { encode($0, id: id) },
+                    try await service.save(request, by: context.caller, with: own) {
+                        encode(rules == .v1 ? $0.map(\.ofSkygear) : $0, id: id)
+                    },
                     id: id
                 )
             }
@@ -272,14 +274,19 @@ struct ActionCall: Sendable {
             }
         case .authTOTPEnrol:
             self.init { service, context async throws(SkyrowError) in
-                .factor(.enrolment(try await service.enrolTOTP(by: context.caller)))
+                .factor(.enrolment(try await service.enrolTOTP(by: context.caller, with: context.sender.credentials)))
             }
         case .authTOTPConfirm:
             let code = try FactorLogInRequest.code(parameters)
             self.init { service, context async throws(SkyrowError) in
                 .factor(
                     .recoveryCodes(
-                        try await service.confirmTOTP(code, by: context.caller, origin: context.origin)
+                        try await service.confirmTOTP(
+                            code,
+                            by: context.caller,
+                            with: context.sender.credentials,
+                            origin: context.origin
+                        )
                     )
                 )
             }
@@ -315,7 +322,13 @@ struct ActionCall: Sendable {
         case .authVerifyConfirm:
             let request = try CodeConfirmation(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.confirmAddress(request, from: context.sender.client, origin: context.origin)
+                let sender = context.sender
+                try await service.confirmAddress(
+                    request,
+                    with: sender.credentials,
+                    from: sender.client,
+                    origin: context.origin
+                )
                 return .status
             }
         case .authResetRequest:
@@ -600,7 +613,7 @@ struct ActionCall: Sendable {
                 .membership(.relations(try await service.removeRelations(request, by: context.caller)))
             }
         case .relationQuery:
-            let query = try RelationQuery(queryParameters: parameters)
+            let query = try RelationQuery(queryParameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
                 .membership(
                     .relationPage(try await service.relations(query, by: context.caller, turn: context.turn))
@@ -758,5 +771,12 @@ extension RecordOutcome {
         case .record, .deleted: false
         case .failure(let error, _): error.code == .unexpectedError
         }
+    }
+}
+
+extension RecordOutcome {
+    /// The same with an error as Skygear has it.
+    fileprivate var ofSkygear: RecordOutcome {
+        if case .failure(let error, let id) = self { .failure(error.ofSkygear, id: id) } else { self }
     }
 }

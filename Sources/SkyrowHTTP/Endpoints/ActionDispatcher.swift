@@ -54,11 +54,13 @@ struct ActionDispatcher: Sendable {
         }
     }
 
+    /// - Parameter envelope: what the parameters may have beside those of the action; nil where others are ignored.
     func prepare(
         _ action: ActionName,
         from sender: Sender,
         parameters: JSONView,
-        rules: ReadingRules
+        rules: ReadingRules,
+        in envelope: KnownParameters.Envelope?
     ) -> PreparedCall {
         let description = ActionCatalog[action]
         let credentials = sender.credentials
@@ -75,7 +77,10 @@ struct ActionDispatcher: Sendable {
         if case .failure(let error) = caller {
             return PreparedCall(description: description, sender: sender, caller: caller, call: .failure(error))
         }
-        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters, rules: rules) }
+        let call = Result { () throws(SkyrowError) in
+            if let envelope { try KnownParameters.of(action).check(parameters, in: envelope) }
+            return try ActionCall(action, parameters: parameters, rules: rules)
+        }
         return PreparedCall(description: description, sender: sender, caller: caller, call: call)
     }
 

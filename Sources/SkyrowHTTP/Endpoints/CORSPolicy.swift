@@ -31,6 +31,18 @@ package enum CORSPolicy: Hashable, Sendable {
         }
     }
 
+    /// What the response to a request carries whose head was not read, so that its page can see why: where every page may, or one
+    /// alone.
+    var fieldsOfUnreadHead: [HTTPField] {
+        switch self {
+        case .off: []
+        case .anyOrigin: fields(origin: "*")
+        case .origins(let origins):
+            // That responses differ by origin is among the fields already.
+            origins.count == 1 ? Array(fields(origin: origins.first).dropFirst()) : []
+        }
+    }
+
     /// What the response to a preflight request carries besides.
     func preflightFields(_ headers: RequestHeaders) -> [HTTPField] {
         let isAllowed =

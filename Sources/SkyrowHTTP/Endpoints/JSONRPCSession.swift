@@ -182,7 +182,10 @@ struct JSONRPCSession: Sendable {
         guard let action = ActionName(wireName: call.method) else {
             if call.method == "rpc.discover" { return discovery(from: sender) }
             return failure(
-                SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."),
+                SkyrowError(
+                    .methodNotFound,
+                    "There is no method of that name\(ActionName.suggestion(for: call.method)); rpc.discover lists them."
+                ),
                 from: sender
             )
         }
@@ -217,11 +220,12 @@ struct JSONRPCSession: Sendable {
                 return failure(error, from: sender)
             }
         }
-        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
+        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
     }
 
     private func authentication(_ parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
         do throws(SkyrowError) {
+            try KnownParameters.of(.connectionAuthenticate).check(parameters)
             let given = try Credentials(parameters: parameters)
             var sender = sender
             sender.credentials.key = given.key
@@ -264,7 +268,7 @@ struct JSONRPCSession: Sendable {
         let dispatcher = await finder.dispatcher(sender.credentials)
         do throws(JSONParseError) {
             let call = try JSONDocument.read(.emptyJSONObject) {
-                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc)
+                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc, in: .rpc)
             }
             return await dispatcher.perform(call, live: live, context: context)
         } catch {

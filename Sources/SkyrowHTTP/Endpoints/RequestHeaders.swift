@@ -55,6 +55,9 @@ struct RequestHeaders {
     /// Whether the client takes an event stream.
     var takesEventStream: Bool { accept?.contains("text/event-stream") == true }
 
+    /// Whether the client is a browser that opens an address.
+    var takesPage: Bool { accept?.contains("text/html") == true }
+
     /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.
     private static func bearerToken(_ value: String) -> String? {
         let space = UInt8(ascii: " ")

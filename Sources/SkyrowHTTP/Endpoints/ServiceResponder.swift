@@ -177,7 +177,13 @@ package struct ServiceResponder: HTTPResponder {
         outcome.traceID = headers.traceParent?.traceID
         metrics.record(outcome, of: outcome.application, time: nil)
         log.record(outcome, method: head?.method, id: id, client: client, time: nil)
-        return finished(outcome.response, headers: headers, id: id, client: client)
+        // RFC 9110, 15.5.16: what a body may be instead.
+        if fault == .unsupportedContentCoding {
+            outcome.response.fields.append(HTTPField("accept-encoding", "identity"))
+        }
+        var response = finished(outcome.response, headers: headers, id: id, client: client)
+        if head == nil { response.fields += cors.fieldsOfUnreadHead }
+        return response
     }
 
     private func route(
@@ -193,6 +199,8 @@ package struct ServiceResponder: HTTPResponder {
             address: client.address,
             userAgent: headers.userAgent
         )
+        // A tunnel to somewhere else, which is no path of the service.
+        if method == .CONNECT { return .methodNotAllowed("GET, HEAD, POST, OPTIONS", in: .v1) }
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
             return RequestOutcome(response, .preflight)
@@ -245,6 +253,8 @@ package struct ServiceResponder: HTTPResponder {
             return outcome ?? undefinedRoute(headers, from: sender)
         case .unserved:
             return undefinedRoute(headers, from: sender)
+        case .skygear(let path) where path.isEmpty && headers.takesPage && (method == .GET || method == .HEAD):
+            return .home
         case .skygear(let path):
             guard let finder = finder(for: headers) else { return .notReady(in: .v1) }
             let body = request.body.bytes

@@ -7,8 +7,8 @@ import SkyrowWire
 
 /// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with it in the path.
 ///
-/// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request that names no action gets
-/// the home response. Where that server sent an empty body for unreadable JSON, this one sends an error envelope.
+/// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request for `/` that names no action gets
+/// the home response. Any other path of no action got it there too, and a misspelled call looked well. Where that server sent an empty body for unreadable JSON, this one sends an error envelope.
 struct SkygearEndpoint: Sendable {
     private enum Step: Sendable {
         case action(ActionDispatcher.PreparedCall, ActionDispatcher)
@@ -133,13 +133,20 @@ struct SkygearEndpoint: Sendable {
                 switch find(sender.credentials) {
                 case .resting(let application): return .resting(application)
                 case .ready(let dispatcher):
-                    let call = dispatcher.prepare(action, from: sender, parameters: parameters, rules: .v1)
+                    let call = dispatcher.prepare(
+                        action,
+                        from: sender,
+                        parameters: parameters,
+                        rules: .v1,
+                        in: SkygearLambda.isOfSkygear(action) ? nil : .v1
+                    )
                     return .action(call, dispatcher)
                 }
             }
         }
-        guard request.action == nil else {
-            throw SkyrowError(.undefinedOperation, "There is no action of that name.")
+        if let name = request.action ?? SkygearEndpoint.actionName(path: path) {
+            let suggestion = ActionName.suggestion(for: name)
+            throw SkyrowError(.undefinedOperation, "There is no action of that name\(suggestion).")
         }
         return .home
     }
@@ -170,10 +177,10 @@ extension SkyrowError {
 
     /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
     fileprivate var spelledForV1: SkyrowError {
+        var error = ofSkygear
         guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {
-            return self
+            return error
         }
-        var error = self
         error.info["arguments"] = arguments[0]
         return error
     }

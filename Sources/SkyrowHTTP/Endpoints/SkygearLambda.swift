@@ -10,6 +10,21 @@ enum SkygearLambda {
         "user:reset-password": .authResetConfirm,
     ]
 
+    /// Skygear's own actions: what they do not know they ignore, since its SDKs send more than that.
+    private static let ofSkygear: Set<ActionName> = [
+        .recordSave, .recordFetch, .recordQuery, .recordDelete, .schemaFetch, .schemaCreate, .schemaRename,
+        .schemaDelete,
+        .schemaAccess, .schemaDefaultAccess, .schemaFieldAccessGet, .schemaFieldAccessUpdate, .authSignUp, .authLogIn,
+        .authLogOut,
+        .authPassword, .authResetPassword, .authDisableSet, .me, .ssoCustomTokenLogIn, .ssoOAuthLogIn, .ssoOAuthSignUp,
+        .ssoOAuthLink, .ssoOAuthUnlink, .roleAssign, .roleRevoke, .roleGet, .roleDefault, .roleAdmin, .relationAdd,
+        .relationRemove, .relationQuery,
+    ]
+
+    static func isOfSkygear(_ action: ActionName) -> Bool {
+        ofSkygear.contains(action) || actions.values.contains(action)
+    }
+
     /// The action of a name, by its own or by that of a lambda, and where its parameters are; nil for no action.
     static func call(_ name: String, _ parameters: JSONView) -> (ActionName, JSONView)? {
         if let action = ActionName(wireName: name) { return (action, parameters) }

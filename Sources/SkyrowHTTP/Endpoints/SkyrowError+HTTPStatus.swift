@@ -65,6 +65,8 @@ extension SkyrowError {
             )
         case .unsupportedTransferCoding:
             self.init(.notSupported, "The only transfer coding that can be read is chunked.")
+        case .unsupportedContentCoding:
+            self.init(.notSupported, "The body of a request comes as it is, not compressed: send no Content-Encoding.")
         }
     }
 

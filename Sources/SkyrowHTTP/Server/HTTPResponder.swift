@@ -61,6 +61,8 @@ package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
     case credentialsRequired
     /// `Transfer-Encoding` is something other than `chunked`.
     case unsupportedTransferCoding
+    /// `Content-Encoding` is there: the body is compressed.
+    case unsupportedContentCoding
 
     package var status: HTTPResponseStatus {
         switch self {
@@ -73,6 +75,7 @@ package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
         case .clientShareExceeded: .tooManyRequests
         case .credentialsRequired: .unauthorized
         case .unsupportedTransferCoding: .notImplemented
+        case .unsupportedContentCoding: .unsupportedMediaType
         }
     }
 }

@@ -16,6 +16,7 @@ import ServiceLifecycle
 package struct HTTPServer: Service {
     private let host: String
     private let port: Int
+    private let socket: BoundSocket?
     private let limits: HTTPLimits
     private let certificate: ServerCertificate?
     private let responder: any HTTPResponder
@@ -27,6 +28,7 @@ package struct HTTPServer: Service {
     /// - Parameters:
     ///   - host: a name or an address; the first address of a name is listened at.
     ///   - port: 0 lets the system choose a free one.
+    ///   - socket: one that has this address already.
     ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
     ///   - clients: how clients are identified; each has a share.
     ///   - counts: what its connections share, of the same limits; counts of its own when missing.
@@ -34,6 +36,7 @@ package struct HTTPServer: Service {
     package init(
         host: String,
         port: Int,
+        socket: BoundSocket? = nil,
         limits: HTTPLimits = HTTPLimits(),
         certificate: ServerCertificate? = nil,
         responder: any HTTPResponder,
@@ -44,6 +47,7 @@ package struct HTTPServer: Service {
     ) {
         self.host = host
         self.port = port
+        self.socket = socket
         self.limits = limits
         self.certificate = certificate
         self.responder = responder
@@ -95,9 +99,9 @@ package struct HTTPServer: Service {
         _ channel: ServerChannel,
         _ connections: AcceptedConnections
     ) async throws -> any Channel {
+        let socket = try socket ?? BoundSocket(host: host, port: port)
+        guard let descriptor = socket.take() else { throw ListenError(code: EADDRINUSE) }
         let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { listener in
                 listener.eventLoop.makeCompletedFuture {
                     try listener.pipeline.syncOperations.addHandlers(
@@ -112,7 +116,9 @@ package struct HTTPServer: Service {
             .childChannelOption(.recvAllocator, value: ReadBuffers())
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel.setUp($0) }
-        let listener = try await bootstrap.bind(host: host, port: port).get()
+        let listener = try await bootstrap.withBoundSocket(descriptor).get()
+        // SwiftNIO has it wait for the backlog of its own.
+        guard Glibc.listen(descriptor, 1024) == 0 else { throw ListenError(code: errno) }
         logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])
         return listener
     }

@@ -33,6 +33,9 @@ struct HeadExamination: Sendable {
                 if !value.isSameHeader(as: "100-continue") { fault = fault ?? .expectationFailed }
             case 7 where name.isSameHeader(as: "upgrade"):
                 endsHTTP = true
+            case 16 where name.isSameHeader(as: "content-encoding"):
+                // RFC 9110, 8.4.1: "identity" is reserved, and some clients send it.
+                if !value.isSameHeader(as: "identity") { fault = fault ?? .unsupportedContentCoding }
             case 17 where name.isSameHeader(as: "transfer-encoding"):
                 transferCodings += 1
                 if !value.isSameHeader(as: "chunked") { fault = fault ?? .unsupportedTransferCoding }

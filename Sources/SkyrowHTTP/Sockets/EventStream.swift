@@ -75,8 +75,11 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     private let drain: Drain
     private let room = RoomWaiters()
+    /// What the ids of its events end with.
+    private let mark: String?
 
-    init(in connections: LiveConnections, seat: LiveSeat, drain: Drain) {
+    init(in connections: LiveConnections, seat: LiveSeat, drain: Drain, mark: String? = nil) {
+        self.mark = mark
         self.connections = connections
         state = Mutex(State(seat: seat))
         self.drain = drain
@@ -91,7 +94,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     // MARK: - Messages
 
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
-        let text = connections.event(of: message)
+        let text = event(of: message)
         let (isTaken, action, holding, next) = state.withLock { state in
             guard generation == state.queue.generation, state.queue.phase == .current else {
                 return (false, OutboundQueue<ByteBuffer>.Action?.none, Holding?.none, State.Next?.none)
@@ -113,6 +116,11 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         case nil: break
         }
         return isTaken
+    }
+
+    private func event(of message: LiveMessage) -> ByteBuffer {
+        guard let mark, let token = message.token else { return connections.event(of: message) }
+        return ByteBuffer(event: message, id: EventID.text(token, mark))
     }
 
     var generation: Int { state.withLock(\.queue.generation) }
@@ -202,7 +210,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     /// They are in no frame of the task that writes, which would keep them for as long as the stream lasts.
     func begin(with responses: [ByteBuffer]) {
         var beginning = ByteBuffer(string: "retry: \(EventStream.usualRetry)\n\n")
-        for response in responses { beginning.writeEvent("response", response) }
+        for response in responses {
+            beginning.writeEvent("response", response, id: mark.map { EventID.text("", $0) })
+        }
         state.withLock { [beginning] in $0.beginning = beginning }
     }
 
@@ -389,20 +399,23 @@ final class EventStreamHold: Sendable {
 
 extension ByteBuffer {
     /// The event of a live message.
-    init(event message: LiveMessage) {
+    ///
+    /// - Parameter id: that of the event, if not the token of the message.
+    init(event message: LiveMessage, id: String? = nil) {
         self.init()
         reserveCapacity(message.byteCount + 64)
         writeString("event: \(message.method.rawValue)\ndata: ")
         for part in message.parameters.parts { writeLine(part) }
-        if let token = message.token { writeString("\nid: \(token)") }
+        if let id = id ?? message.token { writeString("\nid: \(id)") }
         writeStaticString("\n\n")
     }
 
-    mutating func writeEvent(_ name: StaticString, _ data: ByteBuffer) {
+    mutating func writeEvent(_ name: StaticString, _ data: ByteBuffer, id: String?) {
         writeStaticString("event: ")
         writeStaticString(name)
         writeStaticString("\ndata: ")
         writeLine(data.readableBytesView)
+        if let id { writeString("\nid: \(id)") }
         writeStaticString("\n\n")
     }
 

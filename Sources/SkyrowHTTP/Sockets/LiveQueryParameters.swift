@@ -13,7 +13,7 @@ struct LiveQueryParameters: Sendable {
     private var members: [(name: String, json: String)] = []
 
     /// Parameters whose values are texts; those of others are JSON.
-    private static let texts: Set<String> = ["record_type", "database_id", "since"]
+    private static let texts: Set<String> = ["record_type", "database_id"]
     private static let values: Set<String> = ["predicate", "desired_keys", "events", "watch", "previous", "initial"]
 
     /// Throws `108 InvalidArgument` for a parameter that there is not, that is there twice, or whose value is not JSON.
@@ -41,10 +41,12 @@ struct LiveQueryParameters: Sendable {
                 "Keys and tokens are never in an address: use headers, or a token of live:ticket.",
                 name
             )
+        case "since":
+            // The id of an event may stand here, too.
+            let token = EventID(value).token
+            if !token.isEmpty || value.isEmpty { add(name, text: token) }
         case _ where LiveQueryParameters.texts.contains(name):
-            let writer = JSONWriter(capacity: value.utf8.count + 2)
-            writer.string(value)
-            members.append((name, String(decoding: writer.bytes, as: UTF8.self)))
+            add(name, text: value)
         case _ where LiveQueryParameters.values.contains(name):
             guard LiveQueryParameters.isJSON(value) else {
                 throw .invalidArgument("The value of this parameter is JSON.", name)
@@ -55,6 +57,12 @@ struct LiveQueryParameters: Sendable {
         }
     }
 
+    private mutating func add(_ name: String, text: String) {
+        let writer = JSONWriter(capacity: text.utf8.count + 2)
+        writer.string(text)
+        members.append((name, String(decoding: writer.bytes, as: UTF8.self)))
+    }
+
     private static func isJSON(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -63,18 +71,38 @@ struct LiveQueryParameters: Sendable {
         }
     }
 
+    /// What the query is of, wherever its stream begins.
+    var subject: String {
+        members.lazy.filter { $0.name != "since" }.map { "\($0.name)=\($0.json)" }.sorted().joined(separator: "&")
+    }
+
     /// The call as JSON-RPC.
     ///
     /// - Parameter since: the change token of `Last-Event-ID`, which is later than the one of the address.
     func call(since: String?) -> String {
-        var members = members
+        var query = self
         if let since, !since.isEmpty {
-            members.removeAll { $0.name == "since" }
-            let writer = JSONWriter(capacity: since.utf8.count + 2)
-            writer.string(since)
-            members.append(("since", String(decoding: writer.bytes, as: UTF8.self)))
+            query.members.removeAll { $0.name == "since" }
+            query.add("since", text: since)
         }
-        let parameters = members.map { #","\#($0.name)":\#($0.json)"# }.joined()
+        let parameters = query.members.map { #","\#($0.name)":\#($0.json)"# }.joined()
         return #"{"jsonrpc":"2.0","id":1,"method":"live:subscribe","params":{"subscription":"live"\#(parameters)}}"#
     }
+}
+
+/// The id of an event: a change token, and the mark of the stream where a ticket opened it.
+///
+/// Before the first change token it is the mark alone, so that a stream can be resumed that was interrupted until then.
+struct EventID: Sendable {
+    let token: String
+    let mark: String?
+
+    init(_ text: String) {
+        // No letter of a change token.
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        token = String(parts[0])
+        mark = parts.count > 1 ? String(parts[1]) : nil
+    }
+
+    static func text(_ token: String, _ mark: String) -> String { "\(token).\(mark)" }
 }

@@ -13,25 +13,30 @@ final class RPCConversation: SocketConversation, CallConnection {
         var outlet: SocketOutlet?
         /// From the first message of these credentials on.
         var live: LiveSession?
+        /// Ends the watch on the session of the credentials.
+        var release: (@Sendable () -> Void)?
         var hasEnded = false
     }
 
     private let service: SocketService
     private let host: String?
     private let seat: LiveSeat?
+    /// Whose credentials came with the head of the request, and to which application.
+    private let opened: (service: ActionService, user: UserID?)?
     private let state: Mutex<State>
 
     init(
         _ service: SocketService,
         from sender: ActionDispatcher.Sender,
         host: String?,
-        isAuthenticated: Bool,
+        opened: (service: ActionService, user: UserID?)?,
         seat: LiveSeat?
     ) {
         self.service = service
+        self.opened = opened
         self.host = host
         self.seat = seat
-        state = Mutex(State(sender: sender, isAuthenticated: isAuthenticated))
+        state = Mutex(State(sender: sender, isAuthenticated: opened != nil))
     }
 
     // MARK: - The connection
@@ -41,7 +46,27 @@ final class RPCConversation: SocketConversation, CallConnection {
     var standing: RequestStanding { isAuthenticated ? .accepted : .missing }
 
     func begin(_ outlet: SocketOutlet) {
-        state.withLock { $0.outlet = outlet }
+        let credentials = state.withLock { state in
+            state.outlet = outlet
+            return state.sender.credentials
+        }
+        if let opened { hold(credentials, of: opened.user, opened.service, outlet) }
+    }
+
+    /// Has the connection end with the session of its credentials, also while nothing is asked over it.
+    private func hold(
+        _ credentials: Credentials,
+        of user: UserID?,
+        _ service: ActionService,
+        _ outlet: SocketOutlet
+    ) {
+        let release = service.holdSession(of: credentials, by: user) { outlet.close(.sessionEnded) }
+        let former = state.withLock { state -> (@Sendable () -> Void)? in
+            guard !state.hasEnded else { return release }
+            defer { state.release = release }
+            return state.release
+        }
+        former?()
     }
 
     /// The sender of live messages learns it from the first one that is dropped.
@@ -52,13 +77,17 @@ final class RPCConversation: SocketConversation, CallConnection {
     }
 
     func end() {
-        let live = state.withLock { state in
+        let (live, release) = state.withLock { state in
             state.hasEnded = true
             state.outlet = nil
-            defer { state.live = nil }
-            return state.live
+            defer {
+                state.live = nil
+                state.release = nil
+            }
+            return (state.live, state.release)
         }
         live?.end()
+        release?()
     }
 
     /// The subscriptions of the connection, in the application of its credentials; nil when it is gone.
@@ -102,6 +131,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         }
         live?.end()
         outlet?.noteAuthenticated()
+        if let outlet { hold(sender.credentials, of: caller.userID, service, outlet) }
     }
 }
 

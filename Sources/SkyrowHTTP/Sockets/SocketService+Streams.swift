@@ -38,31 +38,39 @@ extension SocketService {
     ) async -> RequestOutcome {
         var sender = sender
         let query: LiveQueryParameters
+        let last = headers.lastEventID.map { EventID($0) }
+        var mark: String?
         do throws(SkyrowError) {
             query = try LiveQueryParameters(uri: uri)
             if let ticket = query.ticket {
                 let service = await finder.dispatcher(sender.credentials).service
                 try service.admit(sender.credentials, from: sender.client)
+                let redeemed = try await service.redeem(ticket: ticket, resuming: last?.mark, of: query.subject)
                 sender.credentials.accessToken = nil
-                sender.credentials.sessionHash = try await service.redeem(ticket: ticket)
+                sender.credentials.sessionHash = redeemed.session
+                if let key = redeemed.key { sender.credentials.key = key }
+                mark = redeemed.mark
             }
         } catch {
             let failure = RequestOutcome.failure(error, in: .rpc(.null), status: error.code.httpStatus, .eventStream)
             return counted(failure, from: sender, of: finder)
         }
-        let call = ByteBuffer(string: query.call(since: headers.lastEventID))
-        return await begin(call, from: sender, of: finder, context: context, failsWithStatus: true)
+        let call = ByteBuffer(string: query.call(since: last?.token))
+        return await begin(call, from: sender, of: finder, context: context, failsWithStatus: true, mark: mark)
     }
 
     /// Carries out the calls, and streams what comes of them. Where none succeeds the response is an ordinary one.
     ///
-    /// - Parameter failsWithStatus: whether the status of the response says that the call failed.
+    /// - Parameters:
+    ///   - failsWithStatus: whether the status of the response says that the call failed.
+    ///   - mark: what the ids of its events end with.
     private func begin(
         _ calls: ByteBuffer,
         from sender: ActionDispatcher.Sender,
         of finder: ApplicationFinder,
         context: RequestContext,
-        failsWithStatus: Bool
+        failsWithStatus: Bool,
+        mark: String? = nil
     ) async -> RequestOutcome {
         guard connections.limits.isOn else {
             return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .eventStream)
@@ -75,7 +83,7 @@ extension SocketService {
         guard let seat = connections.seat(.eventStream, of: sender.client) else {
             return .tooMany(of: dispatcher.service.application)
         }
-        let stream = EventStream(in: connections, seat: seat, drain: drain)
+        let stream = EventStream(in: connections, seat: seat, drain: drain, mark: mark)
         let hold = EventStreamHold(stream)
         let live = LiveSession(of: dispatcher.service, outlet: stream)
         stream.begin(live)

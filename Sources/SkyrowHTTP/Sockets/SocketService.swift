@@ -90,7 +90,7 @@ final class SocketService: Sendable {
                 self,
                 from: held,
                 host: headers.host,
-                isAuthenticated: hasCredentials,
+                opened: hasCredentials ? (dispatcher.service, user) : nil,
                 seat: seat
             ),
             connections: connections,

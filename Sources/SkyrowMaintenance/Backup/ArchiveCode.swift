@@ -48,13 +48,21 @@ package struct ArchiveCode: Hashable, Sendable {
         // literal, whose characters are not enough for more than a literal.
         let words = text.filter { !"\"'() \n".contains($0) }
         if code.name == "_login_canonical(\"text\")" {
-            let shape =
+            // An older one, and the present.
+            let former =
                 #/
                 SAFERETURNNORMALIZElowerupperlowerregexp_replaceNORMALIZEvalue,NFKC,
                 E?[\\\[\]uU0-9A-F-]+::text,::text,g::text
                 COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
                 /#
-            return words.firstMatch(of: shape) != nil
+            let shape =
+                #/
+                SAFERETURNNORMALIZElowerupperlowerbtrimregexp_replaceregexp_replace
+                ([A-Za-z0-9_$-]+\.)?_login_domainNORMALIZEvalue,NFKC,
+                E?[\\\[\]uU0-9A-F-]+::text,::text,g::text,E?[\\\[\]uU0-9A-F-]+\+::text,::text,g::text
+                COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
+                /#
+            return words.firstMatch(of: former) != nil || words.firstMatch(of: shape) != nil
         }
         if code.name == "_fold(\"text\")" {
             let shape =

@@ -28,6 +28,8 @@ package struct BackupManifest: Hashable, Sendable {
     /// Whether sessions are among the rows.
     package var hasSessions: Bool
     package var tables: [Table]
+    /// The tables whose rows are not in the archive, since they count for a moment only; older archives do not name them.
+    package var leftOut: [String]
 
     package var json: [UInt8] {
         let writer = JSONWriter()
@@ -60,6 +62,10 @@ package struct BackupManifest: Hashable, Sendable {
             writer.string(table.checksum)
             writer.endObject()
         }
+        writer.endArray()
+        writer.key("left_out")
+        writer.beginArray()
+        for name in leftOut { writer.string(name) }
         writer.endArray()
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
@@ -96,14 +102,27 @@ package struct BackupManifest: Hashable, Sendable {
             time: time,
             schema: schema,
             hasSessions: hasSessions,
-            tables: []
+            tables: [],
+            leftOut: json["left_out"]?.elements.compactMap(\.string) ?? []
         )
         for json in tables.elements {
             guard let name = json["name"]?.string, let rows = json["rows"]?.wholeNumber,
-                let bytes = json["bytes"]?.wholeNumber, let checksum = json["sha256"]?.string
+                let bytes = json["bytes"]?.wholeNumber, let checksum = json["sha256"]?.string,
+                rows >= 0, bytes >= 0
             else { return nil }
             self.tables.append(Table(name: name, rows: Int(rows), bytes: Int(bytes), checksum: checksum))
         }
+        guard Self.haveSum(self.tables.map(\.rows)), Self.haveSum(self.tables.map(\.bytes)) else { return nil }
+    }
+
+    private static func haveSum(_ counts: [Int]) -> Bool {
+        var sum = 0
+        for count in counts {
+            let (next, isTooLarge) = sum.addingReportingOverflow(count)
+            guard !isTooLarge else { return false }
+            sum = next
+        }
+        return true
     }
 
     init(
@@ -113,7 +132,8 @@ package struct BackupManifest: Hashable, Sendable {
         time: Timestamp,
         schema: String,
         hasSessions: Bool,
-        tables: [Table]
+        tables: [Table],
+        leftOut: [String] = []
     ) {
         self.program = program
         self.schemaVersion = schemaVersion
@@ -122,6 +142,7 @@ package struct BackupManifest: Hashable, Sendable {
         self.schema = schema
         self.hasSessions = hasSessions
         self.tables = tables
+        self.leftOut = leftOut
     }
 }
 

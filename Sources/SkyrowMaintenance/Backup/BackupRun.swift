@@ -82,7 +82,8 @@ package struct BackupRun: Sendable {
             time: time,
             schema: database.schema.name,
             hasSessions: withSessions,
-            tables: rows.tables
+            tables: rows.tables,
+            leftOut: leftOut(source)
         )
         try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(manifest.json) }
         try await writer.finish()
@@ -90,10 +91,15 @@ package struct BackupRun: Sendable {
             command: "backup",
             partsName: "tables",
             parts: manifest.parts,
+            leftOut: manifest.leftOut,
             bytes: writer.count,
             path: path,
             elapsed: .now - start
         )
+    }
+
+    private func leftOut(_ source: BackupSource) -> [String] {
+        withSessions ? [] : source.momentary
     }
 
     /// Dumps into the archive; pg_dump reads everything in one snapshot.
@@ -106,7 +112,7 @@ package struct BackupRun: Sendable {
         let words = program.dump(
             schema: database.schema.name,
             extensions: source.extensions,
-            withSessions: withSessions
+            leftOut: leftOut(source)
         )
         var progress = progress(nil, "bytes written")
         defer { progress.finish() }

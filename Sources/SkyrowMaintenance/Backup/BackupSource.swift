@@ -10,6 +10,9 @@ package struct BackupSource: Hashable, Sendable {
     package var serverVersion: Int
     /// The extensions that indexes, columns or defaults of the schema are made with.
     package var extensions: [String]
+    /// The tables whose rows an archive without sessions does not have: those that count for a moment only, and all that
+    /// refer to them, whose rows could not be put back alone.
+    package var momentary: [String]
 
     /// Looks, and changes nothing.
     ///
@@ -30,12 +33,31 @@ package struct BackupSource: Hashable, Sendable {
         schemaVersion = Int(versions.max() ?? 0)
         _ = try migrator.steps(for: Migrator.DatabaseState(versions: Set(versions.map(Int.init))))
         extensions = try await client.read(BackupSource.extensions(of: name)).decodeColumn(0, as: String.self)
+        momentary = try await client.read(BackupSource.momentary(of: name)).decodeColumn(0, as: String.self)
     }
 
     /// The server's major version.
     package static func serverVersion(_ client: PostgresClient) async throws -> Int {
         let result = try await client.read("SELECT current_setting('server_version_num')::int / 10000")
         return Int(try result.decode(row: 0, column: 0, as: Int32.self))
+    }
+
+    /// A code would count again, and a mail would be sent once more.
+    private static func momentary(of schema: PostgresName) -> SQL {
+        """
+        WITH RECURSIVE app AS MATERIALIZED (
+            SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(schema)
+        ), momentary (oid) AS (
+            SELECT oid FROM pg_catalog.pg_class
+            WHERE relnamespace = (SELECT oid FROM app)
+                AND relname IN ('_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket')
+            UNION
+            SELECT conrelid
+            FROM momentary JOIN pg_catalog.pg_constraint ON confrelid = momentary.oid
+            WHERE contype = 'f' AND connamespace = (SELECT oid FROM app)
+        )
+        SELECT relname FROM momentary JOIN pg_catalog.pg_class USING (oid) ORDER BY relname
+        """
     }
 
     /// What refers from the schema's objects to those of an extension.

@@ -42,21 +42,21 @@ struct DumpProgram: Hashable, Sendable {
     /// Dumps what a schema holds, in the custom format.
     ///
     /// - Parameter extensions: those that objects of the schema are made with.
-    func dump(schema: String, extensions: [String], withSessions: Bool) -> [String] {
+    /// - Parameter leftOut: the tables whose rows are not dumped.
+    func dump(schema: String, extensions: [String], leftOut: [String]) -> [String] {
         var words = [
             "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--quote-all-identifiers",
             "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions", "--lock-wait-timeout=60000",
         ]
         words += extensions.map { "--extension=\(quoted($0))" }
-        // A code would count again, and a mail would be sent once more.
-        for table in withSessions ? [] : ["_session", "_code", "_mail", "_pending_login", "_flow"] {
-            words.append("--exclude-table-data=\(quoted(schema)).\(quoted(table))")
-        }
+        words += leftOut.map { "--exclude-table-data=\(quoted(schema)).\(quoted($0))" }
         return words
     }
 
-    /// Lists what is in a dump that is read from standard input.
-    var list: [String] { ["\(directory)pg_restore", "--format=custom", "--list"] }
+    /// Lists what is in a section of a dump that is read from standard input.
+    func list(section: String) -> [String] {
+        ["\(directory)pg_restore", "--format=custom", "--section=\(section)", "--list"]
+    }
 
     /// Writes a section of a dump as SQL: `pre-data`, `data` or `post-data`.
     ///
@@ -73,17 +73,17 @@ struct DumpProgram: Hashable, Sendable {
         "\"\(name.replacing("\"", with: "\"\""))\""
     }
 
-    /// The lines of a list without what the place of a restore has already, or brings itself: the schema, and what
+    /// The entries of a list without what the place of a restore has already, or brings itself: the schema, and what
     /// belongs to the owner of an extension.
-    static func list(_ text: String, without schema: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+    static func entries(of list: String) -> [Substring] {
+        list.split(separator: "\n").filter { line in
             let words = line.split(separator: " ")
             // "7; 2615 16465 SCHEMA - app postgres", "3404; 0 0 COMMENT - EXTENSION "pg_trgm" "
             guard words.count > 5, words[0].hasSuffix(";"), words[0].dropLast().allSatisfy(\.isNumber) else {
-                return true
+                return false
             }
             return !(words[3] == "SCHEMA" && words[4] == "-")
                 && !(words[3] == "COMMENT" && words[4] == "-" && words[5] == "EXTENSION")
-        }.joined(separator: "\n")
+        }
     }
 }

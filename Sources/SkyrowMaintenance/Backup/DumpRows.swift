@@ -90,11 +90,16 @@ struct DumpReader: Sendable {
         DumpRows(try await read(program.script(section: "data")))
     }
 
-    /// The statements of a section without rows, but not what makes the schema itself.
-    func script(section: String, of schema: String) async throws(ToolError) -> String {
-        let list = DumpProgram.list(try await read(program.list).text(), without: schema)
+    /// What a section without rows makes, in parts of so many entries, but not what makes the schema itself.
+    func parts(of section: String, length: Int) async throws(ToolError) -> [ArraySlice<Substring>] {
+        let entries = DumpProgram.entries(of: try await read(program.list(section: section)).text())
+        return stride(from: 0, to: entries.count, by: length).map { entries[$0..<min($0 + length, entries.count)] }
+    }
+
+    /// The statements of a part of a section.
+    func script(section: String, part: ArraySlice<Substring>) async throws(ToolError) -> String {
         let file = try FileDescriptor.temporary()
-        try file.write(list.utf8)
+        try file.write((part.joined(separator: "\n") + "\n").utf8)
         let text = try await read(program.script(section: section, list: "/proc/self/fd/3"), others: [file]).text()
         return DumpReader.withoutCommands(text)
     }

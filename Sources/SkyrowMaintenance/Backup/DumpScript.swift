@@ -133,3 +133,56 @@ struct DumpScript: Sendable {
         return name
     }
 }
+
+/// A foreign key as pg_restore writes it, all of whose names are quoted.
+///
+/// ```
+/// ALTER TABLE ONLY "app"."_live_ticket"
+///     ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app"."_session"("id") ON DELETE CASCADE;
+/// ```
+struct DumpReference: Hashable, Sendable {
+    /// The table that refers, without its schema.
+    var table: String
+    /// The table that it refers to.
+    var target: String
+    /// A statement that removes the rows that refer to something that is not there.
+    var removal: String
+
+    /// Those between tables of one schema in a script.
+    static func all(in script: String) -> [DumpReference] {
+        var found: [DumpReference] = []
+        var previous = Substring()
+        for line in script.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("    ADD CONSTRAINT "), let reference = DumpReference(head: previous, constraint: line) {
+                found.append(reference)
+            }
+            previous = line
+        }
+        return found
+    }
+
+    init(table: String, target: String, removal: String) {
+        self.table = table
+        self.target = target
+        self.removal = removal
+    }
+
+    private init?(head: Substring, constraint: Substring) {
+        guard let table = head.wholeMatch(of: #/ALTER TABLE (?:ONLY )?(("(?:[^"]|"")+")\.("(?:[^"]|"")+"))/#),
+            let words = constraint.prefixMatch(
+                of:
+                    #/    ADD CONSTRAINT "(?:[^"]|"")+" FOREIGN KEY (\((?:"(?:[^"]|"")+"(?:, )?)+\)) REFERENCES (("(?:[^"]|"")+")\.("(?:[^"]|"")+")) ?\(((?:"(?:[^"]|"")+"(?:, )?)+)\)/#
+            ), table.2 == words.3
+        else { return nil }
+        self.table = DumpReference.unquoted(table.3)
+        target = DumpReference.unquoted(words.4)
+        let columns = words.1
+        removal = """
+            DELETE FROM \(table.1) WHERE \(columns) IS NOT NULL AND \(columns) NOT IN (SELECT \(words.5) FROM \(words.2))
+            """
+    }
+
+    private static func unquoted(_ name: Substring) -> String {
+        String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"")
+    }
+}

@@ -62,8 +62,6 @@ package struct RestoreRun: Sendable {
             }
             if !trusts { try await refusePowerfulRole(database.client) }
             let reader = try await reader()
-            let tables = try await reader.script(section: "pre-data", of: manifest.schema)
-            let indexes = try await reader.script(section: "post-data", of: manifest.schema)
             let steps = try await SchemaRestore.restore(
                 database.schema,
                 client: database.client,
@@ -72,9 +70,16 @@ package struct RestoreRun: Sendable {
                 migrator: migrator,
                 logger: database.logger
             ) { restore in
-                try await restore.run(tables)
+                try await make("pre-data", in: restore, reader) { piece, script in try await piece.run(script) }
                 try await fill(restore, try await reader.rows())
-                try await restore.run(indexes)
+                var incomplete = Incomplete(manifest)
+                try await make("post-data", in: restore, reader) { piece, script in
+                    for reference in DumpReference.all(in: script) where incomplete.misses(reference.target) {
+                        guard try await piece.removeDangling(reference) > 0 else { continue }
+                        incomplete.tables.insert(reference.table)
+                    }
+                    try await piece.run(script)
+                }
             }
             let summary = RunSummary(
                 command: "restore",
@@ -85,11 +90,46 @@ package struct RestoreRun: Sendable {
                 elapsed: .now - start
             )
             return (summary, steps)
+        } catch let error as PostgresError where error.sqlState == .outOfMemory {
+            throw .failure(
+                """
+                PostgreSQL ran out of memory: \(error.message ?? "\(error)"). Nothing was changed. Where this is its lock table, \
+                raise max_locks_per_transaction, or drop the schema \(database.schema.name) if it is empty.
+                """
+            )
         } catch let error as PostgresError where error.code == .server {
             let reason = error.message ?? "\(error)"
             throw .failure("PostgreSQL refused what is in \(archive.path): \(reason). Nothing was changed.")
         } catch {
             throw ToolError(backupFailure: error, schema: database.schema)
+        }
+    }
+
+    /// Makes what a section has, in pieces.
+    private func make(
+        _ section: String,
+        in restore: SchemaRestore,
+        _ reader: DumpReader,
+        _ body: (RestorePiece, _ script: String) async throws -> Void
+    ) async throws {
+        for part in try await reader.parts(of: section, length: restore.pieceLength) {
+            let script = try await reader.script(section: section, part: part)
+            try await restore.piece { piece in try await body(piece, script) }
+        }
+    }
+
+    /// The tables that lack rows to which others may refer. Archives without sessions of earlier versions have live tickets, which
+    /// belong to sessions.
+    private struct Incomplete {
+        private let present: Set<String>
+        var tables: Set<String> = []
+
+        init(_ manifest: BackupManifest) {
+            present = Set(manifest.tables.map(\.name))
+        }
+
+        func misses(_ table: String) -> Bool {
+            !present.contains(table) || tables.contains(table)
         }
     }
 
@@ -105,7 +145,9 @@ package struct RestoreRun: Sendable {
         let reader = try await reader()
         var script = ""
         for section in ["pre-data", "post-data"] {
-            script += try await reader.script(section: section, of: archive.manifest.schema) + "\n"
+            for part in try await reader.parts(of: section, length: .max) {
+                script += try await reader.script(section: section, part: part) + "\n"
+            }
         }
         return ArchiveCode.foreign(in: script)
     }
@@ -135,16 +177,28 @@ package struct RestoreRun: Sendable {
         let manifest = archive.manifest
         var progress = progress(manifest.tables.reduce(0) { $0 + $1.rows }, "rows")
         defer { progress.finish() }
-        while let piece = try await rows.next() {
-            switch piece {
-            case .script(let statements): try await restore.run(statements)
-            case .copy(let statement, let table):
-                let count = try await restore.copy(statement, rows.lines)
-                guard count == rows.tables.last?.rows else {
-                    throw ToolError.failure("\(table) got \(count) rows, and not what is in the archive.")
+        // The settings at the beginning of the script are those of a session.
+        var settings: String?
+        var isAtEnd = false
+        while !isAtEnd {
+            isAtEnd = try await restore.piece { piece in
+                if let settings { try await piece.run(settings) }
+                for _ in 0..<restore.pieceLength {
+                    switch try await rows.next() {
+                    case .script(let statements)?:
+                        if settings == nil { settings = statements }
+                        try await piece.run(statements)
+                    case .copy(let statement, let table)?:
+                        let count = try await piece.copy(statement, rows.lines)
+                        guard count == rows.tables.last?.rows else {
+                            throw ToolError.failure("\(table) got \(count) rows, and not what is in the archive.")
+                        }
+                        progress.report(rows.rowCount)
+                    case .lines?, .endOfCopy?: break
+                    case nil: return true
+                    }
                 }
-                progress.report(rows.rowCount)
-            case .lines, .endOfCopy: break
+                return false
             }
         }
         // The checksums of the whole archive were right; this is about what was read of it since.

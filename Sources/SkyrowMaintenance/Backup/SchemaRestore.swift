@@ -3,16 +3,176 @@ internal import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// An application's schema while a backup is put in its place; nothing is changed until that is complete.
+/// An application's schema while a backup is put in its place; nothing of it is to be seen until that is complete.
 ///
-/// Lent by ``restore(_:client:replacing:migrator:logger:_:)`` and not `Sendable`, like the transaction that it is.
+/// It is made in pieces, each in a transaction of its own, since PostgreSQL's lock table has no room for all objects of a
+/// large schema. A dump names the schema of its objects, so in each of these transactions the schema that grows has that name,
+/// and what is in its place another one; when the transaction ends both have their own names again
+/// (Documentation/Decisions/0096-restore-in-pieces.md).
+///
+/// Lent by ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
 package final class SchemaRestore {
-    private let transaction: PostgresTransaction
-    private let schema: SQLIdentifier
+    /// What grows, and what was replaced, until it is dropped. One restore at a time uses them in a database.
+    private static let growing: SQLIdentifier = "skyrow_restoring"
+    private static let replaced: SQLIdentifier = "skyrow_replaced"
 
-    private init(_ transaction: PostgresTransaction, _ schema: SQLIdentifier) {
-        self.transaction = transaction
+    private let client: PostgresClient
+    private let schema: SQLIdentifier
+    /// Whether there is something in the place of the schema.
+    private let isReplacing: Bool
+    /// The transaction of all pieces, where they cannot be made beside what is there (``RestorePlace/Contents``).
+    private let whole: PostgresTransaction?
+    /// How many objects a piece may make.
+    package let pieceLength: Int
+
+    private init(
+        _ client: PostgresClient,
+        _ schema: SQLIdentifier,
+        isReplacing: Bool,
+        whole: PostgresTransaction?,
+        pieceLength: Int
+    ) {
+        self.client = client
         self.schema = schema
+        self.isReplacing = isReplacing
+        self.whole = whole
+        self.pieceLength = pieceLength
+    }
+
+    /// Runs `body` in a transaction in which the schema has its name; `body` is run once.
+    package func piece<Success>(_ body: (RestorePiece) async throws -> Success) async throws -> Success {
+        if let whole { return try await body(RestorePiece(whole)) }
+        return try await client.withTransaction(retries: 0, isTimed: false) { transaction in
+            // Processes learn of the schema when it is complete.
+            _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
+            if isReplacing { try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.replaced)") }
+            try await transaction.execute("ALTER SCHEMA \(Self.growing) RENAME TO \(schema)")
+            let success = try await body(RestorePiece(transaction))
+            try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.growing)")
+            if isReplacing { try await transaction.execute("ALTER SCHEMA \(Self.replaced) RENAME TO \(schema)") }
+            return success
+        }
+    }
+
+    /// Has `body` fill the schema, brings it up to date, lets revisions grow on, and puts it in its place at once.
+    ///
+    /// - Parameter replacing: whether what is in the schema may go. Otherwise it must not be there yet, or hold nothing but
+    ///   what a first start leaves.
+    /// - Parameter keepingSessions: whether access tokens of the backup count; otherwise one that was given up after it would be
+    ///   good again.
+    ///
+    /// Returns what was migrated. Throws ``BackupRefusal``, ``MigrationError``, `PostgresError`, and what `body` throws; what was
+    /// there is unchanged then.
+    package static func restore(
+        _ schema: SQLIdentifier,
+        client: PostgresClient,
+        replacing: Bool,
+        keepingSessions: Bool = false,
+        migrator: Migrator = Migrator(),
+        logger: Logger,
+        _ body: (SchemaRestore) async throws -> Void
+    ) async throws -> [Migrator.Step] {
+        let migration = MigrationRun(client: client, schema: schema, migrator: migrator, logger: logger)
+        let steps = try await client.withTransaction(retries: 0, isTimed: false) { transaction in
+            try await transaction.lockSchema(growing)
+            try await transaction.lockSchema(schema)
+            let place = RestorePlace(transaction, schema)
+            try await place.refuseWhenServed()
+            if !replacing { try await place.refuseUnlessEmpty() }
+            let contents = try await place.contents()
+            if contents != .noSchema, contents != .nothing { try await place.refuseWithDependents() }
+            let isWhole = contents == .nothing || contents == .extensions
+            if contents == .extensions {
+                try await transaction.execute("DROP SCHEMA \(schema) CASCADE")
+                try await transaction.execute("CREATE SCHEMA \(schema)")
+            }
+            if !isWhole {
+                // What a restore has left that was interrupted.
+                for name in [growing, replaced] { try await SchemaRemoval.drop(name, client: client) }
+                _ = try await client.write("CREATE SCHEMA \(growing)")
+            }
+            let restore = SchemaRestore(
+                client,
+                schema,
+                isReplacing: contents == .something,
+                whole: isWhole ? transaction : nil,
+                pieceLength: try await transaction.lockRoom() / 5
+            )
+            do {
+                try await body(restore)
+                var steps = try await restore.complete(migration, keepingSessions: keepingSessions)
+                if !isWhole {
+                    try await place.refuseWhenServed()
+                    try await restore.swap(in: transaction)
+                }
+                steps += try await migration(in: transaction)
+                _ = try await transaction.query(
+                    """
+                    SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', \("\(schema.name)/all"))
+                    """
+                )
+                return steps
+            } catch {
+                // The error of the restore is the one to report; the next restore drops what is left.
+                if !isWhole { try? await SchemaRemoval.drop(growing, client: client) }
+                throw error
+            }
+        }
+        try await SchemaRemoval.drop(replaced, client: client)
+        try await analyze(schema, client)
+        return steps
+    }
+
+    /// Brings what was filled up to date, and returns what was migrated.
+    private func complete(_ migration: MigrationRun, keepingSessions: Bool) async throws -> [Migrator.Step] {
+        var steps: [Migrator.Step] = []
+        while let step = try await piece({ piece -> Migrator.Step? in
+            // Event triggers belong to the database, where what is replaced has them still.
+            let step = try await migration.pendingSteps(in: piece.transaction).first { $0 != .installEventTriggers }
+            if let step { try await migration.apply(step, in: piece.transaction) }
+            return step
+        }) {
+            steps.append(step)
+        }
+        // On the same cluster too: it may be a copy of the one that the archive is from.
+        if !steps.contains(.rebaseRevisions) {
+            try await piece { try await migration.apply(.rebaseRevisions, in: $0.transaction) }
+        }
+        if !keepingSessions { try await piece { try await $0.endSessions(of: schema) } }
+        return steps
+    }
+
+    private func swap(in transaction: PostgresTransaction) async throws {
+        if isReplacing {
+            try await RestorePlace(transaction, schema).refuseWithDependents()
+            try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.replaced)")
+            // With the event triggers that call it.
+            try await transaction.execute("DROP FUNCTION IF EXISTS \(Self.replaced)._announce_schema() CASCADE")
+        }
+        try await transaction.execute("ALTER SCHEMA \(Self.growing) RENAME TO \(schema)")
+    }
+
+    /// The planner has statistics of the rows at once and not when autovacuum comes by.
+    private static func analyze(_ schema: SQLIdentifier, _ client: PostgresClient) async throws {
+        let tables = try await client.read(
+            """
+            SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        ).decodeColumn(0, as: String.self)
+        for table in tables { _ = try await client.write("ANALYZE \(schema).\(try SQLIdentifier(table))") }
+    }
+}
+
+/// A piece of a restore, in a transaction.
+///
+/// Not `Sendable`, like the transaction that it is.
+package struct RestorePiece {
+    fileprivate let transaction: PostgresTransaction
+
+    fileprivate init(_ transaction: PostgresTransaction) {
+        self.transaction = transaction
     }
 
     /// Runs statements of a dump. They are what the operator chose to restore, and run with the operator's rights.
@@ -28,46 +188,13 @@ package final class SchemaRestore {
         try await transaction.copyIn(SQL(trustedText: statement), chunks: chunks)
     }
 
-    /// Empties the schema, has `body` fill it, brings it up to date, and lets revisions grow on, in one transaction.
-    ///
-    /// - Parameter replacing: whether what is in the schema may go. Otherwise it must not be there yet, or hold nothing but
-    ///   what a first start leaves.
-    /// - Parameter keepingSessions: whether access tokens of the backup count; otherwise one that was given up after it would be
-    ///   good again.
-    ///
-    /// Returns what was migrated. Throws ``BackupRefusal``, ``MigrationError``, `PostgresError`, and what `body` throws.
-    package static func restore(
-        _ schema: SQLIdentifier,
-        client: PostgresClient,
-        replacing: Bool,
-        keepingSessions: Bool = false,
-        migrator: Migrator = Migrator(),
-        logger: Logger,
-        _ body: (SchemaRestore) async throws -> Void
-    ) async throws -> [Migrator.Step] {
-        let steps = try await client.withTransaction(retries: 0) { transaction in
-            try await transaction.lockSchema(schema)
-            let place = RestorePlace(transaction, schema)
-            try await place.refuseWhenServed()
-            if !replacing { try await place.refuseUnlessEmpty() }
-            try await place.clear()
-            try await body(SchemaRestore(transaction, schema))
-            let migration = MigrationRun(client: client, schema: schema, migrator: migrator, logger: logger)
-            let steps = try await migration(in: transaction)
-            // On the same cluster too: it may be a copy of the one that the archive is from.
-            if !steps.contains(.rebaseRevisions) { try await migration.apply(.rebaseRevisions, in: transaction) }
-            if !keepingSessions { try await endSessions(of: schema, in: transaction) }
-            _ = try await transaction.query(
-                "SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', \("\(schema.name)/all"))"
-            )
-            return steps
-        }
-        try await analyze(schema, client)
-        return steps
+    /// Removes the rows that refer to something that is not there, and returns how many there were.
+    func removeDangling(_ reference: DumpReference) async throws -> Int {
+        try await transaction.execute(SQL(trustedText: reference.removal))
     }
 
     /// Ends every session, code and log-in that waits, also of archives that others restore beside this one.
-    private static func endSessions(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
+    fileprivate func endSessions(of schema: SQLIdentifier) async throws {
         // All processes hear of it at once, and not of each account.
         try await transaction.executeScript(
             """
@@ -79,18 +206,6 @@ package final class SchemaRestore {
             ALTER TABLE \(schema)._user ENABLE TRIGGER _announce;
             """
         )
-    }
-
-    /// The planner has statistics of the rows at once and not when autovacuum comes by.
-    private static func analyze(_ schema: SQLIdentifier, _ client: PostgresClient) async throws {
-        let tables = try await client.read(
-            """
-            SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
-            """
-        ).decodeColumn(0, as: String.self)
-        for table in tables { _ = try await client.write("ANALYZE \(schema).\(try SQLIdentifier(table))") }
     }
 }
 
@@ -153,25 +268,34 @@ private struct RestorePlace {
         guard filled.isEmpty else { throw BackupRefusal.isNotEmpty(filled) }
     }
 
-    /// Leaves an empty schema.
-    func clear() async throws {
-        let name = PostgresName(schema.name)
+    enum Contents {
+        /// There is no such schema.
+        case noSchema
+        /// An empty one, which stays, with the rights that were given on it.
+        case nothing
+        case something
+        /// Something that has extensions in it, of which a database has one each: they must be gone before the archive makes them.
+        case extensions
+    }
+
+    func contents() async throws -> Contents {
         let contents = try await transaction.query(
             """
-            SELECT namespace.oid, EXISTS (\(relations)) OR EXISTS (
+            SELECT EXISTS (\(relations)) OR EXISTS (
                 SELECT FROM pg_catalog.pg_proc WHERE pronamespace = namespace.oid
-            ) OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = namespace.oid)
-            FROM pg_catalog.pg_namespace AS namespace WHERE nspname = \(name)
+            ) OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = namespace.oid),
+                EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extnamespace = namespace.oid)
+            FROM pg_catalog.pg_namespace AS namespace WHERE nspname = \(PostgresName(schema.name))
             """
         )
-        if !contents.isEmpty {
-            // An empty one stays, with whatever rights were given on it.
-            guard try contents.decode(row: 0, column: 1, as: Bool.self) else { return }
-            let dependents = try await dependents()
-            guard dependents.isEmpty else { throw BackupRefusal.othersDepend(dependents) }
-            try await transaction.execute("DROP SCHEMA \(schema) CASCADE")
-        }
-        try await transaction.execute("CREATE SCHEMA \(schema)")
+        guard !contents.isEmpty else { return .noSchema }
+        guard try !contents.decode(row: 0, column: 1, as: Bool.self) else { return .extensions }
+        return try contents.decode(row: 0, column: 0, as: Bool.self) ? .something : .nothing
+    }
+
+    func refuseWithDependents() async throws {
+        let dependents = try await dependents()
+        guard dependents.isEmpty else { throw BackupRefusal.othersDepend(dependents) }
     }
 
     /// Views of other schemas that show tables of this one, and tables there that refer to them.

@@ -121,12 +121,13 @@ func tarEntries(read: (_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8]
         guard let header = TarHeader(block) else { throw entries.isEmpty ? TarFault.foreign : .damaged }
         let start = offset + TarHeader.blockLength
         let padding = TarHeader.padding(after: header.size)
+        let (end, isTooLong) = start.addingReportingOverflow(header.size)
         // The last byte of the last block must be there.
-        guard start + header.size + padding >= start, try read(start + header.size + padding - 1, 1).count == 1 else {
+        guard !isTooLong, end <= .max - TarHeader.blockLength, try read(end + padding - 1, 1).count == 1 else {
             throw TarFault.truncated
         }
-        guard try read(start + header.size, padding).allSatisfy({ $0 == 0 }) else { throw TarFault.damaged }
+        guard try read(end, padding).allSatisfy({ $0 == 0 }) else { throw TarFault.damaged }
         entries.append(TarEntry(name: header.name, offset: start, size: header.size))
-        offset = start + header.size + padding
+        offset = end + padding
     }
 }

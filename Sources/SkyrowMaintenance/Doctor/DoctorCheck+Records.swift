@@ -5,32 +5,49 @@ import SkyrowStore
 // Rows and accounts as psql may have written them.
 
 extension DoctorCheck {
-    /// Reads every record table once.
+    /// Reads every record table once, in parts, so that no statement takes long however many records there are.
     package static let records = DoctorCheck(
         "records",
         "Rows that break the rules of records",
         needsTables: true,
         queries: { scope in
-            scope.tables.map { table in
+            scope.tables.flatMap { table in
                 let rules = RecordRule.allCases.compactMap { rule -> SQL? in
                     guard let violation = rule.violation(in: table, schema: scope.schema) else { return nil }
                     return "(\(literal: rule.rawValue), coalesce(\(violation), false))"
                 }
-                return """
+                let blocks = scope.blocks[table.name] ?? 0
+                return TablePart.all(ofBlocks: blocks, length: scope.limits.blocksAtOnce).map { part -> SQL in
+                    """
                     SELECT quote_ident(\(literal: table.name.rawValue)) AS name, judged.rule AS rule, count(*) AS count,
                         min(record._id) AS example
                     FROM \(table.qualifiedName) AS record
                     CROSS JOIN LATERAL (VALUES \(rules.joined(separator: ", "))) AS judged (rule, is_broken)
-                    WHERE judged.is_broken GROUP BY judged.rule ORDER BY judged.rule
+                    WHERE judged.is_broken AND \(part.condition(on: "record")) GROUP BY judged.rule
                     """
+                }
             }
         },
         judge: { rows, _ in
-            rows.compactMap { row in
-                RecordRule(rawValue: row["rule"])?.finding(
-                    type: row["name"],
-                    count: row.integer("count"),
-                    example: row["example"]
+            // A row for each rule in each part, in the order of the tables.
+            var counts: [DoctorRow: (count: Int, example: String)] = [:]
+            var order: [DoctorRow] = []
+            for row in rows {
+                let key: DoctorRow = ["name": row["name"], "rule": row["rule"]]
+                guard let known = counts[key] else {
+                    order.append(key)
+                    counts[key] = (row.integer("count"), row["example"])
+                    continue
+                }
+                counts[key] = (known.count + row.integer("count"), min(known.example, row["example"]))
+            }
+            order.sort { ($0["name"], $0["rule"]) < ($1["name"], $1["rule"]) }
+            return order.compactMap { key in
+                guard let found = counts[key] else { return nil }
+                return RecordRule(rawValue: key["rule"])?.finding(
+                    type: key["name"],
+                    count: found.count,
+                    example: found.example
                 )
             }
         }

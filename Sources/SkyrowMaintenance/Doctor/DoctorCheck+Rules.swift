@@ -27,7 +27,10 @@ extension DoctorCheck {
                     SELECT type FROM \(scope.schema)._class_rule
                     UNION
                     SELECT type FROM \(scope.schema)._class_option
-                    WHERE NOT (default_access IS NULL AND list_by IS NULL AND transfer_by = 'master' AND private AND aggregate)
+                    WHERE NOT (
+                        default_access IS NULL AND list_by IS NULL AND list_read_by IS NULL AND transfer_by = 'master'
+                        AND creator = 'owner' AND private AND aggregate
+                    )
                     UNION
                     SELECT type FROM \(scope.schema)._field_rule
                 ) AS known

@@ -1,3 +1,4 @@
+package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
@@ -142,6 +143,25 @@ package struct DoctorRow: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package func flag(_ name: String) -> Bool { values[name] == "true" }
 }
 
+/// A part of a table: its blocks from one to another, or all from one on.
+struct TablePart: Hashable, Sendable {
+    var first: Int
+    var end: Int?
+
+    /// A table in parts of so many blocks; what it grows by meanwhile belongs to the last one.
+    static func all(ofBlocks count: Int, length: Int) -> [TablePart] {
+        let starts = Array(stride(from: 0, to: max(count, 1), by: length))
+        return zip(starts, starts.dropFirst().map(Optional.init) + [nil]).map { TablePart(first: $0, end: $1) }
+    }
+
+    /// The condition of its rows, which PostgreSQL finds without reading the others.
+    func condition(on row: SQL) -> SQL {
+        let begin: SQL = "\(row).ctid >= \(literal: "(\(first),0)")::tid"
+        guard let end else { return begin }
+        return "\(begin) AND \(row).ctid < \(literal: "(\(end),0)")::tid"
+    }
+}
+
 /// Where the checks look.
 package struct DoctorScope: Sendable {
     /// The schema of the application.
@@ -151,10 +171,19 @@ package struct DoctorScope: Sendable {
     /// As `server_version_num` has it, 150020.
     package var serverVersion: Int
     package var limits: DoctorLimits
+    /// How many blocks each of the tables has.
+    package var blocks: [RecordTypeName: Int]
 
-    package init(schema: SQLIdentifier, tables: [RecordTable], serverVersion: Int, limits: DoctorLimits) {
+    package init(
+        schema: SQLIdentifier,
+        tables: [RecordTable],
+        blocks: [RecordTypeName: Int] = [:],
+        serverVersion: Int,
+        limits: DoctorLimits
+    ) {
         self.schema = schema
         self.tables = tables
+        self.blocks = blocks
         self.serverVersion = serverVersion
         self.limits = limits
     }
@@ -196,6 +225,8 @@ package struct DoctorLimits: Sendable {
     /// Bytes of an index that is worth dropping when it is not used, and days without use.
     package var bigIndex = 8 << 20
     package var unusedDays = 7.0
+    /// Blocks of a record table that one statement reads, 32 MB.
+    package var blocksAtOnce = 4096
     /// Seconds between two clocks.
     package var clockSkew = 1.0
     package var badClockSkew = 30.0

@@ -1,4 +1,5 @@
 package import Logging
+internal import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
@@ -43,6 +44,7 @@ package struct DoctorRun: Sendable {
         let scope = DoctorScope(
             schema: schema,
             tables: catalog.tables.values.sorted { $0.name < $1.name },
+            blocks: try await blocks(),
             serverVersion: Int(try version.decode(row: 0, column: 0, as: Int32.self)),
             limits: limits
         )
@@ -77,6 +79,26 @@ package struct DoctorRun: Sendable {
         case .machine:
             return []
         }
+    }
+
+    /// How many blocks each table of the schema has.
+    private func blocks() async throws -> [RecordTypeName: Int] {
+        let sizes = try await client.read(
+            """
+            SELECT relname, pg_catalog.pg_relation_size(oid) / current_setting('block_size')::bigint FROM pg_catalog.pg_class
+            WHERE relkind = 'r' AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        )
+        var blocks: [RecordTypeName: Int] = [:]
+        for row in 0..<sizes.rowCount {
+            guard let type = try? RecordTypeName(try sizes.decode(row: row, column: 0, as: String.self)) else {
+                continue
+            }
+            blocks[type] = Int(try sizes.decode(row: row, column: 1, as: Int64.self))
+        }
+        return blocks
     }
 
     private func migrationRows() async throws -> [DoctorRow] {
@@ -118,12 +140,17 @@ package struct DoctorDiagnosis: Hashable, Sendable {
 extension DoctorFinding {
     /// That a check could not be made; the reader is an operator, so PostgreSQL's sentence helps.
     package init(failureOf check: DoctorCheck, _ error: PostgresError) {
+        let remedy =
+            switch (error.code, error.sqlState) {
+            case (_, .insufficientPrivilege): "Let a superuser, or a member of pg_monitor who may read the tables, ask."
+            case (.statementTimeout, _): "Give its statements more time, with --timeout 2m for instance."
+            default: "See what keeps it."
+            }
         self.init(
             .warning,
             "The check '\(check.name)' could not be made: \(error.message ?? error.description).",
             meaning: "Whatever it would have found is not known.",
-            remedy: error.sqlState == .insufficientPrivilege
-                ? "Let a superuser, or a member of pg_monitor who may read the tables, ask." : "See what keeps it."
+            remedy: remedy
         )
     }
 }

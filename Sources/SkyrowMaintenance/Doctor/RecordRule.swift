@@ -25,7 +25,8 @@ enum RecordRule: String, CaseIterable {
     func violation(in table: RecordTable, schema: SQLIdentifier) -> SQL? {
         switch self {
         case .id:
-            return "NOT \(schema)._reserved_columns_fit(record._id, record._database, NULL)"
+            return
+                "NOT (\(schema)._id_fits(record._id, record._database) AND \(schema)._database_fits(record._database))"
         case .temporaryID:
             return "starts_with(split_part(CASE WHEN record._database = '_public' THEN record._id "
                 + "ELSE substr(record._id, strpos(record._id, '/') + 1) END, '/', 1), '$')"

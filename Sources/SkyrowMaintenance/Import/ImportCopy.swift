@@ -36,12 +36,22 @@ extension RecordStore {
             return try await send(target.transfers(of: lines))
         } catch let error as PostgresError where error.isAboutValues {
             guard lines.count > 1 else {
-                faults.append(ImportFault(line: lines.first?.number, error: report(error, table: target.table)))
+                let reason = SkyrowError(importClash: error) ?? report(error, table: target.table)
+                faults.append(ImportFault(line: lines.first?.number, error: reason))
                 return 0
             }
             let middle = lines.startIndex + lines.count / 2
             let first = try await copy(lines[..<middle], into: target, &faults, send)
             return first + (try await copy(lines[middle...], into: target, &faults, send))
         }
+    }
+}
+
+extension SkyrowError {
+    /// That a record has a value which must be unique; the reader is an operator, so PostgreSQL's words help, which name it:
+    /// "Key (_id)=(1) already exists." nil for any other error.
+    fileprivate init?(importClash error: PostgresError) {
+        guard error.sqlState == .uniqueViolation, let detail = error.detail else { return nil }
+        self.init(.duplicated, "\(detail) An import adds records, and never changes one that is there.")
     }
 }

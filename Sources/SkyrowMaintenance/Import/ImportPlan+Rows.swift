@@ -25,7 +25,7 @@ extension ImportPlan {
 }
 
 extension StoredID {
-    /// The rule of the tables (`_reserved_columns_fit`).
+    /// The rule of the tables (`_id_fits`).
     static func fits(_ id: String, database: String) -> Bool {
         if database == "_public" { return (1...255).contains(id.utf8.count) && !id.hasPrefix("~") }
         let length = id.utf8.count - database.utf8.count

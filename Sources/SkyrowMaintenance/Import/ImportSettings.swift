@@ -9,6 +9,8 @@ package struct ImportSettings: Hashable, Sendable {
     package var idColumn: String?
     /// Whether reserved columns of the file are taken: who owns the records, and who may read and write them.
     package var keepsOwners: Bool
+    /// Whether what stands between the fields of a CSV file was said, and not taken for granted.
+    private var saysDelimiter: Bool
 
     /// Throws ``ToolError`` about the first flag that is wrong.
     package init(
@@ -23,6 +25,7 @@ package struct ImportSettings: Hashable, Sendable {
         self.path = path
         self.idColumn = idColumn
         self.keepsOwners = keepsOwners
+        saysDelimiter = delimiter != nil
         do {
             self.type = try RecordTypeName(type)
         } catch {
@@ -46,8 +49,18 @@ package struct ImportSettings: Hashable, Sendable {
     private static let ownerColumns: Set = ["_database", "_owner", "_ownerID", "_owner_id", "_access"]
 
     /// Throws ``ToolError`` when the file decides on owners and access and no flag allows it, or the other way
-    /// round.
+    /// round, and when its fields are probably separated by something else.
     package func check(_ survey: ImportSurvey) throws(ToolError) {
+        if reading.format == .csv, !saysDelimiter, survey.columns.count == 1, let name = survey.columns.first,
+            let other = [";", "\t", "|", ","].first(where: { name.contains($0) })
+        {
+            throw .usage(
+                """
+                The first line of \(path) is one column, '\(name)': give --delimiter \(other == "\t" ? "tab" : "'\(other)'") if that \
+                separates its fields, or --delimiter '\(Character(Unicode.Scalar(reading.delimiter)))' if it is one indeed.
+                """
+            )
+        }
         let found = survey.columns.filter(ImportSettings.ownerColumns.contains)
         if !keepsOwners, let first = found.first {
             let ways =

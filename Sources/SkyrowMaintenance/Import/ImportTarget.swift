@@ -2,6 +2,7 @@ import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
+import SkyrowWire
 
 /// The columns that an import writes, and how its rows are encoded for them.
 struct ImportTarget {
@@ -97,6 +98,10 @@ struct ImportTarget {
             let accepted: RecordValue? = if let value { try accepted(value, by: column) } else { nil }
             if let accepted { try BinaryCopy.check(accepted, for: column) }
             values.append(accepted)
+        }
+        // A record of a client's is no larger; rows of a table may have been made in psql, and go back to one.
+        guard !reserved.isEmpty || row.size <= WireLimits.recordBytes else {
+            throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes.")
         }
         return Line(number: row.line, values: values, members: members)
     }

@@ -18,7 +18,15 @@ struct JSONElementParser: Sendable {
         case behindArray
     }
 
+    /// What the last thing between the elements of an array was.
+    private enum Separation: Sendable {
+        case startOfArray
+        case element
+        case comma
+    }
+
     private let isByLine: Bool
+    private var separation = Separation.startOfArray
     private var place = Place.startOfFile
     private var isArray = false
     private var depth = 0
@@ -83,11 +91,14 @@ struct JSONElementParser: Sendable {
                 take(byte, &elements)
             }
         case .betweenElements:
-            // Whether commas stand where they should is left open between the elements of an array.
-            if isWhitespace(byte) || byte == UInt8(ascii: ",") && isArray { return }
-            if byte == UInt8(ascii: "]"), isArray {
-                place = .behindArray
-            } else {
+            if isWhitespace(byte) { return }
+            switch (isArray, byte, separation) {
+            case (true, UInt8(ascii: "]"), .startOfArray), (true, UInt8(ascii: "]"), .element): place = .behindArray
+            case (true, UInt8(ascii: ","), .element): separation = .comma
+            case (true, UInt8(ascii: "]"), .comma), (true, UInt8(ascii: ","), _):
+                fail("a comma stands where a value should", &elements)
+            case (true, _, .element): fail("a comma is missing before this value", &elements)
+            default:
                 element = JSONElement(line: line, text: [])
                 place = .inElement
                 take(byte, &elements)
@@ -126,6 +137,8 @@ struct JSONElementParser: Sendable {
         default:
             if depth == 0, isWhitespace(byte) || byte == UInt8(ascii: ",") {
                 endElement(&elements)
+                // What it separates is judged between the elements.
+                if !hasFailed, byte == UInt8(ascii: ",") { take(byte, &elements) }
             } else {
                 element.text.append(byte)
             }
@@ -139,6 +152,7 @@ struct JSONElementParser: Sendable {
             elements.append(.success(element))
             element.text = []
             place = .betweenElements
+            separation = .element
         }
     }
 

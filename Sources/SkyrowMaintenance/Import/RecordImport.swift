@@ -1,3 +1,4 @@
+internal import Logging
 package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
@@ -112,7 +113,8 @@ package final class RecordImport {
 
 extension RecordStore {
     /// Lends an import and commits what it did when `body` returns; nothing of it stays when `body` throws, the new
-    /// types and fields neither.
+    /// types and fields neither. What is new of types that there are is made before, and stays where others have used it or the
+    /// type is large.
     ///
     /// ```swift
     /// let count = try await store.withImport(creating: [movie]) { records in
@@ -129,10 +131,16 @@ extension RecordStore {
     ) async throws -> Success {
         let request = SchemaRequest.create(types)
         let changesSchema = try !SchemaPlan(request, in: cache.current, mode: .development).isEmpty
+        let known = cache.current
+        let isOfKnownTypes = types.contains { known[$0.name] != nil }
         do {
+            // Who reads a type would wait for the import that adds a field to it.
+            if changesSchema, isOfKnownTypes { _ = try await createTypes(SchemaCreateRequest(types: types)) }
             let (success, records) = try await patiently {
                 try await client.withTransaction(retries: 0) { transaction in
-                    if changesSchema { try await changer.change(request, mode: .development, in: transaction) }
+                    if changesSchema, !isOfKnownTypes {
+                        try await changer.change(request, mode: .development, in: transaction)
+                    }
                     _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
                     let records = RecordImport(transaction, of: self)
                     let success: Success
@@ -149,8 +157,61 @@ extension RecordStore {
             if changesSchema { try await cache.reload(.types(request.types)) }
             try await records.analyze()
             return success
-        } catch let error as PostgresError {
+        } catch {
+            if changesSchema, isOfKnownTypes { await takeBack(types, madeSince: known) }
+            guard let error = error as? PostgresError else { throw error }
             throw SkyrowError.schemaFailure(error) ?? report(error)
+        }
+    }
+
+    /// Deletes the types and fields that an import has made and no one has used since.
+    private func takeBack(_ types: [RecordType], madeSince known: SchemaCatalog) async {
+        for type in types {
+            guard let table = known[type.name] else {
+                await takeBack([.deleteType(type.name)], of: type.name, unless: "true")
+                continue
+            }
+            for field in type.fields.keys.sorted() where table[field] == nil {
+                guard let column = try? SQLIdentifier(field.rawValue) else { continue }
+                await takeBack(
+                    [.common(.deleteField(field, of: type.name))],
+                    of: type.name,
+                    unless: "\(column) IS NOT NULL"
+                )
+            }
+        }
+        try? await cache.reload(.types(SchemaRequest.create(types).types))
+    }
+
+    private func takeBack(_ changes: [SchemaFileChange], of type: RecordTypeName, unless isUsed: SQL) async {
+        do {
+            try await patiently {
+                try await client.withTransaction { transaction in
+                    try await transaction.lockSchema(schema)
+                    try await transaction.limitLockWaits()
+                    let table = try SchemaChange.table(type, schema)
+                    _ = try await transaction.query("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+                    let isLarge = try await !LargeTables.types(
+                        among: [type],
+                        in: schema,
+                        beyond: largeTableBound,
+                        in: transaction
+                    ).isEmpty
+                    guard !isLarge, try await transaction.query("SELECT FROM \(table) WHERE \(isUsed) LIMIT 1").isEmpty
+                    else {
+                        return
+                    }
+                    for statement in try SchemaFileChange.statements(for: changes, in: schema) {
+                        _ = try await transaction.query(statement)
+                    }
+                    _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                }
+            }
+        } catch {
+            logger.warning(
+                "What an import has made could not be deleted",
+                metadata: ["type": "\(type)", "error": "\(error)"]
+            )
         }
     }
 }

@@ -14,12 +14,35 @@ package struct PolicyOutcome: Hashable, Sendable {
 
 /// Row-level security for roles of PostgreSQL that stand for users (Documentation/Decisions/0067-policies.md).
 extension RecordStore {
-    /// Makes policies, triggers, views and rights as the rules of types say, for these roles and those that there are, in one
-    /// transaction; what is as it should be is left alone.
+    /// Makes policies, triggers, views and rights as the rules of types say, for these roles and those that there are; what is
+    /// as it should be is left alone.
+    ///
+    /// Where types are many, each transaction takes some of them, since PostgreSQL's lock table has no room for all. A type that is
+    /// made anew is closed to these roles until the last one, which gives the rights.
     ///
     /// Throws `108 InvalidArgument` for a role that policies would not hold for, and for a user that there is not; and what
     /// PostgreSQL throws.
     package func applyPolicies(for logins: [DatabaseLogin] = []) async throws -> PolicyOutcome {
+        var changed: [RecordTypeName] = []
+        while true {
+            let (made, outcome) = try await patiently { [changed] in
+                try await applySomePolicies(for: logins, except: changed)
+            }
+            changed += made
+            guard var outcome else { continue }
+            outcome.changed = changed
+            return outcome
+        }
+    }
+
+    /// About how many locks a type takes with its policies, triggers and view.
+    private static let locksPerType = 20
+
+    /// nil until all types are made.
+    private func applySomePolicies(
+        for logins: [DatabaseLogin],
+        except done: [RecordTypeName]
+    ) async throws -> (made: [RecordTypeName], outcome: PolicyOutcome?) {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
             try await require(logins, in: transaction)
@@ -32,13 +55,13 @@ extension RecordStore {
                     """
                 )
             }
-            // Who has a table locked is waited for a moment, since others wait behind that.
-            _ = try await transaction.query("SELECT set_config('lock_timeout', '5s', true)")
-            let changed = try await makePolicies(in: transaction)
+            try await transaction.limitLockWaits()
+            let (changed, isComplete) = try await makePolicies(except: Set(done), in: transaction)
+            guard isComplete else { return (changed, nil) }
             let roles = try await databaseRoles(in: transaction)
             let policies = try await policies(in: transaction)
             for role in roles { try await grant(policies, to: role, in: transaction) }
-            return PolicyOutcome(changed: changed, types: policies.count, roles: roles.map(\.name))
+            return (changed, PolicyOutcome(changed: changed, types: policies.count, roles: roles.map(\.name)))
         }
     }
 
@@ -59,9 +82,13 @@ extension RecordStore {
     ///
     /// Throws `110 ResourceNotFound` for a role that is none of those that stand for users.
     package func dropPolicies(for roles: [SQLIdentifier] = []) async throws {
-        try await client.withTransaction { transaction in
+        try await patiently { try await dropPoliciesOnce(for: roles) }
+    }
+
+    private func dropPoliciesOnce(for roles: [SQLIdentifier]) async throws {
+        let (types, length) = try await client.withTransaction { transaction -> ([String], Int) in
             try await transaction.lockSchema(schema)
-            _ = try await transaction.query("SELECT set_config('lock_timeout', '5s', true)")
+            try await transaction.limitLockWaits()
             let known = Set(
                 try await transaction.query("SELECT role FROM \(schema)._database_login").decodeColumn(
                     0,
@@ -79,15 +106,29 @@ extension RecordStore {
                 _ = try await transaction.query(
                     "DELETE FROM \(schema)._database_login WHERE role = ANY (\(roles.map { PostgresName($0.name) }))"
                 )
-                return
+                return ([], 1)
             }
-            for type in try await madeTypes(in: transaction) {
-                _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
+            let types = try await madeTypes(in: transaction) + policies(in: transaction).map(\.type.rawValue)
+            return (Set(types).sorted(), try await transaction.lockRoom() / Self.locksPerType)
+        }
+        guard roles.isEmpty else { return }
+        // Nobody but the service has rights any more.
+        for start in stride(from: 0, to: types.count, by: length) {
+            try await client.withTransaction { transaction in
+                try await transaction.lockSchema(schema)
+                try await transaction.limitLockWaits()
+                for type in types[start..<min(start + length, types.count)] {
+                    _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
+                    let table = try SQLIdentifier(type)
+                    _ = try await transaction.query(
+                        "ALTER TABLE IF EXISTS \(schema).\(table) DISABLE ROW LEVEL SECURITY"
+                    )
+                }
             }
-            for policies in try await policies(in: transaction) {
-                let table = try SQLIdentifier(policies.type.rawValue)
-                _ = try await transaction.query("ALTER TABLE \(schema).\(table) DISABLE ROW LEVEL SECURITY")
-            }
+        }
+        try await client.withTransaction { transaction in
+            try await transaction.lockSchema(schema)
+            try await transaction.limitLockWaits()
             // Without what others have made in it.
             _ = try await transaction.query("DROP SCHEMA IF EXISTS \(try SQLIdentifier(visible: schema))")
             _ = try await transaction.query("DELETE FROM \(schema)._database_login")
@@ -125,7 +166,11 @@ extension RecordStore {
 
     // MARK: Policies
 
-    private func makePolicies(in transaction: PostgresTransaction) async throws -> [RecordTypeName] {
+    /// Makes as many as one transaction has room for; whether those were all.
+    private func makePolicies(
+        except done: Set<RecordTypeName>,
+        in transaction: PostgresTransaction
+    ) async throws -> (made: [RecordTypeName], isComplete: Bool) {
         let policies = try await policies(in: transaction)
         if let (type, field) = policies.lazy.compactMap({ one in one.fieldBeyondPolicies.map { (one.type, $0) } }).first
         {
@@ -150,10 +195,11 @@ extension RecordStore {
         for type in try await madeTypes(in: transaction) where !types.contains(type) {
             _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
         }
-        let changed = policies.filter { !state.hasAll(of: $0) }
+        let all = policies.filter { !done.contains($0.type) && !state.hasAll(of: $0) }
+        let changed = Array(all.prefix(try await transaction.lockRoom() / Self.locksPerType))
         for policies in changed { try await make(policies, in: transaction) }
         try await note(changed, in: transaction)
-        return changed.map(\.type)
+        return (changed.map(\.type), changed.count == all.count)
     }
 
     private func make(_ policies: TypePolicies, in transaction: PostgresTransaction) async throws {

@@ -22,8 +22,13 @@ package struct FieldConversion: Hashable, Sendable {
 
     private var conversion: ColumnConversion { to.column.conversion(from: from) ?? .lossless }
 
-    /// Whether there can be values that the new type does not hold; they become NULL.
+    /// Whether there can be values that the new type does not hold; they become what is nearest to them, or NULL.
     package var isNarrowing: Bool { conversion.condition != nil }
+
+    /// Whether PostgreSQL writes all rows anew for it.
+    var rewritesRows: Bool { conversion.changesColumn }
+    /// What becomes of a value that the new type does not hold; nil for NULL.
+    var replacement: (@Sendable (SQL) -> SQL)? { conversion.replacement }
 
     /// The condition of a value that the new type holds.
     func fits(_ column: SQL, in schema: SQLIdentifier) throws -> SQL {
@@ -31,7 +36,14 @@ package struct FieldConversion: Hashable, Sendable {
     }
 
     /// The statements, for a column whose values all fit or are to be lost.
-    package func statements(_ field: FieldName, of type: RecordTypeName, in schema: SQLIdentifier) throws -> [SQL] {
+    ///
+    /// - Parameter isGradual: whether they leave the rows alone, which are changed, and whose foreign key is validated, afterwards.
+    package func statements(
+        _ field: FieldName,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier,
+        isGradual: Bool = false
+    ) throws -> [SQL] {
         let table = try SchemaChange.table(type, schema)
         let column = try SQLIdentifier(field.rawValue)
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(column)"
@@ -42,11 +54,13 @@ package struct FieldConversion: Hashable, Sendable {
             statements += ["\(alter) DROP IDENTITY IF EXISTS", "\(alter) DROP NOT NULL"]
         }
         if hasDefault { statements.append("\(alter) DROP DEFAULT") }
-        if isNarrowing {
+        if isNarrowing, !isGradual {
+            // What others write meanwhile would not be looked at.
+            statements.append("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
             // An update, so that the rows get a new revision.
             statements.append(
                 """
-                UPDATE \(table) SET \(column) = NULL \
+                UPDATE \(table) SET \(column) = \(replacement?("\(table).\(column)") ?? "NULL") \
                 WHERE \(column) IS NOT NULL AND NOT \(try fits("\(table).\(column)", in: schema))
                 """
             )
@@ -58,9 +72,10 @@ package struct FieldConversion: Hashable, Sendable {
         if case .reference(let target) = to,
             let reference = try ReferenceColumn(target: target, onDelete: onDelete).constraint(of: column, in: schema)
         {
-            statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)")
+            let validity: SQL = isGradual ? " NOT VALID" : ""
+            statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)\(validity)")
         }
-        if let index = type.index(on: column, of: table) { statements.append(index) }
+        if !isGradual, let index = type.index(on: column, of: table) { statements.append(index) }
         return statements
     }
 }

@@ -17,10 +17,22 @@ package struct SchemaReport: Hashable, Sendable {
 
     package var difference: SchemaDifference
     package var losses: [SchemaLoss: Loss]
+    /// Why some of it cannot be done while the service is used, a sentence each.
+    package var obstacles: [String]
 
-    package init(_ difference: SchemaDifference, losses: [SchemaLoss: Loss] = [:]) {
+    package init(_ difference: SchemaDifference, losses: [SchemaLoss: Loss] = [:], obstacles: [String] = []) {
         self.difference = difference
         self.losses = losses
+        self.obstacles = obstacles
+    }
+
+    /// Whether data is lost; a field of another type loses some only where that does not hold a value.
+    package var losesData: Bool { difference.changes.contains { isLossy($0) } }
+
+    package func isLossy(_ change: SchemaDifference.Change) -> Bool {
+        guard let loss = change.loss else { return false }
+        if case .misfits = loss { return (losses[loss]?.lost ?? 1) > 0 }
+        return true
     }
 }
 
@@ -40,6 +52,8 @@ extension RecordStore {
             try await client.withTransaction(isolation: .repeatableRead) { transaction in
                 let inventory = try await inventory(in: transaction)
                 var report = SchemaReport(SchemaDifference(document, inventory))
+                let schedule = try await makeSchedule(of: report.difference, repairing: true, in: transaction)
+                report.obstacles = try await obstacles(to: schedule, in: transaction)
                 for loss in report.difference.changes.compactMap(\.loss) {
                     let counts = try await transaction.query(loss.count(in: schema))
                     report.losses[loss] = SchemaReport.Loss(
@@ -52,38 +66,98 @@ extension RecordStore {
         }
     }
 
-    /// Makes the changes that a comparison showed: all of them or none, and none when the database has changed since.
+    /// Makes the changes that a comparison showed, and none when the database has changed since: in one transaction, and after it,
+    /// step by step, what PostgreSQL reads or writes all rows of a large table for.
     ///
-    /// Every process learns of it. Throws `114 IncompatibleSchema` when the comparison has refusals or is out of date, and
-    /// with PostgreSQL's reason when rows do not allow a change.
+    /// Every process learns of it. Throws `114 IncompatibleSchema` when the comparison has refusals or is out of date, before
+    /// anything is changed for what cannot be done while others use the tables, and with PostgreSQL's reason when rows do not
+    /// allow a change.
     ///
-    /// - Parameter repairing: whether drift is repaired that can be.
+    /// - Parameters:
+    ///   - repairing: whether drift is repaired that can be.
+    ///   - allowingLoss: whether values go that the new type of their field does not hold.
+    ///   - lockingTables: whether others wait for large tables as long as it takes; then it is one transaction.
     package func applySchema(
         _ document: SchemaDocument,
         expecting expected: SchemaDifference,
-        repairing: Bool
+        repairing: Bool,
+        allowingLoss: Bool,
+        lockingTables: Bool = false
     ) async throws(SkyrowError) {
         if let refusal = expected.refusals.first { throw SkyrowError(.incompatibleSchema, refusal) }
         try await changingSchema {
+            let schedule = try await client.withTransaction { transaction in
+                if lockingTables { return SchemaSchedule(expected.plan(repairing: repairing), large: []) }
+                let schedule = try await makeSchedule(of: expected, repairing: repairing, in: transaction)
+                if let obstacle = try await obstacles(to: schedule, in: transaction).first {
+                    throw SkyrowError(.incompatibleSchema, obstacle)
+                }
+                return schedule
+            }
             try await patiently {
-                try await client.withTransaction { transaction in
+                try await client.withTransaction(isTimed: !lockingTables) { transaction in
                     try await transaction.lockSchema(schema)
                     let inventory = try await inventory(in: transaction)
                     guard SchemaDifference(document, inventory) == expected else {
                         throw SkyrowError(.incompatibleSchema, "The schema was changed meanwhile; look at it again.")
                     }
-                    _ = try await transaction.query(
-                        "SELECT set_config('lock_timeout', '1s', true), set_config('search_path', 'pg_catalog', true)"
-                    )
-                    let changes = expected.plan(repairing: repairing)
-                    try await transaction.requireLocks(changes.reduce(0) { $0 + $1.locks })
-                    for statement in try SchemaFileChange.statements(ofPlan: changes, in: schema) {
+                    _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
+                    try await transaction.limitLockWaits()
+                    try await transaction.requireLocks(schedule.atOnce.reduce(0) { $0 + $1.locks })
+                    if !allowingLoss { try await requireFits(expected, schedule, in: transaction) }
+                    for statement in try SchemaFileChange.statements(
+                        ofPlan: schedule.atOnce,
+                        in: schema,
+                        large: schedule.large
+                    ) {
                         _ = try await transaction.query(statement)
                     }
                     _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
                 }
             }
+            try await perform(schedule.later, allowingLoss: allowingLoss)
             try await cache.reload()
+        }
+    }
+
+    private func makeSchedule(
+        of difference: SchemaDifference,
+        repairing: Bool,
+        in transaction: PostgresTransaction
+    ) async throws -> SchemaSchedule {
+        let plan = difference.plan(repairing: repairing)
+        // Renamed types are named as they are and as they will be.
+        let types = plan.flatMap { change -> [String] in
+            if case .renameType(let former, _) = change { [former.rawValue] } else { [change.type] }
+        }
+        let large = try await LargeTables.types(
+            among: Set(types.compactMap { try? RecordTypeName($0) }),
+            in: schema,
+            beyond: largeTableBound,
+            in: transaction
+        )
+        return SchemaSchedule(plan, large: large)
+    }
+
+    /// Throws `114 IncompatibleSchema` where values were written since the comparison that their field's new type does not hold;
+    /// no others come until the transaction ends.
+    private func requireFits(
+        _ difference: SchemaDifference,
+        _ schedule: SchemaSchedule,
+        in transaction: PostgresTransaction
+    ) async throws {
+        for change in difference.changes where schedule.atOnce.contains(change.change) {
+            guard case .misfits(let field, _, let type)? = change.loss, let loss = change.loss else { continue }
+            _ = try await transaction.query(
+                "LOCK TABLE \(try SchemaChange.table(type, schema)) IN ACCESS EXCLUSIVE MODE"
+            )
+            let lost = try await transaction.query(loss.count(in: schema)).decode(row: 0, column: 0, as: Int64.self)
+            guard lost == 0 else {
+                throw SkyrowError(
+                    .incompatibleSchema,
+                    "\(type).\(field) has \(lost) values that would be lost; that takes --allow-data-loss."
+                )
+            }
         }
     }
 

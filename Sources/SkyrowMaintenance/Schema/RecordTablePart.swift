@@ -18,8 +18,10 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     case conceal
     /// Says that access lists name relations.
     case relationEntries
-    /// Keeps id, database and access list in their forms.
-    case reservedColumnsFit
+    /// Keep id, database and access list in their forms.
+    case idFits
+    case databaseFits
+    case accessFits
 
     /// The name in `_create_type_parts`, for people, and in keys of drift.
     package var name: String {
@@ -32,7 +34,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .tombstoneRenamed: "_tombstone_renamed"
         case .conceal: "_conceal"
         case .relationEntries: "_note_relation_entry"
-        case .reservedColumnsFit: "_reserved_columns_fit"
+        case .idFits: "_id_fits"
+        case .databaseFits: "_database_fits"
+        case .accessFits: "_access_fits"
         }
     }
 
@@ -45,7 +49,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed: "clients that catch up miss deletions"
         case .conceal: "clients that catch up keep records that they may no longer read"
         case .relationEntries: "access lists that psql writes admit no friends and followers"
-        case .reservedColumnsFit: "rows that no client can name may be written"
+        case .idFits: "rows that no client can name may be written"
+        case .databaseFits: "rows may be written in databases that no user has"
+        case .accessFits: "access lists may be written that admit no one"
         }
     }
 
@@ -55,7 +61,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
             table.indexes.contains { $0.isValid && isMade(by: $0) }
         case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .conceal, .relationEntries:
             table.triggers.contains { $0.name == name && $0.function == name && $0.isEnabled }
-        case .reservedColumnsFit:
+        case .idFits, .databaseFits, .accessFits:
             table.checks.contains { $0.name == name && $0.isValidated }
         }
     }
@@ -68,7 +74,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .ownerIndex:
             index.columns == ["_owner", "_created_at"] && index.condition == "(_owner IS NOT NULL)"
         case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .conceal, .relationEntries,
-            .reservedColumnsFit:
+            .idFits, .databaseFits, .accessFits:
             false
         }
     }
@@ -87,8 +93,11 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     }
 
     /// The statement that makes it anew, also where a broken one is in its place.
-    package func repair(of relation: String, in schema: SQLIdentifier) -> SQL {
-        "SELECT \(schema)._create_type_parts(\(literal: relation), \(literal: name))"
+    ///
+    /// - Parameter validates: whether a constraint is made on the rows that there are, too.
+    package func repair(of relation: String, in schema: SQLIdentifier, validates: Bool = true) -> SQL {
+        let validity: SQL = validates ? "" : ", false"
+        return "SELECT \(schema)._create_type_parts(\(literal: relation), \(literal: name)\(validity))"
     }
 }
 

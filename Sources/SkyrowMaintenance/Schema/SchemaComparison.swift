@@ -80,6 +80,7 @@ struct SchemaComparison {
     }
 
     private mutating func refuseTakenName(_ name: RecordTypeName) {
+        if name.isPostgreSQLs { refusals.append(RecordTypeName.refusal(ofPostgreSQLs: name)) }
         guard inventory.otherNames.contains(name.rawValue) else { return }
         refusals.append("The database has a relation named \(name) that is no record type; choose another name.")
     }

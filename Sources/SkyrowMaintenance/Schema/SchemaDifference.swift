@@ -24,8 +24,6 @@ package struct SchemaDifference: Hashable, Sendable {
     /// Whether file and database say the same.
     package var isEmpty: Bool { changes.isEmpty && drift.isEmpty && refusals.isEmpty }
 
-    package var losesData: Bool { changes.contains { $0.loss != nil } }
-
     /// What to do, in an order in which it can be done.
     package func plan(repairing: Bool) -> [SchemaFileChange] {
         let repairs = repairing ? drift.filter(\.isRepairable).map { SchemaFileChange.repair($0) } : []

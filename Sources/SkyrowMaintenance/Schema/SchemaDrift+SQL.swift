@@ -15,8 +15,11 @@ extension SchemaDrift {
     }
 
     /// The statements that put it right without asking anybody; nil where that takes a decision.
-    package func repair(in schema: SQLIdentifier) throws -> [SQL]? {
-        isRepairable ? try statements(in: schema) : nil
+    ///
+    /// - Parameter isLarge: whether a constraint asks for new rows only, since there are too many others to look at.
+    package func repair(in schema: SQLIdentifier, isLarge: Bool = false) throws -> [SQL]? {
+        if isLarge, case .noPart(let part) = fault { return [part.repair(of: relation, in: schema, validates: false)] }
+        return isRepairable ? try statements(in: schema) : nil
     }
 
     /// The statements that put it right in one way; empty where a person has to find one.

@@ -4,11 +4,15 @@ import SkyrowStore
 
 extension SchemaFileChange {
     /// The statements of a change that only a schema file asks for, and that stands alone.
-    func ownStatements(in schema: SQLIdentifier) throws -> [SQL] {
+    ///
+    /// - Parameter isLarge: whether constraints ask for new rows only, since there are too many others to look at.
+    func ownStatements(in schema: SQLIdentifier, isLarge: Bool = false) throws -> [SQL] {
         switch self {
         case .renameType(let type, let newName):
             // Readers who catch up look for deletions under the name that the type has now.
             [
+                // Once before the table is locked, since there may be many, and for those that come meanwhile once more.
+                "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 SchemaChange.closing(type, schema),
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
@@ -25,9 +29,17 @@ extension SchemaFileChange {
         case .convertField(let field, let conversion, let type):
             [SchemaChange.closing(type, schema)] + (try conversion.statements(field, of: type, in: schema))
         case .setDeleteRule(let rule, let field, let target, let names, let type):
-            try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema)
+            try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema, isLarge: isLarge)
         case .setTextLanguage(let language, let isStored, let field, let names, let type):
-            try Self.setTextLanguage(language, isStored: isStored, field, replacing: names, of: type, in: schema)
+            try Self.setTextLanguage(
+                language,
+                isStored: isStored,
+                field,
+                replacing: names,
+                of: type,
+                in: schema,
+                isLarge: isLarge
+            )
         case .setDefault(let value, let field, let type):
             [try Self.setDefault(value, field, SchemaChange.table(type, schema))]
         case .setComment(let text, nil, let type):
@@ -40,7 +52,7 @@ extension SchemaFileChange {
                 """
             ]
         case .createIndex(let index, let type):
-            [try Self.createIndex(index, on: SchemaChange.table(type, schema))]
+            [try index.creation(on: SchemaChange.table(type, schema))]
         case .deleteIndex(let index, let type):
             [
                 index.isConstraint
@@ -60,7 +72,7 @@ extension SchemaFileChange {
         case .setSync(false, let type):
             FollowedTypes.removal(for: type, in: schema)
         case .repair(let drift):
-            try drift.repair(in: schema) ?? []
+            try drift.repair(in: schema, isLarge: isLarge) ?? []
         case .common, .deleteType:
             []
         }
@@ -72,7 +84,8 @@ extension SchemaFileChange {
         to target: RecordTypeName,
         replacing names: [String],
         of type: RecordTypeName,
-        in schema: SQLIdentifier
+        in schema: SQLIdentifier,
+        isLarge: Bool
     ) throws -> [SQL] {
         let column = try SQLIdentifier(field.rawValue)
         let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
@@ -80,7 +93,9 @@ extension SchemaFileChange {
         else {
             return []
         }
-        let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)"]).joined(separator: ", ")
+        let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)\(isLarge ? " NOT VALID" : "")"]).joined(
+            separator: ", "
+        )
         return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
     }
 
@@ -91,10 +106,13 @@ extension SchemaFileChange {
         _ field: FieldName,
         replacing names: [String],
         of type: RecordTypeName,
-        in schema: SQLIdentifier
+        in schema: SQLIdentifier,
+        isLarge: Bool
     ) throws -> [SQL] {
         let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
-        let check = language.check(of: try SQLIdentifier(field.rawValue)).map { ["ADD \($0)" as SQL] } ?? []
+        // It holds of every row there can be.
+        let validity: SQL = isLarge ? " NOT VALID" : ""
+        let check = language.check(of: try SQLIdentifier(field.rawValue)).map { ["ADD \($0)\(validity)" as SQL] } ?? []
         var statements = [StoredWords.removal(field, of: type, in: schema)]
         let parts = drops + check
         if !parts.isEmpty {
@@ -127,15 +145,18 @@ extension SchemaFileChange {
         statements += setFieldRules(access, of: type.rawValue, in: schema)
         let list: SQL = access.defaultAccess.map { "\(literal: $0.storedJSON)" } ?? "NULL"
         let writers: SQL = access.listWriters.map { "\(literal: $0.rawValue)" } ?? "NULL"
+        let readers: SQL = access.listReaders.map { "\(literal: $0.rawValue)" } ?? "NULL"
         let allowsPrivate: SQL = access.allowsPrivate ? "true" : "false"
         let allowsAggregates: SQL = access.allowsAggregates ? "true" : "false"
         statements.append(
             """
-            INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate) \
-            VALUES (\(name), \(list), \(writers), \(literal: access.transferrers.rawValue), \(allowsPrivate), \
-            \(allowsAggregates)) \
+            INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private, \
+            aggregate) \
+            VALUES (\(name), \(list), \(writers), \(readers), \(literal: access.transferrers.rawValue), \
+            \(literal: access.newOwner.rawValue), \(allowsPrivate), \(allowsAggregates)) \
             ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by, \
-            transfer_by = EXCLUDED.transfer_by, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
+            list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by, \
+            creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
             """
         )
         return statements
@@ -161,21 +182,27 @@ extension SchemaFileChange {
         // A quoted literal takes the type of its column.
         return "\(alter) SET DEFAULT \(literal: text)"
     }
+}
 
-    private static func createIndex(_ index: DocumentedIndex, on table: SQL) throws -> SQL {
-        let columns = try index.columns.map { column -> SQL in
+extension DocumentedIndex {
+    /// The statement that makes the index.
+    ///
+    /// - Parameter name: its name, where it is built while others write; PostgreSQL names it otherwise, and they wait.
+    func creation(named name: SQLIdentifier? = nil, on table: SQL) throws -> SQL {
+        let columns = try columns.map { column -> SQL in
             let order: SQL = column.isDescending ? " DESC" : ""
             return "\(try SQLIdentifier(column.name))\(order)"
         }
         let method: SQL =
-            switch index.method {
+            switch method {
             case .btree: ""
             case .hash: " USING hash"
             case .gin: " USING gin"
             case .gist: " USING gist"
             case .brin: " USING brin"
             }
-        let unique: SQL = index.isUnique ? "UNIQUE " : ""
-        return "CREATE \(unique)INDEX ON \(table)\(method) (\(columns.joined(separator: ", ")))"
+        let unique: SQL = isUnique ? "UNIQUE " : ""
+        let named: SQL = name.map { "CONCURRENTLY \($0) " } ?? ""
+        return "CREATE \(unique)INDEX \(named)ON \(table)\(method) (\(columns.joined(separator: ", ")))"
     }
 }

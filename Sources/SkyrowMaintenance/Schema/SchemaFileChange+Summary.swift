@@ -116,7 +116,9 @@ extension ClassAccess {
             parts.append("new records \(entries.isEmpty ? "for their owner" : entries.joined(separator: " "))")
         }
         if let listWriters { parts.append("list_by \(listWriters.rawValue)") }
+        if let listReaders { parts.append("list_read_by \(listReaders.rawValue)") }
         if transferrers != .master { parts.append("transfer_by \(transferrers.rawValue)") }
+        if newOwner != .creator { parts.append("creator \(newOwner.rawValue)") }
         if !allowsPrivate { parts.append("not in private databases") }
         if !allowsAggregates { parts.append("no aggregates") }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")

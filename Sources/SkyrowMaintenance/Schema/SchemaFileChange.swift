@@ -42,7 +42,8 @@ extension SchemaFileChange {
     var locks: Int64 {
         switch self {
         case .common(let change): change.locks
-        case .deleteType: SchemaChange.locksPerType
+        // Its types, defaults, constraints and triggers, too.
+        case .deleteType: SchemaChange.locksPerDeletedType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive, .setSync: 1
         // The tables of rules are locked once for all of them.
@@ -53,21 +54,28 @@ extension SchemaFileChange {
     /// The statements of a plan of ``SchemaDifference``: those of new names before all others, which use the new names.
     package static func statements(
         ofPlan plan: [SchemaFileChange],
-        in schema: SQLIdentifier
+        in schema: SQLIdentifier,
+        large: Set<RecordTypeName> = []
     ) throws -> [SQL] {
         let renames = plan.prefix(while: \.isRename)
-        return try statements(for: Array(renames), in: schema)
-            + statements(for: Array(plan.dropFirst(renames.count)), in: schema)
+        return try statements(for: Array(renames), in: schema, large: large)
+            + statements(for: Array(plan.dropFirst(renames.count)), in: schema, large: large)
     }
 
     /// The statements that make several changes; tables are dropped last and all in one, since they may refer to each
     /// other.
-    package static func statements(for changes: [SchemaFileChange], in schema: SQLIdentifier) throws -> [SQL] {
+    ///
+    /// - Parameter large: the types whose rows no statement reads or writes.
+    package static func statements(
+        for changes: [SchemaFileChange],
+        in schema: SQLIdentifier,
+        large: Set<RecordTypeName> = []
+    ) throws -> [SQL] {
         let common = changes.compactMap { change -> SchemaChange? in
             if case .common(let change) = change { change } else { nil }
         }
         let makes = common.filter(\.makes)
-        var statements = try SchemaChange.statements(for: makes, in: schema)
+        var statements = try SchemaChange.statements(for: makes, in: schema, large: large)
         var deleted: [SQL] = []
         for change in changes {
             switch change {
@@ -80,7 +88,8 @@ extension SchemaFileChange {
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
                 .deleteIndex, .setAccess, .setAccessOfAll, .setLive, .setSync, .repair:
-                statements += try change.ownStatements(in: schema)
+                let isLarge = (try? RecordTypeName(change.type)).map(large.contains) ?? false
+                statements += try change.ownStatements(in: schema, isLarge: isLarge)
             }
         }
         if !deleted.isEmpty { statements.append("DROP TABLE \(deleted.joined(separator: ", "))") }

@@ -3,8 +3,7 @@ package struct ChangeMoment: Hashable, Sendable {
     package let snapshot: TransactionSnapshot
     /// The same as revisions.
     package let transactions: TransactionSet
-    /// The history of the database: another one after a failover or a restore.
-    package let branch: UInt64
+    package let place: HistoryPlace
     /// In seconds since 1970, by the database's clock.
     package let takenAt: Int64
     /// Where the next record of the WAL was going to be written (an LSN).
@@ -13,13 +12,13 @@ package struct ChangeMoment: Hashable, Sendable {
     package init(
         snapshot: TransactionSnapshot,
         transactions: TransactionSet,
-        branch: UInt64,
+        place: HistoryPlace,
         takenAt: Int64,
         walPosition: UInt64
     ) {
         self.snapshot = snapshot
         self.transactions = transactions
-        self.branch = branch
+        self.place = place
         self.takenAt = takenAt
         self.walPosition = walPosition
     }

@@ -66,8 +66,7 @@ package struct ChangeToken: Hashable, Sendable {
         }
     }
 
-    /// The history of the database: another one after a failover or a restore.
-    package var branch: UInt64
+    package var place: HistoryPlace
     /// When the set was taken, in seconds since 1970 by the database's clock.
     package var takenAt: Int64
     /// What the client has seen, or will have at the end of the pass.
@@ -83,7 +82,7 @@ package struct ChangeToken: Hashable, Sendable {
     package var pass: Pass?
 
     package init(
-        branch: UInt64,
+        place: HistoryPlace,
         takenAt: Int64,
         transactions: TransactionSet,
         audience: UInt64,
@@ -92,7 +91,7 @@ package struct ChangeToken: Hashable, Sendable {
         form: Form,
         pass: Pass? = nil
     ) {
-        self.branch = branch
+        self.place = place
         self.takenAt = takenAt
         self.transactions = transactions
         self.audience = audience
@@ -109,16 +108,20 @@ package struct ChangeToken: Hashable, Sendable {
 // MARK: Bytes
 
 extension ChangeToken {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
+    /// The version without a start of PostgreSQL and a position in its log.
+    private static let versionOfBranches: UInt64 = 1
     /// Of a token or cursor.
     package static let maximumBytes = 131_072
     private static let maximumIDBytes = 1024
 
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(80 + 3 * transactions.missing.count)
+        bytes.reserveCapacity(96 + 3 * transactions.missing.count)
         bytes.append(Self.version << 4 | (pass == nil ? 0 : 1))
-        bytes.append(fixed: branch, count: 8)
+        bytes.append(fixed: place.branch, count: 8)
+        bytes.append(fixed: UInt64(bitPattern: place.start), count: 8)
+        bytes.append(fixed: place.position, count: 8)
         bytes.append(fixed: UInt64(bitPattern: takenAt), count: 5)
         bytes.append(transactions)
         bytes.append(fixed: audience, count: 8)
@@ -143,15 +146,25 @@ extension ChangeToken {
         return bytes
     }
 
-    /// nil for bytes that are no token of this version.
+    /// nil for bytes that are no token.
+    ///
+    /// One of the version before is at the end of a start that no database has had, so that its client compares.
     package init?(bytes: [UInt8]) {
         guard bytes.count > 4, bytes.count <= Self.maximumBytes else { return nil }
         var check = ByteReader(bytes.suffix(4))
         guard check.fixed(4) == UInt64(CRC32C.of(bytes.dropLast(4))) else { return nil }
         var reader = ByteReader(bytes.dropLast(4))
-        guard let head = reader.fixed(1), head >> 4 == Self.version, head & 15 <= 1,
-            let branch = reader.fixed(8),
-            let takenAt = reader.fixed(5),
+        guard let head = reader.fixed(1), head & 15 <= 1, let branch = reader.fixed(8) else { return nil }
+        var place = HistoryPlace(branch: branch, start: 0, position: .max)
+        switch head >> 4 {
+        case UInt64(Self.version):
+            guard let start = reader.fixed(8), let position = reader.fixed(8) else { return nil }
+            place.start = Int64(bitPattern: start)
+            place.position = position
+        case Self.versionOfBranches: break
+        default: return nil
+        }
+        guard let takenAt = reader.fixed(5),
             let transactions = reader.transactions(),
             let audience = reader.fixed(8),
             let scope = reader.fixed(8),
@@ -167,7 +180,7 @@ extension ChangeToken {
         }
         guard reader.isAtEnd else { return nil }
         self.init(
-            branch: branch,
+            place: place,
             takenAt: Int64(bitPattern: takenAt),
             transactions: transactions,
             audience: audience,

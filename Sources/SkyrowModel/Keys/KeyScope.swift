@@ -1,7 +1,9 @@
-/// One part of what a key may do: `read`, `write`, `signup`, `type:note`, `type:note:read` or `action:schema:fetch`.
+/// One part of what a key may do: `read`, `read_private`, `write`, `signup`, `type:note`, `type:note:read` or `action:schema:fetch`.
 package enum KeyScope: Hashable, Sendable {
     /// Reading records.
     case read
+    /// Reading records, for a key of a server those of private databases and of `_union` too.
+    case readPrivate
     /// Reading and changing records.
     case write
     /// Making accounts, logging in, and codes that verify addresses and set passwords.
@@ -20,6 +22,7 @@ package enum KeyScope: Hashable, Sendable {
     package init(_ text: String) throws(SkyrowError) {
         switch text {
         case "read": self = .read
+        case "read_private": self = .readPrivate
         case "write": self = .write
         case "signup": self = .signUp
         default:
@@ -43,6 +46,7 @@ package enum KeyScope: Hashable, Sendable {
     package var text: String {
         switch self {
         case .read: "read"
+        case .readPrivate: "read_private"
         case .write: "write"
         case .signUp: "signup"
         case .type(let type, let onlyReads): "type:\(type)\(onlyReads ? ":read" : "")"
@@ -51,7 +55,7 @@ package enum KeyScope: Hashable, Sendable {
     }
 
     private static let unknown = SkyrowError.invalidArgument(
-        "A scope is read, write, signup, type:<type>, type:<type>:read or action:<name of an action>."
+        "A scope is read, read_private, write, signup, type:<type>, type:<type>:read or action:<name of an action>."
     )
     private static let widening = SkyrowError.invalidArgument(
         "A key with scopes makes no keys and gives them no other texts: it would get what it lacks."
@@ -87,24 +91,27 @@ package final class KeyGrant: Sendable {
     /// `user`.
     private let types: [RecordTypeName: Bool]?
     private let actions: Set<ActionName>
+    /// Whether private databases are open to it, and `_union`, where they are not those of a user who is logged in.
+    package let opensPrivateDatabases: Bool
 
     package init(_ id: KeyID, _ kind: KeyKind, _ scopes: [KeyScope]) {
         self.id = id
         self.kind = kind
         self.scopes = scopes
-        mayWrite = scopes.contains(.write) || !scopes.contains(.read)
+        mayWrite = scopes.contains(.write) || !(scopes.contains(.read) || scopes.contains(.readPrivate))
+        opensPrivateDatabases = scopes.contains(.readPrivate)
         var types: [RecordTypeName: Bool] = [:]
         var actions: Set<ActionName> = []
         for scope in scopes {
             switch scope {
             case .type(let type, let onlyReads): types[type] = types[type] == true || !onlyReads
             case .action(let action): actions.insert(action)
-            case .read, .write, .signUp: break
+            case .read, .readPrivate, .write, .signUp: break
             }
         }
         self.actions = actions
         self.types = types.isEmpty ? nil : types
-        namesRecords = !types.isEmpty || scopes.contains(.read) || scopes.contains(.write)
+        namesRecords = !types.isEmpty || [.read, .readPrivate, .write].contains { scopes.contains($0) }
     }
 
     /// Whether it may do all that an API key may.

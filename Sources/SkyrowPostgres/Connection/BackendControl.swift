@@ -1,4 +1,5 @@
 internal import Logging
+internal import Synchronization
 
 /// What a client does about the statements of its connections from outside of them: it cancels them, and ends the
 /// server processes of connections that it gave up.
@@ -25,12 +26,20 @@ final class BackendControl: Sendable {
     private let threads: ThreadGroup
     private let gate = ConnectionGate()
     private let state: Monitor<State>
+    private let seesSharedSessions = Atomic(false)
 
     init(configuration: PostgresConfiguration, logger: Logger, threads: ThreadGroup) {
         self.configuration = configuration
         self.logger = logger
         self.threads = threads
         state = Monitor(State(abandoned: AbandonedBackends(limit: configuration.maximumAbandonedBackends)))
+    }
+
+    /// Whether a pooler hands the sessions of connections to other clients, as far as any connection has found.
+    var sharesSessions: Bool { seesSharedSessions.load(ordering: .relaxed) }
+
+    func noteSharedSessions() {
+        seesSharedSessions.store(true, ordering: .relaxed)
     }
 
     // MARK: Cancels

@@ -27,6 +27,8 @@ extension PostgresConnection {
     /// Bytes of the text of a statement that is kept on the server. There it takes many times as much, and up to as many
     /// as the cache holds are kept for each connection.
     private static let longestNamedStatement = 128 * 1024
+    /// How many times as many statements as the cache holds are left with a pooler, which is not asked to forget any.
+    private static let namesWithPooler = 16
 
     func enterPipeline() -> Bool {
         PQenterPipelineMode(handle) == 1
@@ -41,36 +43,47 @@ extension PostgresConnection {
         guard sql.bindings.count <= Int(UInt16.max) else {
             throw PostgresError(code: .invalidValue, message: "A statement has at most 65535 values")
         }
-        guard named && usesNamedStatements && sql.utf8.count <= Self.longestNamedStatement else {
-            // In the first place of a pipeline, which is one transaction up to its sync.
-            if named, steps.isEmpty { try sendTransactionSettings(steps: &steps) }
+        let isNamed = named && usesNamedStatements && sql.utf8.count <= Self.longestNamedStatement
+        let known = isNamed ? statements.find(sql) : nil
+        guard isNamed, known?.state != .unusable else {
             guard sendUnnamed(sql) else { throw sendFailure() }
             steps.append(.execute(index: index, statement: nil, isFresh: true))
             return
         }
-        if let statement = statements.find(sql) {
-            guard sendPrepared(statement, sql) else { throw sendFailure() }
-            steps.append(.execute(index: index, statement: statement, isFresh: false))
+        if let known, known.state == .prepared {
+            guard sendPrepared(known, sql) else { throw sendFailure() }
+            steps.append(.execute(index: index, statement: known, isFresh: false))
             return
         }
-        let (statement, evicted) = statements.add(sql)
-        for name in [evicted?.name, orphans.popLast()].compactMap(\.self) {
-            guard PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else {
-                throw sendFailure()
-            }
-            steps.append(.deallocate)
-        }
+        let statement: PreparedStatement
+        if let known { statement = known } else { statement = try makeStatement(sql, steps: &steps) }
         let types = statement.types.map(\.rawValue)
         guard PQsendPrepare(handle, statement.name, sql.text, Int32(types.count), types) == 1 else {
             statements.remove(statement)
             throw sendFailure()
         }
+        statement.state = .prepared
         steps.append(.prepare(statement))
         guard sendPrepared(statement, sql) else { throw sendFailure() }
         steps.append(.execute(index: index, statement: statement, isFresh: true))
     }
 
-    /// Puts the settings of the transaction into the pipeline, where it needs any.
+    /// A statement under a new name; what it makes room for is given up.
+    private func makeStatement(_ sql: SQL, steps: inout [PipelineStep]) throws(PostgresError) -> PreparedStatement {
+        let (statement, evicted) = statements.add(sql)
+        guard ownsSession else {
+            // The session that the pooler lends now need not have the statement.
+            if statements.names > Self.namesWithPooler * statements.capacity { isSwollen = true }
+            return statement
+        }
+        for name in [evicted?.name, orphans.popLast()].compactMap(\.self) {
+            guard sendUnnamed(deallocation(of: name)) else { throw sendFailure() }
+            steps.append(.deallocate)
+        }
+        return statement
+    }
+
+    /// Puts the settings of the transaction into the pipeline, in its first place, where it needs any.
     func sendTransactionSettings(steps: inout [PipelineStep]) throws(PostgresError) {
         guard let transactionSettings else { return }
         guard sendUnnamed(transactionSettings) else { throw sendFailure() }
@@ -175,17 +188,27 @@ extension PostgresConnection {
     /// Keeps the cache of prepared statements true to what the server has.
     private func note(_ result: PipelineResult, for step: PipelineStep) {
         switch (step, result) {
+        case (.prepare(let statement), .failure(let error)) where error.sqlState == .duplicatePreparedStatement:
+            // Under a name that no other connection gives it is this very statement.
+            statement.state = .prepared
         case (.prepare(let statement), .failure), (.prepare(let statement), .aborted):
             statements.remove(statement)
+        case (.execute(_, let statement?, false), .failure(let error)) where error.sqlState == .invalidStatementName:
+            statement.state = .forgotten
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
+            guard ownsSession else {
+                // Under another name the pooler would run the same.
+                statement.state = .unusable
+                break
+            }
             statements.remove(statement)
-            if error.sqlState == .featureNotSupported { orphans.append(statement.name) }
+            orphans.append(statement.name)
         case (.settings, _), (.prepare, _), (.execute, _), (.deallocate, _):
             break
         }
     }
 
-    private func lossError() -> PostgresError {
+    func lossError() -> PostgresError {
         gate.markBroken()
         return PostgresError(code: .connectionLost, message: lastMessage)
     }

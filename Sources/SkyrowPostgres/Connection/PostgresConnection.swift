@@ -20,14 +20,17 @@ final class PostgresConnection {
     let handle: OpaquePointer
     let gate: ConnectionGate
     var statements: PreparedStatementCache
-    let usesNamedStatements: Bool
+    /// Whether statements are prepared and run by name.
+    private(set) var usesNamedStatements = false
+    /// Whether the session is no other client's before the connection ends.
+    private(set) var ownsSession = false
     /// What every transaction has to begin with, where the session keeps no settings; nil for nothing.
     private(set) var transactionSettings: SQL?
     /// The server process behind the connection; nil when it is not known, as behind a pooler.
     private var backend: Backend?
     /// Names of statements the server still has, though no schema they fit; they are given up on the next occasion.
     var orphans: [String] = []
-    /// Whether libpq's buffer has grown so much that the connection is better replaced.
+    /// Whether libpq's buffer has grown so much, or a pooler keeps so many statements, that the connection is better replaced.
     var isSwollen = false
 
     /// Connects and prepares the session; blocks for as long as that takes.
@@ -54,7 +57,6 @@ final class PostgresConnection {
         self.handle = handle
         self.gate = gate
         statements = PreparedStatementCache(capacity: configuration.maximumPreparedStatements)
-        usesNamedStatements = configuration.namedStatements
         // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an
         // idle session that it closes. The gate outlives the connection.
         let receiver: PQnoticeReceiver = { gate, result in
@@ -67,7 +69,8 @@ final class PostgresConnection {
         gate.begin(gate, deadline: .now + max(.seconds(2), configuration.connectTimeout))
         defer { _ = gate.end() }
         do throws(PostgresError) {
-            try applySettings(SessionSettings(of: configuration, role: role, serverVersion: PQserverVersion(handle)))
+            let settings = SessionSettings(of: configuration, role: role, serverVersion: PQserverVersion(handle))
+            try begin(settings, configuration.preparedStatements)
         } catch {
             // All is in place by now, so leaving by an error runs deinit, which closes the connection.
             throw PostgresError(code: .cannotConnect, sqlState: error.sqlState, message: error.message)
@@ -149,20 +152,56 @@ final class PostgresConnection {
         return success
     }
 
-    /// Gives the session its settings, and finds out which server process it has; where another client may get the
-    /// session after each transaction, every transaction gets them instead.
-    private func applySettings(_ settings: SessionSettings) throws(PostgresError) {
-        guard usesNamedStatements else {
-            let calls = settings.calls(isLocal: true)
-            if !calls.isEmpty { transactionSettings = "SELECT \(calls.joined(separator: ", "))" }
+    /// Finds out whose the session is, and gives it its settings; where another client may get it after each transaction, every
+    /// transaction gets them instead.
+    private func begin(_ settings: SessionSettings, _ preparedStatements: PreparedStatements) throws(PostgresError) {
+        if preparedStatements != .never {
+            // A pooler makes up a process of its own, and may hand out another one for the next transaction.
+            let isOwn: SQL = preparedStatements == .always ? "true" : "a.pid = \(PQbackendPID(handle))"
+            let calls = ["''"] + settings.calls(isLocal: false)
+            let result = try runAlone(
+                """
+                SELECT a.pid, a.backend_start, CASE WHEN \(isOwn) THEN concat(\(calls.joined(separator: ", "))) END IS NOT NULL
+                FROM pg_stat_get_activity(pg_backend_pid()) AS a
+                """
+            )
+            let processID: Int32 = try result.decode(row: 0, column: 0)
+            if processID == PQbackendPID(handle) {
+                backend = Backend(processID: processID, startedAt: try result.decode(row: 0, column: 1))
+            }
+            ownsSession = try result.decode(row: 0, column: 2)
+        }
+        guard !ownsSession else {
+            usesNamedStatements = true
             return
         }
-        let columns = (["a.pid", "a.backend_start"] + settings.calls(isLocal: false)).joined(separator: ", ")
-        let result = try runAlone("SELECT \(columns) FROM pg_stat_get_activity(pg_backend_pid()) AS a")
-        let processID: Int32 = try result.decode(row: 0, column: 0)
-        // A pooler makes up a process of its own, and may hand out another one for the next transaction.
-        guard processID == PQbackendPID(handle) else { return }
-        backend = Backend(processID: processID, startedAt: try result.decode(row: 0, column: 1))
+        gate.control?.noteSharedSessions()
+        let calls = settings.calls(isLocal: true)
+        if !calls.isEmpty { transactionSettings = "SELECT \(calls.joined(separator: ", "))" }
+        if preparedStatements == .whereKept { usesNamedStatements = try poolerKeepsStatements() }
+    }
+
+    /// Whether a pooler prepares statements in whichever session they are run, as PgBouncer does from 1.21 on, with
+    /// `max_prepared_statements`.
+    ///
+    /// It then gives them names of its own, and in the session there is none under the name that was sent.
+    private func poolerKeepsStatements() throws(PostgresError) -> Bool {
+        let name = statements.makeName()
+        let question: SQL =
+            "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE name = \(literal: name))"
+        // What is not the pooler's goes again within the transaction, before another client gets the session.
+        _ = try runAlone("BEGIN")
+        guard PQsendPrepare(handle, name, question.text, 0, nil) == 1 else { throw lossError() }
+        _ = try finishAlone()
+        guard PQsendQueryPrepared(handle, name, 0, nil, nil, nil, 1) == 1 else { throw lossError() }
+        let isKept = try finishAlone().decode(row: 0, column: 0, as: Bool.self)
+        if !isKept { _ = try runAlone(deallocation(of: name)) }
+        _ = try runAlone("COMMIT")
+        return isKept
+    }
+
+    func deallocation(of name: String) -> SQL {
+        SQL(trustedText: "DEALLOCATE \(name)")
     }
 }
 

@@ -2,7 +2,16 @@ internal import Glibc
 
 /// A statement that is prepared on a connection under a name.
 final class PreparedStatement {
+    enum State {
+        case prepared
+        /// The session does not have it.
+        case forgotten
+        /// A pooler keeps it in a form that does not fit the schema any more.
+        case unusable
+    }
+
     let name: String
+    var state = State.prepared
     /// In the memory in which it was asked for last.
     fileprivate var text: StatementText
     let types: [PostgresOID]
@@ -28,11 +37,23 @@ struct PreparedStatementCache {
     private var nextRecent = 0
     private var count = 0
     private var uses = 0
-    private var names = 0
-    private let capacity: Int
+    /// How many names were given.
+    private(set) var names = 0
+    /// What the names of no two connections have in common: a session that a pooler has lent to another client before refuses a name
+    /// that is not its own, and never runs something else under it. Short, since it is sent with every execution.
+    private let prefix: String
+    let capacity: Int
 
     init(capacity: Int) {
         self.capacity = max(1, capacity)
+        // 52 bits.
+        prefix = "s" + String(UInt64.random(in: 0..<1 << 52), radix: 36) + "_"
+    }
+
+    /// A name that no statement had.
+    mutating func makeName() -> String {
+        names += 1
+        return prefix + String(names)
     }
 
     /// The statement of that text and those types, if it is prepared.
@@ -64,10 +85,9 @@ struct PreparedStatementCache {
     mutating func add(_ sql: SQL) -> (added: PreparedStatement, evicted: PreparedStatement?) {
         let evicted = count >= capacity ? leastRecentlyUsed() : nil
         if let evicted { remove(evicted) }
-        names += 1
         uses += 1
         let statement = PreparedStatement(
-            name: "s\(names)",
+            name: makeName(),
             text: StatementText(utf8: sql.utf8),
             types: sql.bindings.values.map(\.type)
         )

@@ -1,5 +1,24 @@
 /// The settings of PostgreSQL that the sessions of a client have, by what the connection is for.
 struct SessionSettings {
+    /// What the text and the results of statements depend on, as PostgreSQL has it unless a role, a database or `postgresql.conf` says
+    /// otherwise. What columns' defaults and triggers may depend on is theirs: the time zone, the language, the order of dates.
+    private static let defaults = [
+        "DateStyle": "ISO",
+        "IntervalStyle": "postgres",
+        "array_nulls": "on",
+        "bytea_output": "hex",
+        "default_transaction_isolation": "read committed",
+        "extra_float_digits": "1",
+        "gin_fuzzy_search_limit": "0",
+        "lock_timeout": "0",
+        "quote_all_identifiers": "off",
+        "row_security": "on",
+        "standard_conforming_strings": "on",
+        "statement_timeout": "0",
+        "transform_null_equals": "off",
+        "xmloption": "content",
+    ]
+
     /// As text, by name.
     let values: [String: String]
     /// Whether the server can look, while it runs a statement, whether its client is still connected.
@@ -7,7 +26,7 @@ struct SessionSettings {
 
     /// - Parameter serverVersion: in libpq's form, 150004 for 15.4.
     init(of configuration: PostgresConfiguration, role: ConnectionRole, serverVersion: Int32) {
-        var values = configuration.sessionSettings
+        var values = Self.defaults.merging(configuration.sessionSettings) { _, own in own }
         if let path = configuration.searchPath {
             values["search_path"] = path.map(\.quoted).joined(separator: ", ")
         }

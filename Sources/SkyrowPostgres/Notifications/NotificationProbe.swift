@@ -79,12 +79,11 @@ final class NotificationProbe: Sendable {
         case .reconnect:
             listener.reconnect()
         case .fallSilent:
-            let further = configuration.namedStatements ? " Behind one, turn prepared-statements off, too." : ""
             logger.warning(
                 """
                 Notifications of PostgreSQL do not arrive, as behind a pooler that hands each transaction another \
                 session: give listen-database-url the address of PostgreSQL itself. Until then changes of the schema \
-                by others are found by looking for them.\(further)
+                by others are found by looking for them.
                 """
             )
             listener.deliverToAll(.silent)

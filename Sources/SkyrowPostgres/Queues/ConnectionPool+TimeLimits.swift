@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension ConnectionPool {
     /// Looks at requests that waited too long, connections that died while idle or hang, and statements that hold up
     /// others.
@@ -15,8 +17,13 @@ extension ConnectionPool {
             }
             return (findings, findings.effects)
         }
-        for request in findings.expired {
-            request.finish(.failure(PostgresError(code: findings.isConnected ? .acquireTimeout : .cannotConnect)))
+        for (request, isHeldBack) in findings.expired {
+            let sqlState: PostgresSQLState? = isHeldBack ? .lockNotAvailable : nil
+            let error =
+                findings.isConnected
+                ? PostgresError(code: .acquireTimeout, sqlState: sqlState)
+                : PostgresError(code: .cannotConnect, message: lastRefusal.withLock { $0 })
+            request.finish(.failure(error))
         }
         for request in findings.slow { times.ran(request.sql, isLong: true, at: time) }
         for contention in findings.held { times.waited(for: contention, at: time) }

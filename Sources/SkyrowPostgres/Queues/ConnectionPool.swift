@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Logging
+internal import Synchronization
 
 /// A queue of statements and the connections that drain it.
 ///
@@ -25,6 +26,8 @@ final class ConnectionPool: Sendable {
     let monitor: Monitor<State>
     /// Where the writes of a group are tried by themselves.
     let fallback: ConnectionPool?
+    /// libpq's reason why the last connection could not be opened.
+    let lastRefusal = Mutex<String?>(nil)
 
     init(
         role: ConnectionRole,

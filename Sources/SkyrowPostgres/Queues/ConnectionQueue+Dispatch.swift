@@ -2,7 +2,7 @@
 extension ConnectionQueue {
     /// Whether a bounded statement may be taken now by a worker with a connection.
     func admits(_ request: PostgresRequest) -> Bool {
-        hasRoom(beside: 0, needsConnection: true) && leavesConnections(request, beside: [])
+        hasRoom(beside: 0, needsConnection: true) && leavesConnections(request)
     }
 
     /// Where the oldest bounded statement is that may be taken now.
@@ -12,7 +12,7 @@ extension ConnectionQueue {
         return bounded.place { request in
             // Many in a row may wait for the same.
             if let refused, request.contention == refused { return false }
-            if leavesConnections(request, beside: []) { return true }
+            if leavesConnections(request) { return true }
             refused = request.contention
             return false
         }
@@ -30,7 +30,7 @@ extension ConnectionQueue {
     }
 
     /// - Parameter others: Statements that are as good as taken.
-    private func leavesConnections(_ request: PostgresRequest, beside others: [PostgresRequest]) -> Bool {
+    func leavesConnections(_ request: PostgresRequest, beside others: [PostgresRequest] = []) -> Bool {
         guard let contention = request.contention, boundedCount + others.count >= limits.rowWorkers else { return true }
         var ofTable = 0
         var ofRow = 0

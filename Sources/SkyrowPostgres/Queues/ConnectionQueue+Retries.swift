@@ -2,8 +2,10 @@
 extension ConnectionQueue {
     /// Why a statement is done again.
     enum RetryReason: Hashable, Sendable {
-        /// A neighbour's failure or a statement that had to be prepared again.
+        /// A neighbour's failure.
         case unrelated
+        /// It has to be prepared again, or sent whole.
+        case stale
         case connectionLost
         /// A deadlock or the like, which is over now.
         case conflict
@@ -28,6 +30,7 @@ extension ConnectionQueue {
         for (request, reason) in retries {
             switch reason {
             case .unrelated: break
+            case .stale: request.stales += 1
             case .connectionLost: request.losses += 1
             case .conflict: request.conflicts += 1
             }

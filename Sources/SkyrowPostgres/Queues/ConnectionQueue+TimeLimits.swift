@@ -5,8 +5,8 @@ extension ConnectionQueue {
 
     struct Findings {
         var effects: [Effect] = []
-        /// Statements that waited too long.
-        var expired: [PostgresRequest] = []
+        /// Statements that waited too long, and whether others of their table or row were in their way.
+        var expired: [(request: PostgresRequest, isHeldBack: Bool)] = []
         /// Reads that run long, each by itself.
         var slow: [PostgresRequest] = []
         /// What writes with a commit of their own have been waiting for.
@@ -17,7 +17,7 @@ extension ConnectionQueue {
     /// - Parameter progress: How many statements of its batch each worker has the results of.
     mutating func enforceTimeLimits(at time: MonotonicTime, progress: (Int) -> Int) -> Findings {
         var findings = Findings()
-        findings.expired = expire(at: time)
+        findings.expired = expire(at: time).map { ($0, isHeldBack: $0.contention != nil && !leavesConnections($0)) }
         findings.isConnected = connectedCount > 0
         for slot in workers.indices where workers[slot].activity == .working {
             let now = progress(slot)

@@ -118,6 +118,10 @@ struct ConnectionQueue {
     }
 
     private static func admit(_ request: PostgresRequest, to queue: inout RequestQueue, _ limits: QueueLimits) -> Bool {
+        guard !request.isUrgent else {
+            queue.prepend([request])
+            return true
+        }
         if queue.count >= limits.maximumLength {
             _ = queue.removeAll(where: \.isFinished)
             guard queue.count < limits.maximumLength else { return false }

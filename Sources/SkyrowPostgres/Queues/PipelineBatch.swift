@@ -74,9 +74,11 @@ struct PipelineBatch {
     /// Returns whether the sync was sent, without which nothing can have been committed.
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
         statements = CoalescingPlan.runs(of: requests.map(\.coalescing))
+        guard (try? connection.sendTransactionSettings(steps: &steps)) != nil else { return false }
         for (index, run) in statements.enumerated() {
             do throws(PostgresError) {
-                try connection.send(statement(of: run, requests), index: index, named: true, steps: &steps)
+                let isNamed = requests[run.members].allSatisfy { $0.stales < StatementOutcome.maximumRetries }
+                try connection.send(statement(of: run, requests), index: index, named: isNamed, steps: &steps)
             } catch {
                 guard error.code != .connectionLost else { return false }
                 record(.failure(error, wasRun: false), requests, run.members)

@@ -85,6 +85,7 @@ final class PoolWorker: Sendable {
     private func logFailure(_ error: PostgresError, isFirst: Bool) {
         // A client that ends cuts off what still connects.
         guard !gate.isAborted else { return }
+        pool.lastRefusal.withLock { $0 = error.message }
         let metadata: Logger.Metadata = [
             "queue": "\(pool.role.rawValue)", "error": "\(error)", "reason": "\(error.message ?? "")",
         ]

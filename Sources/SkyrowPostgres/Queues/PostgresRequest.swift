@@ -22,6 +22,8 @@ final class PostgresRequest: @unchecked Sendable {
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
+    /// Whether it goes before all others.
+    let isUrgent: Bool
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
 
     /// Its row of the result, once it is finished; nil when it has none.
@@ -33,6 +35,8 @@ final class PostgresRequest: @unchecked Sendable {
     /// How many connections were lost under it, and how often it met a transient error.
     var losses = 0
     var conflicts = 0
+    /// How often it was prepared and the session did not have it, or had it in another form.
+    var stales = 0
     /// How it travels, by what is known of the time that statements like it take.
     var pace = StatementPace.quick
     /// When it ran, once it is finished; nil when it never did.
@@ -49,7 +53,8 @@ final class PostgresRequest: @unchecked Sendable {
         coalescing: CoalescedStatement? = nil,
         contention: PostgresContention? = nil,
         queuedAt: MonotonicTime = .now,
-        queueDeadline: MonotonicTime
+        queueDeadline: MonotonicTime,
+        isUrgent: Bool = false
     ) {
         self.sql = sql
         self.groupCommit = groupCommit
@@ -58,6 +63,7 @@ final class PostgresRequest: @unchecked Sendable {
         self.contention = contention
         self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
+        self.isUrgent = isUrgent
     }
 
     /// With which others it may be asked in one statement; nil for one that goes by itself.

@@ -15,7 +15,7 @@ enum StatementOutcome {
     case success(PostgresResult)
     /// `wasRun` is false when the statement was refused before it was sent.
     case failure(PostgresError, wasRun: Bool)
-    /// The prepared statement no longer fits the schema, or is gone; it was not run.
+    /// The prepared statement no longer fits the schema, is gone, or is there already; it was not run.
     case stale
     /// Another statement under the same sync failed before.
     case aborted
@@ -26,7 +26,12 @@ enum StatementOutcome {
         case .failure(let error):
             self = error.isStaleStatement && !isFresh ? .stale : .failure(error, wasRun: true)
         case .aborted:
-            self = preparationFailure.map { .failure($0, wasRun: true) } ?? .aborted
+            self =
+                switch preparationFailure {
+                case nil: .aborted
+                case let failure? where failure.sqlState == .duplicatePreparedStatement: .stale
+                case let failure?: .failure(failure, wasRun: true)
+                }
         case .lost: self = .none
         }
     }
@@ -84,7 +89,7 @@ extension StatementOutcome {
     private func readDisposition(in situation: Situation) -> Disposition {
         switch self {
         case .success: .alreadyFinished
-        case .stale: .retry(.unrelated)
+        case .stale: .retry(.stale)
         case .failure(let error, _): Self.disposition(of: error, in: situation)
         case .none, .aborted:
             switch situation.outcome {
@@ -98,7 +103,7 @@ extension StatementOutcome {
     /// A write may be run again only if it is certain that it was not committed.
     private func writeDisposition(in situation: Situation) -> Disposition {
         switch (self, situation.outcome) {
-        case (.stale, _): .retry(.unrelated)
+        case (.stale, _): .retry(.stale)
         case (.failure(let error, _), _): Self.disposition(of: error, in: situation)
         case (.success(let result), .committed): .succeed(result)
         case (.success, .commitFailed(let error)): Self.disposition(of: error, in: situation)

@@ -34,9 +34,15 @@ package final class PostgresSession: Sendable {
 }
 
 extension PostgresClient {
-    /// Whether a session is one of PostgreSQL's: behind a pooler that swaps sessions only where the address of PostgreSQL
-    /// itself is configured too.
-    package var hasSessions: Bool { configuration.namedStatements || configuration.listenConnection != nil }
+    /// Whether a session is one of PostgreSQL's: behind a pooler only where the address of PostgreSQL itself is configured too, or
+    /// where notifications arrive, as they do through one that swaps no sessions.
+    package var hasSessions: Bool {
+        switch configuration.preparedStatements {
+        case .always: true
+        case .whereKept where !control.sharesSessions: true
+        case .whereKept, .never: configuration.listenConnection != nil || probe.verdict == .arriving
+        }
+    }
 
     /// Runs `body` with a connection of its own, which is closed afterwards.
     ///
@@ -73,10 +79,9 @@ final class SessionPool: Sendable {
         control: BackendControl
     ) {
         var configuration = configuration
-        if let address = configuration.listenConnection {
-            configuration.connection = address
-            configuration.namedStatements = true
-        }
+        if let address = configuration.listenConnection { configuration.connection = address }
+        // Its statements run in no transaction that settings could be made for.
+        configuration.preparedStatements = .always
         configuration.statementTimeout = nil
         // What the role or the database says otherwise does not hold here.
         configuration.sessionSettings["statement_timeout"] = "0"

@@ -62,9 +62,10 @@ package final class PostgresTransaction {
         try await query(sql).affectedRows
     }
 
-    /// Runs several statements, separated by semicolons and without values, as one message.
+    /// Runs several statements, separated by semicolons and without values, as one message; it is not reported as a
+    /// statement, since its text may be as long as a schema's.
     package func executeScript(_ sql: SQL) async throws {
-        _ = try await perform(sql) { connection throws(PostgresError) in try connection.runScript(sql) }
+        _ = try await perform { connection throws(PostgresError) in try connection.runScript(sql) }
     }
 
     /// Runs `body`; what it did is undone, but not the transaction, when it throws.

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 
 /// Answers a resolved query for records in memory, as its SQL text does in the database.
@@ -31,16 +32,24 @@ package struct MemoryInterpreter {
 
     /// What the predicate is for a record; true where there is none.
     package func truth(of record: StoredRecord) -> Truth {
+        var budget = StepBudget.unbounded
+        return truth(of: record, within: &budget) ?? .unknown
+    }
+
+    /// The same; nil where that takes more steps than are left.
+    package func truth(of record: StoredRecord, within budget: inout StepBudget) -> Truth? {
         guard let predicate = query.predicate else { return .yes }
         var view = RecordView(record, query.joins, query.visibility, source)
-        return view.truth(predicate)
+        let truth = view.truth(predicate, &budget)
+        return budget.isSpent ? nil : truth
     }
 
     /// Whether the first record comes before the second in the order of the query.
     package func isOrdered(_ first: StoredRecord, _ second: StoredRecord) -> Bool {
+        var budget = StepBudget.unbounded
         var first = RecordView(first, query.joins, query.visibility, source)
         var second = RecordView(second, query.joins, query.visibility, source)
-        return first.comesBefore(&second, by: query.sort)
+        return first.comesBefore(&second, by: query.sort, &budget)
     }
 }
 
@@ -52,16 +61,19 @@ private struct RecordSources {
 }
 
 extension ResolvedPredicate {
-    /// What it is for a record.
+    /// What it is for a record; nil where that takes more steps than are left.
     ///
     /// For a predicate of which ``ResolvedQuery/isAboutRecordsAlone`` is true; any other finds no record but this one.
-    package func truth(of record: StoredRecord) -> Truth {
-        RecordView.truth(self, of: record)
+    package func truth(of record: StoredRecord, within budget: inout StepBudget) -> Truth? {
+        let truth = RecordView.truth(self, of: record, &budget)
+        return budget.isSpent ? nil : truth
     }
 
-    /// What it is for an element of an array, which is nil where it is NULL, and of which alone it is.
-    func truth(ofElement element: StoredValue?) -> Truth {
-        RecordView.truth(self, ofElement: element)
+    /// What it is for an element of an array, which is nil where it is NULL, and of which alone it is; nil where that takes more steps
+    /// than are left.
+    func truth(ofElement element: StoredValue?, within budget: inout StepBudget) -> Truth? {
+        let truth = RecordView.truth(self, ofElement: element, &budget)
+        return budget.isSpent ? nil : truth
     }
 }
 
@@ -127,14 +139,15 @@ private struct RecordView {
     }
 
     /// Whether the record comes before another one in an order.
-    mutating func comesBefore(_ other: inout RecordView, by sort: [ResolvedSort]) -> Bool {
+    mutating func comesBefore(_ other: inout RecordView, by sort: [ResolvedSort], _ budget: inout StepBudget) -> Bool {
         for key in sort {
             let order: ValueOrder
-            switch (value(of: key.column), other.value(of: key.column)) {
+            let own = value(of: key.column, &budget)
+            switch (own, other.value(of: key.column, &budget)) {
             case (nil, nil): continue
             case (nil, _?): return key.missingComesFirst
             case (_?, nil): return !key.missingComesFirst
-            case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b) ?? .same
+            case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b, &budget) ?? .same
             // Nothing else is sorted by.
             case (_?, _?): continue
             }
@@ -146,43 +159,54 @@ private struct RecordView {
 
     // MARK: Columns
 
+    /// The field of a record is looked up by its name.
+    private static let stepsOfValue = 4
+
     /// The value of a column as it is compared; nil where it is missing.
-    mutating func value(of column: ResolvedColumn) -> StoredValue? {
+    mutating func value(of column: ResolvedColumn, _ budget: inout StepBudget) -> StoredValue? {
+        guard budget.take(Self.stepsOfValue) else { return nil }
         if let scope = column.scope, scope != self.scope {
             guard var view = around.first(where: { $0.scope == scope }) else { return nil }
-            return view.value(of: column)
+            return view.value(of: column, &budget)
         }
         if case .element = column.place {
-            return element.flatMap { $0.read(as: column.reading) }.flatMap(column.compared)
+            return element?.compared(in: column, &budget)
         }
         let source: StoredRecord
         if let join = column.join {
-            guard let target = target(of: join) else { return nil }
+            guard let target = target(of: join, &budget) else { return nil }
             source = target
         } else {
             source = record
         }
         if let limit = column.limit {
-            let isSeen = limit.reach.holds(isOwner: source.owner == limit.user) { source.names(limit.user, in: $0) }
+            let isSeen = limit.reach.holds(isOwner: source.owner == limit.user) { field in
+                budget.take(source.fields[field.name]?.elementCount ?? 1) && source.names(limit.user, in: field)
+            }
             guard isSeen else { return nil }
         }
         if case .members(_, let type) = column.reading {
-            return .scalar(.integer(Int64(records(of: type, in: source.value(of: column.place)).count)))
+            return .scalar(.integer(Int64(records(of: type, in: source.value(of: column.place), &budget).count)))
         }
-        return source.value(of: column.place)?.read(as: column.reading).flatMap(column.compared)
+        return source.value(of: column.place)?.compared(in: column, &budget)
     }
 
     /// The records whose ids a value has as its elements, as far as the caller may read them.
-    private func records(of type: RecordTypeName, in value: StoredValue?) -> [StoredRecord] {
-        (value?.elements ?? []).compactMap { element in
-            guard case .scalar(.text(let id))? = element, let record = source.lookup(type, id),
+    private func records(
+        of type: RecordTypeName,
+        in value: StoredValue?,
+        _ budget: inout StepBudget
+    ) -> [StoredRecord] {
+        guard let value, budget.take(elementsOf: value) else { return [] }
+        return value.elements.compactMap { element in
+            guard budget.take(), case .scalar(.text(let id))? = element, let record = source.lookup(type, id),
                 visibility.referenced(type).contains(where: { $0.admits(record, source) })
             else { return nil }
             return record
         }
     }
 
-    private mutating func target(of join: Int) -> StoredRecord? {
+    private mutating func target(of join: Int, _ budget: inout StepBudget) -> StoredRecord? {
         switch joined[join] {
         case .missing: return nil
         case .record(let target): return target
@@ -190,7 +214,8 @@ private struct RecordView {
         }
         joined[join] = .missing
         let step = joins[join]
-        guard case .scalar(.text(let id))? = value(of: step.reference), let target = source.lookup(step.target, id),
+        guard case .scalar(.text(let id))? = value(of: step.reference, &budget),
+            let target = source.lookup(step.target, id),
             visibility.referenced(step.target).contains(where: { $0.admits(target, source) })
         else { return nil }
         joined[join] = .record(target)
@@ -199,83 +224,101 @@ private struct RecordView {
 
     // MARK: Predicates
 
-    mutating func truth(_ predicate: ResolvedPredicate) -> Truth {
+    /// Unknown when the budget is spent, in which case the whole says nothing.
+    mutating func truth(_ predicate: ResolvedPredicate, _ budget: inout StepBudget) -> Truth {
+        guard budget.take() else { return .unknown }
         switch predicate {
-        case .and(let parts): return first(.no, of: parts) ?? .yes
-        case .or(let parts): return first(.yes, of: parts) ?? .no
-        case .not(let part): return !truth(part)
-        case .none(let parts): return Truth(first(.yes, of: parts) != .yes)
+        case .and(let parts): return first(.no, of: parts, &budget) ?? .yes
+        case .or(let parts): return first(.yes, of: parts, &budget) ?? .no
+        case .not(let part): return !truth(part, &budget)
+        case .none(let parts): return Truth(first(.yes, of: parts, &budget) != .yes)
         case .unknown: return .unknown
-        case .isMissing(let column): return Truth(value(of: column) == nil)
-        case .isPresent(let column): return Truth(value(of: column) != nil)
-        case .constant(let column, let isTrue): return value(of: column) == nil ? .unknown : Truth(isTrue)
+        case .isMissing(let column): return Truth(value(of: column, &budget) == nil)
+        case .isPresent(let column): return Truth(value(of: column, &budget) != nil)
+        case .constant(let column, let isTrue): return value(of: column, &budget) == nil ? .unknown : Truth(isTrue)
         case .comparison(let column, let relation, let literal):
-            guard case .scalar(let value)? = value(of: column), let order = ValueOrder(value, literal) else {
-                return .unknown
-            }
-            return Truth(order.satisfies(relation))
-        case .columns(let left, let relation, let right):
-            guard case .scalar(let a)? = value(of: left), case .scalar(let b)? = value(of: right),
-                let order = ValueOrder(a, b)
+            guard case .scalar(let value)? = value(of: column, &budget),
+                let order = ValueOrder(value, literal, &budget)
             else { return .unknown }
             return Truth(order.satisfies(relation))
+        case .columns(let left, let relation, let right):
+            guard let a = value(of: left, &budget), let b = value(of: right, &budget) else { return .unknown }
+            if case (.scalar(let a), .scalar(let b)) = (a, b) {
+                return ValueOrder(a, b, &budget).map { Truth($0.satisfies(relation)) } ?? .unknown
+            }
+            return a.isSameWhole(as: b, &budget).map { Truth($0 == (relation == .equal)) } ?? .unknown
         case .pattern(let column, let pattern):
-            return text(of: column) { LikePattern(pattern).matches($0) }
+            return text(of: column, &budget) { LikePattern(pattern).matches($0, within: &$1) }
         case .match(let column, let words):
             // Of a language the database has to say.
             if words.language.needsDatabase { return .unknown }
-            return text(of: column) { words.matches($0) ?? false }
+            return text(of: column, &budget) { words.matches($0, within: &$1) ?? false }
         case .regex(let column, let pattern):
-            return text(of: column) { pattern.matches($0) }
+            return text(of: column, &budget) { pattern.matches($0, within: &$1) }
         case .suffix(let column, let suffix):
-            return text(of: column) {
-                $0.utf8.count >= suffix.utf8.count && $0.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+            return text(of: column, &budget) { text, budget in
+                budget.take(comparing: suffix.utf8.count) && text.utf8.count >= suffix.utf8.count
+                    && text.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
             }
         case .substring(let column, let part):
-            return text(of: column) { $0.holds(part) }
-        case .isOneOf(let column, let list): return isOneOf(column, list)
+            return text(of: column, &budget) { $0.holds(part, within: &$1) }
+        case .isOneOf(let column, let list): return isOneOf(column, list, &budget)
         case .hasID(let column, let wireIDs):
-            guard case .scalar(.text(let id))? = value(of: column) else { return wireIDs.isEmpty ? .no : .unknown }
+            guard case .scalar(.text(let id))? = value(of: column, &budget) else {
+                return wireIDs.isEmpty ? .no : .unknown
+            }
+            guard budget.take(4 * wireIDs.count) else { return .unknown }
             return Truth(column.idForms.contain(id, amongWireIDs: wireIDs))
         case .holdsText(let column, let text):
-            guard case .json(let json)? = value(of: column) else { return .unknown }
+            guard case .json(let json)? = value(of: column, &budget), budget.take(parsing: json.utf8.count) else {
+                return .unknown
+            }
             return Truth(json.holds(text))
         case .json(let column, let condition):
             if condition.isEmptyList { return .no }
-            guard case .json(let json)? = value(of: column) else { return .unknown }
-            return condition.holds(for: json).map { Truth($0) } ?? .unknown
-        case .array(let column, let relation, let list): return array(column, relation, list)
+            guard case .json(let json)? = value(of: column, &budget) else { return .unknown }
+            return condition.holds(for: json, within: &budget).map { Truth($0) } ?? .unknown
+        case .array(let column, let relation, let list): return array(column, relation, list, &budget)
         case .place(let column, let place):
-            switch value(of: column) {
-            case .scalar(.location(let location))?: return Truth(place.holds(for: location))
-            case .scalar(.geometry(let geometry))?: return place.holds(for: geometry).map { Truth($0) } ?? .unknown
+            switch value(of: column, &budget) {
+            case .scalar(.location(let location))?:
+                return budget.take(place.positionCount) ? Truth(place.holds(for: location)) : .unknown
+            case .scalar(.geometry(let geometry))?:
+                guard budget.take(geometry.positions.count * place.positionCount) else { return .unknown }
+                return place.holds(for: geometry).map { Truth($0) } ?? .unknown
             default: return .unknown
             }
         case .covers(let column, let location):
-            guard case .scalar(.geometry(let geometry))? = value(of: column) else { return .unknown }
+            guard case .scalar(.geometry(let geometry))? = value(of: column, &budget),
+                budget.take(2 * geometry.positions.count)
+            else { return .unknown }
             return Truth(geometry.covers(location))
-        case .isFound(let column, let query): return isFound(column, by: query)
+        case .isFound(let column, let query): return isFound(column, by: query, &budget)
         case .isNotFound(let column, let query):
-            return value(of: column) == nil ? .unknown : !isFound(column, by: query)
-        case .isMember(let column, let owner): return Truth(isMember(column, of: owner))
+            return value(of: column, &budget) == nil ? .unknown : !isFound(column, by: query, &budget)
+        case .isMember(let column, let owner): return Truth(isMember(column, of: owner, &budget))
         case .isRelated(let column, let relation):
-            guard case .scalar(.text(let id))? = value(of: column) else { return .no }
+            guard case .scalar(.text(let id))? = value(of: column, &budget) else { return .no }
             return Truth(source.isRelated(UserID(id), relation))
-        case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
-        case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
-        case .hasEach(let elements): return Truth(hasEach(elements))
+        case .any(let elements): return Truth(truths(of: elements, &budget).contains(.yes))
+        case .all(let elements): return Truth(truths(of: elements, &budget).allSatisfy { $0 == .yes })
+        case .hasEach(let elements): return Truth(hasEach(elements, &budget))
         }
     }
 
-    static func truth(_ predicate: ResolvedPredicate, ofElement element: StoredValue?) -> Truth {
+    static func truth(
+        _ predicate: ResolvedPredicate,
+        ofElement element: StoredValue?,
+        _ budget: inout StepBudget
+    ) -> Truth {
         var view = RecordView(alone: StoredRecord(type: .user, storedID: ""))
         view.element = element
-        return view.truth(predicate)
+        return view.truth(predicate, &budget)
     }
 
-    static func truth(_ predicate: ResolvedPredicate, of record: StoredRecord) -> Truth {
+    static func truth(_ predicate: ResolvedPredicate, of record: StoredRecord, _ budget: inout StepBudget) -> Truth {
         var view = RecordView(alone: record)
-        return view.truth(predicate)
+        return view.truth(predicate, &budget)
     }
 
     /// A record beside which there is no other.
@@ -293,24 +336,23 @@ private struct RecordView {
         RecordSources(lookup: { _, _ in nil }, all: { _ in [] }, isRelated: { _, _ in false })
     }
 
-    /// Whether something is so of what a predicate is for each of some elements.
-    private mutating func holds(_ elements: ResolvedElements, _ isSo: ([Truth]) -> Bool) -> Bool {
-        let value = value(of: elements.column)
-        guard let records = elements.records else {
-            return isSo(
-                (value?.elements ?? []).map { value in
-                    var view = self
-                    view.element = value
-                    return view.truth(elements.predicate)
-                }
-            )
-        }
-        return isSo(
-            self.records(of: records.type, in: value).map { record in
+    /// What a predicate is for each of some elements, as far as the budget goes.
+    private mutating func truths(of elements: ResolvedElements, _ budget: inout StepBudget) -> [Truth] {
+        guard let value = value(of: elements.column, &budget), budget.take(elementsOf: value) else { return [] }
+        var truths: [Truth] = []
+        if let records = elements.records {
+            for record in self.records(of: records.type, in: value, &budget) where !budget.isSpent {
                 var view = inside(record, records.joins, number: records.number)
-                return view.truth(elements.predicate)
+                truths.append(view.truth(elements.predicate, &budget))
             }
-        )
+        } else {
+            for value in value.elements where !budget.isSpent {
+                var view = self
+                view.element = value
+                truths.append(view.truth(elements.predicate, &budget))
+            }
+        }
+        return truths
     }
 
     /// A record that a condition inside of this one is about.
@@ -321,33 +363,44 @@ private struct RecordView {
         return view
     }
 
-    private mutating func hasEach(_ elements: ResolvedElements) -> Bool {
+    private mutating func hasEach(_ elements: ResolvedElements, _ budget: inout StepBudget) -> Bool {
         guard let records = elements.records, case .hasID(let column, let ids) = elements.predicate else {
             return false
         }
-        let value = value(of: elements.column)
-        let members = self.records(of: records.type, in: value)
+        let value = value(of: elements.column, &budget)
+        let members = self.records(of: records.type, in: value, &budget)
         return ids.allSatisfy { id in
-            members.contains { column.idForms.contain($0.storedID, amongWireIDs: [id]) }
+            members.contains { budget.take(4) && column.idForms.contain($0.storedID, amongWireIDs: [id]) }
         }
     }
 
-    private mutating func isMember(_ column: ResolvedColumn, of owner: ResolvedOwner) -> Bool {
-        guard case .scalar(.text(let id))? = value(of: column) else { return false }
+    private mutating func isMember(
+        _ column: ResolvedColumn,
+        of owner: ResolvedOwner,
+        _ budget: inout StepBudget
+    ) -> Bool {
+        guard case .scalar(.text(let id))? = value(of: column, &budget) else { return false }
         return source.all(owner.type).contains { record in
-            guard owner.idColumn.idForms.contain(record.storedID, amongWireIDs: [owner.wireID]),
+            guard budget.take(4), owner.idColumn.idForms.contain(record.storedID, amongWireIDs: [owner.wireID]),
                 visibility.referenced(owner.type).contains(where: { $0.admits(record, source) })
             else { return false }
             var view = RecordView(record, [], visibility, source)
-            return (view.value(of: owner.relation)?.elements ?? []).contains { element in
+            guard let members = view.value(of: owner.relation, &budget), budget.take(elementsOf: members) else {
+                return false
+            }
+            return members.elements.contains { element in
                 if case .scalar(.text(let member))? = element { member.isSameText(as: id) } else { false }
             }
         }
     }
 
-    private mutating func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> Truth {
-        let found = values(of: query)
-        let value = value(of: column)
+    private mutating func isFound(
+        _ column: ResolvedColumn,
+        by query: ResolvedSubquery,
+        _ budget: inout StepBudget
+    ) -> Truth {
+        let found = values(of: query, &budget)
+        let value = value(of: column, &budget)
         // As in SQL: nothing is among no values, but an array that is missing shares no elements with anything.
         if found.isEmpty {
             if case .array = column.kind, value == nil { return .unknown }
@@ -355,11 +408,11 @@ private struct RecordView {
         }
         switch value {
         case nil: return .unknown
-        case .scalar(let value)?: return Truth(found.contains { ValueOrder($0, value) == .same })
+        case .scalar(let value)?: return Truth(found.contains { ValueOrder($0, value, &budget) == .same })
         case .array(let elements)?:
             return Truth(
                 elements.contains { element in
-                    element.map { element in found.contains { ValueOrder($0, element) == .same } } ?? false
+                    element.map { element in found.contains { ValueOrder($0, element, &budget) == .same } } ?? false
                 }
             )
         case .json?, .opaque?: return .unknown
@@ -367,32 +420,41 @@ private struct RecordView {
     }
 
     /// The values of a query's key in the records that the caller may read and for which its predicate holds.
-    private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
+    private func values(of query: ResolvedSubquery, _ budget: inout StepBudget) -> [ResolvedLiteral] {
         var views = source.all(query.type).compactMap { record -> RecordView? in
-            guard visibility.referenced(query.type).contains(where: { $0.admits(record, source) }) else { return nil }
+            guard budget.take(), visibility.referenced(query.type).contains(where: { $0.admits(record, source) }) else {
+                return nil
+            }
             var view = inside(record, query.joins, number: query.number)
-            return query.predicate.map { view.truth($0) == .yes } ?? true ? view : nil
+            return query.predicate.map { view.truth($0, &budget) == .yes } ?? true ? view : nil
         }
         if let first = query.first {
             views.sort { a, b in
                 var (a, b) = (a, b)
-                return a.comesBefore(&b, by: first.sort)
+                return a.comesBefore(&b, by: first.sort, &budget)
             }
             views = Array(views.prefix(first.limit))
         }
         return views.compactMap { view in
             var view = view
-            guard case .scalar(let value)? = view.value(of: query.key) else { return nil }
+            guard case .scalar(let value)? = view.value(of: query.key, &budget) else { return nil }
             return value
         }
     }
 
-    private mutating func array(_ column: ResolvedColumn, _ relation: ArrayRelation, _ list: ResolvedList) -> Truth {
-        guard case .array(let stored)? = value(of: column) else { return .unknown }
+    private mutating func array(
+        _ column: ResolvedColumn,
+        _ relation: ArrayRelation,
+        _ list: ResolvedList,
+        _ budget: inout StepBudget
+    ) -> Truth {
+        guard case .array(let stored)? = value(of: column, &budget), budget.take(stored.count + list.count) else {
+            return .unknown
+        }
         let elements = column.idForms == .plain ? stored : stored.map { $0?.wireForm(in: column.kind) }
         let values = list.literals
         func isSame(_ element: ResolvedLiteral?, _ value: ResolvedLiteral) -> Bool {
-            element.flatMap { ValueOrder($0, value) } == .same
+            element.flatMap { ValueOrder($0, value, &budget) } == .same
         }
         switch relation {
         case .equal:
@@ -403,27 +465,41 @@ private struct RecordView {
         }
     }
 
-    private mutating func text(of column: ResolvedColumn, _ holds: (String) -> Bool) -> Truth {
-        guard case .scalar(.text(let text))? = value(of: column) else { return .unknown }
-        return Truth(holds(text))
+    private mutating func text(
+        of column: ResolvedColumn,
+        _ budget: inout StepBudget,
+        _ holds: (String, inout StepBudget) -> Bool
+    ) -> Truth {
+        guard case .scalar(.text(let text))? = value(of: column, &budget) else { return .unknown }
+        return Truth(holds(text, &budget))
     }
 
     /// Whether one of some predicates has this truth; unknown where none has and one is unknown, nil otherwise.
-    private mutating func first(_ decisive: Truth, of parts: [ResolvedPredicate]) -> Truth? {
+    private mutating func first(
+        _ decisive: Truth,
+        of parts: [ResolvedPredicate],
+        _ budget: inout StepBudget
+    ) -> Truth? {
         var result: Truth?
-        for part in parts {
-            let truth = truth(part)
+        for part in parts where !budget.isSpent {
+            let truth = truth(part, &budget)
             if truth == decisive { return decisive }
             if truth == .unknown { result = .unknown }
         }
         return result
     }
 
-    private mutating func isOneOf(_ column: ResolvedColumn, _ list: ResolvedList) -> Truth {
-        guard let value = value(of: column) else {
+    private mutating func isOneOf(
+        _ column: ResolvedColumn,
+        _ list: ResolvedList,
+        _ budget: inout StepBudget
+    ) -> Truth {
+        guard let value = value(of: column, &budget) else {
             return list.isEmpty ? .no : .unknown
         }
-        guard case .scalar(let scalar) = value else { return .unknown }
+        guard case .scalar(let scalar) = value, budget.take(comparing: list.bytes(comparedWith: scalar)) else {
+            return .unknown
+        }
         switch (scalar, list) {
         case (.text(let text), .texts(let list)): return Truth(list.contains { $0.isSameText(as: text) })
         case (.integer(let integer), .integers(let list)): return Truth(list.contains(integer))
@@ -440,12 +516,70 @@ private struct RecordView {
     }
 }
 
-extension ResolvedColumn {
-    /// A value of the column as it is compared.
-    fileprivate func compared(_ value: StoredValue) -> StoredValue? {
-        guard readsWireID || folds, case .scalar(.text(let stored)) = value else { return value }
-        let text = readsWireID ? StoredID.wireID(of: stored) : stored
-        return .scalar(.text(folds ? TextFolding.fold(text) : text))
+extension StoredValue {
+    /// The value as a column has it compared; nil where it is missing.
+    fileprivate func compared(in column: ResolvedColumn, _ budget: inout StepBudget) -> StoredValue? {
+        guard let value = read(as: column.reading, within: &budget) else { return nil }
+        guard column.readsWireID || column.folds, case .scalar(.text(let stored)) = value else { return value }
+        let text = column.readsWireID ? StoredID.wireID(of: stored) : stored
+        guard column.folds else { return .scalar(.text(text)) }
+        // Each character is looked up in a table.
+        return budget.take(text.utf8.count) ? .scalar(.text(TextFolding.fold(text))) : nil
+    }
+
+    /// How many elements the value has, those of JSON by its bytes.
+    fileprivate var elementCount: Int {
+        switch self {
+        case .array(let elements): elements.count
+        case .json(let text): text.utf8.count / 2
+        case .scalar, .opaque: 1
+        }
+    }
+}
+
+extension StepBudget {
+    /// Takes what it takes to make values of the elements of another.
+    fileprivate mutating func take(elementsOf value: StoredValue) -> Bool {
+        switch value {
+        case .array(let elements): take(elements.count)
+        case .json(let text): take(parsing: 2 * text.utf8.count)
+        case .scalar, .opaque: take()
+        }
+    }
+}
+
+extension ValueOrder {
+    /// The same, as far as the budget goes.
+    fileprivate init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral, _ budget: inout StepBudget) {
+        guard budget.take(comparing: a.bytes(comparedWith: b)) else { return nil }
+        self.init(a, b)
+    }
+}
+
+extension ResolvedLiteral {
+    /// How many bytes are compared with another value at most.
+    fileprivate func bytes(comparedWith other: ResolvedLiteral) -> Int {
+        switch (self, other) {
+        case (.text(let a), .text(let b)): min(a.utf8.count, b.utf8.count)
+        case (.bytes(let a), .bytes(let b)): min(a.count, b.count)
+        case (.geometry(let a), .geometry(let b)): 16 * min(a.positions.count, b.positions.count)
+        case (.decimal(let a), .decimal(let b)): min(a.digitCount, b.digitCount)
+        default: 1
+        }
+    }
+}
+
+extension ResolvedList {
+    /// How many bytes are compared with a value that is looked up: of texts of other lengths next to none.
+    fileprivate func bytes(comparedWith value: ResolvedLiteral) -> Int {
+        switch (self, value) {
+        case (.texts(let list), .text(let text)):
+            list.reduce(0) { $0 + 8 + ($1.utf8.count == text.utf8.count ? text.utf8.count : 0) }
+        case (.bytes(let list), .bytes(let bytes)):
+            list.reduce(0) { $0 + 8 + ($1.count == bytes.count ? bytes.count : 0) }
+        case (.decimals(let list), .decimal(let number)): (8 + number.digitCount) * list.count
+        default: count
+        }
     }
 }
 
@@ -485,6 +619,30 @@ extension StoredIDForms {
             wireIDs.contains { $0.isSameText(as: stored) || (prefix + $0).isSameText(as: stored) }
         case .any:
             wireIDs.contains { $0.isSameText(as: StoredID.wireID(of: stored)) }
+        }
+    }
+}
+
+extension StoredValue {
+    /// Whether two arrays or two JSON values are the same; nil for others, and where the budget is spent.
+    fileprivate func isSameWhole(as other: StoredValue, _ budget: inout StepBudget) -> Bool? {
+        switch (self, other) {
+        case (.json(let a), .json(let b)):
+            guard budget.take(parsing: a.utf8.count + b.utf8.count) else { return nil }
+            return a.identity == b.identity
+        case (.array(let a), .array(let b)):
+            guard a.count == b.count else { return false }
+            for (a, b) in zip(a, b) {
+                // As in PostgreSQL an element that is NULL is the same as another one.
+                guard let a, let b else {
+                    if a == nil, b == nil { continue }
+                    return false
+                }
+                guard let order = ValueOrder(a, b, &budget) else { return nil }
+                if order != .same { return false }
+            }
+            return true
+        default: return nil
         }
     }
 }

@@ -14,16 +14,23 @@ extension Location {
 
     /// How many metres another location is away, along a great circle.
     ///
-    /// Vincenty's formula for the sphere, by which PostGIS computes too: unlike the haversine it loses no digits for places
-    /// on opposite sides of the Earth.
+    /// Vincenty's formula for the sphere: unlike the haversine it loses no digits for places on opposite sides of the Earth. Every
+    /// step is that of PostGIS (`sphere_distance` in lwgeodetic.c), so that the last digit is the same; it is another one the
+    /// other way round.
     package func distance(to other: Location) -> Double {
         let (latitude, otherLatitude) = (Self.radians(self.latitude), Self.radians(other.latitude))
-        let between = Self.radians(other.longitude - longitude)
+        let between = Self.meridian(other.longitude) - Self.meridian(longitude)
         let across = cos(otherLatitude) * sin(between)
         let along =
             cos(latitude) * sin(otherLatitude) - sin(latitude) * cos(otherLatitude) * cos(between)
         let down = sin(latitude) * sin(otherLatitude) + cos(latitude) * cos(otherLatitude) * cos(between)
         return Self.radius * atan2((across * across + along * along).squareRoot(), down)
+    }
+
+    /// The longitude in radians; -180 degrees are 180 degrees.
+    private static func meridian(_ longitude: Double) -> Double {
+        let meridian = radians(longitude)
+        return meridian == -.pi ? .pi : meridian
     }
 
     private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
@@ -34,7 +41,7 @@ extension ResolvedPlace {
     func holds(for location: Location) -> Bool {
         switch self {
         case .anywhere: true
-        case .within(let center, let metres): center.distance(to: location) <= metres
+        case .within(let center, let metres): location.distance(to: center) <= metres
         case .boxes(let boxes): boxes.contains { $0.covers(location) }
         case .polygon(let polygon): polygon.covers(location)
         }

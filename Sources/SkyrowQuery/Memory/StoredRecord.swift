@@ -88,16 +88,16 @@ package struct StoredRecord: Hashable, Sendable {
 }
 
 extension StoredValue {
-    /// What a query compares of the value; nil where that is missing.
-    func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
+    /// What a query compares of the value; nil where that is missing, and where the budget is spent.
+    func read(as reading: ResolvedColumn.Reading, within budget: inout StepBudget) -> StoredValue? {
         switch (self, reading) {
         case (_, .stored): return self
         case (.array(let elements), .count): return .scalar(.integer(Int64(elements.count)))
         case (.scalar(.location(let location)), .distance(let center)):
             return .scalar(.number(location.distance(to: center)))
         case (.scalar(.text(let text)), .rank(let words)):
-            return words.matches(text).map { .scalar(.number($0 ? 1 : 0)) }
-        case (.json(let text), _): return text.read(as: reading)
+            return words.matches(text, within: &budget).map { .scalar(.number($0 ? 1 : 0)) }
+        case (.json(let text), _): return budget.take(parsing: text.utf8.count) ? text.read(as: reading) : nil
         default: return nil
         }
     }

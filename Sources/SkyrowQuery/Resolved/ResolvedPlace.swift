@@ -167,6 +167,19 @@ package struct PlacePolygon: Hashable, Sendable {
     }
 }
 
+extension ResolvedPlace {
+    /// How many positions a location is compared with.
+    var positionCount: Int {
+        switch self {
+        case .anywhere: 1
+        // A distance is made of sines.
+        case .within: 8
+        case .boxes(let boxes): boxes.count
+        case .polygon(let polygon): polygon.copies.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
+        }
+    }
+}
+
 // MARK: Geometries
 
 extension PlaceBox {

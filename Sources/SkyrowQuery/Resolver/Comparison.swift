@@ -155,7 +155,7 @@ struct Comparison {
 
     // MARK: Two columns
 
-    /// Two columns; they must be of the same type, or numbers.
+    /// Two columns; they must be of the same type, or numbers. Arrays and JSON are compared as wholes.
     func condition(
         _ comparison: ComparisonOperator,
         beside other: ResolvedColumn
@@ -173,6 +173,10 @@ struct Comparison {
             (.database, .database), (.location, .location), (.geometry, .geometry), (.string, .user), (.user, .string),
             (.database, .user), (.user, .database):
             if column.kind == .location || column.kind == .geometry { try requireMeaning() }
+        case (.json, .json):
+            try requireMeaning()
+        case (.array(let a), .array(let b)) where a == b:
+            try requireMeaning()
         case (.reference(let a), .reference(let b)) where a == b,
             (.reference(let a), .id(let b)) where a == b,
             (.id(let a), .reference(let b)) where a == b,
@@ -213,6 +217,13 @@ struct Comparison {
     }
 
     private func membership(_ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
+        // Nothing is one of no values; whether what is missing is one of some cannot be said, though none of them is any value.
+        let condition = try membership(ofValues: values)
+        guard !values.isEmpty, condition.isEmptyList else { return condition }
+        return .constant(column, false)
+    }
+
+    private func membership(ofValues values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
         switch column.kind {
         case .string: return .isOneOf(column, .texts(try each(values, comparedText)))
         case .user: return .isOneOf(column, .texts(try each(values, userID)))
@@ -286,6 +297,19 @@ struct Comparison {
             return .holdsText(column, text)
         default:
             throw .predicateInvalid("A JSON field is searched for strings only.", path).at(literalPlace)
+        }
+    }
+}
+
+extension ResolvedPredicate {
+    /// Whether it is one of no values.
+    fileprivate var isEmptyList: Bool {
+        switch self {
+        case .isOneOf(_, let list): list.count == 0
+        case .hasID(_, let ids): ids.isEmpty
+        case .json(_, .isOneOf(let texts)): texts.isEmpty
+        case .or(let parts): parts.isEmpty
+        default: false
         }
     }
 }

@@ -14,6 +14,10 @@ extension SkyrowError {
         )
     }
 
+    static let noKeyPath = """
+        One side of a comparison is a key path, {"$type": "keypath", "$val": "content"}; a plain text is a value.
+        """
+
     static func predicateInvalid(_ message: String, _ path: KeyPath? = nil) -> SkyrowError {
         SkyrowError(
             .invalidArgument,

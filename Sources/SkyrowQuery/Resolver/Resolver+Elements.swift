@@ -267,7 +267,7 @@ extension Resolver {
                 inside = try inner.side(operand.following(list.rest), at: place)
                 return .and([])
             }
-            guard var side = inside else { throw .predicateInvalid("One side of a comparison is a key path.") }
+            guard var side = inside else { throw .predicateInvalid(SkyrowError.noKeyPath) }
             side.lists.insert(elements, at: 0)
             side.path = list.path
             return side
@@ -282,7 +282,7 @@ extension Resolver {
         guard let type = try type(owner.type, at: 1) else {
             throw SkyrowError(
                 .recordQueryInvalid,
-                "There is no such record type.",
+                SkyrowError.unknownTypeMessage,
                 info: ["arguments": .list([.string("predicate"), .string(owner.type.rawValue)])]
             ).at(1)
         }

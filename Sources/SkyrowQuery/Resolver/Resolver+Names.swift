@@ -171,11 +171,11 @@ extension Resolver {
             )
         }
         guard let name = try? FieldName(name) else {
-            throw .recordQueryInvalid("There is no such field in this record type.", path)
+            throw .recordQueryInvalid(SkyrowError.unknownFieldMessage, path)
         }
         guard let field = type.askedField(name) else {
             if type.isHidden(name) { throw .recordQueryDenied(path.description) }
-            throw .recordQueryInvalid("There is no such field in this record type.", path)
+            throw .recordQueryInvalid(SkyrowError.unknownFieldMessage, path)
         }
         var column = ResolvedColumn(
             join: join,

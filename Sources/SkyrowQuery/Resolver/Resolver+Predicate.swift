@@ -100,7 +100,8 @@ extension Resolver {
     /// Whether a predicate holds of no other records than those in which a field is a value that it names: no part of an alternative or of
     /// what is negated, and about the records that are asked for.
     private func isForKnownValue(_ predicate: RecordPredicate) -> Bool {
-        guard alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start else { return false }
+        guard !isAboutOneRecord, alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start
+        else { return false }
         switch predicate {
         case .comparison(.eq, .keyPath(let path), .value(let value)):
             return path.components.count == 1 && path.jsonType == nil && value != .null
@@ -166,7 +167,7 @@ extension Resolver {
         case (.list, .keyPath(let path)), (.list, .function(_, let path)):
             throw .predicateInvalid("A list stands only on the right side of \"\(row.name)\".", path).at(1)
         case (.value, .value), (.value, .list), (.list, .value), (.list, .list):
-            throw .predicateInvalid("One side of a comparison is a key path.").at(1)
+            throw .predicateInvalid(SkyrowError.noKeyPath).at(1)
         }
     }
 
@@ -245,7 +246,7 @@ extension Resolver {
                 throw error.at(2)
             }
         case .value, .list:
-            throw .predicateInvalid("One side of a comparison is a key path.")
+            throw .predicateInvalid(SkyrowError.noKeyPath)
         }
     }
 

@@ -43,6 +43,9 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
+    /// Whether the question is about a record that is named, whose values are found out by guessing.
+    package var isAboutOneRecord = false
+
     /// What is done with the fields that key paths lead to: by itself what takes the most rights.
     var asking = FieldAsking.order
 
@@ -182,7 +185,14 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .array, .location, .geometry, .relation, .opaque:
+        case .location:
+            throw .recordQueryInvalid(
+                "Locations have no order; sort by the distance from a place, [\"func\", \"distance\", key path, location].",
+                path
+            )
+        case .array:
+            throw .recordQueryInvalid("Arrays have no order; sort by their size, [\"func\", \"size\", key path].", path)
+        case .json, .access, .geometry, .relation, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }
@@ -269,7 +279,7 @@ package struct Resolver<Schema: QuerySchema> {
                 } else {
                     SkyrowError(
                         .recordQueryInvalid,
-                        "There is no such field in this record type.",
+                        SkyrowError.unknownFieldMessage,
                         info: ["arguments": .list([.string(parameter), .string(name)])]
                     )
                 }

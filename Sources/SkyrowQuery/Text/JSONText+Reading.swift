@@ -74,10 +74,15 @@ extension JSONView {
 }
 
 extension JSONCondition {
-    /// Whether it holds for a value; nil for texts that are nested too deep.
-    func holds(for text: JSONText) -> Bool? {
-        text.withValue { json in
+    /// Whether it holds for a value; nil for texts that are nested too deep, and where the budget is spent.
+    func holds(for text: JSONText, within budget: inout StepBudget) -> Bool? {
+        // What makes values the same is made of each element, and of each value that is looked for.
+        let own = values.reduce(2 * text.utf8.count) { $0 + $1.utf8.count }
+        guard budget.take(parsing: own), budget.take(values.count) else { return nil }
+        return text.withValue { json -> Bool? in
             let elements = json.elements.map { JSONIdentity($0) }
+            // Each value is compared with each element.
+            guard budget.take(elements.count * values.count / 4) else { return nil }
             switch self {
             case .isOneOf(let values):
                 let own = JSONIdentity(json)
@@ -93,6 +98,12 @@ extension JSONCondition {
                 let identities = Set(values.compactMap(\.identity))
                 return json.isArray && elements.allSatisfy(identities.contains)
             }
+        } ?? nil
+    }
+
+    private var values: [JSONText] {
+        switch self {
+        case .isOneOf(let values), .containsAll(let values), .containsAny(let values), .containedBy(let values): values
         }
     }
 }

@@ -1,6 +1,6 @@
 /// A pattern as PostgreSQL's `LIKE` reads it: `%` is any text, `_` any one character, `\` makes the next one plain.
 ///
-/// A character is a Unicode scalar. The time is at most that of the text times that of the pattern.
+/// A character is a Unicode scalar. The time is at most that of the text times that of the pattern, which counts as steps.
 struct LikePattern {
     private let pattern: [UInt8]
 
@@ -20,18 +20,26 @@ struct LikePattern {
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// Whether the whole text is as the pattern says.
-    func matches(_ text: String) -> Bool {
+    /// Turns of the loop for which a number of steps is taken at once.
+    private static let turns = 64
+    private static let stepsOfTurns = 16
+
+    /// Whether the whole text is as the pattern says; false where the budget is spent.
+    func matches(_ text: String, within budget: inout StepBudget) -> Bool {
+        guard budget.take(comparing: pattern.count) else { return false }
         var text = text
-        return text.withUTF8 { matches($0) }
+        return text.withUTF8 { matches($0, within: &budget) }
     }
 
     /// Goes on as far as it can and, where that fails, back to the last `%`, which then takes one character more.
-    private func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    private func matches(_ text: UnsafeBufferPointer<UInt8>, within budget: inout StepBudget) -> Bool {
         var place = 0
         var step = 0
         var resumption: (place: Int, step: Int)?
+        var turns = 0
         while place < text.count {
+            turns += 1
+            if turns.isMultiple(of: Self.turns), !budget.take(Self.stepsOfTurns) { return false }
             if step < pattern.count {
                 switch pattern[step] {
                 case UInt8(ascii: "%"):

@@ -24,11 +24,32 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Whether another text is part of this one, byte by byte.
-    func holds(_ part: String) -> Bool {
-        let text = Array(utf8)
-        let part = Array(part.utf8)
-        guard text.count >= part.count else { return false }
-        return (0...(text.count - part.count)).contains { text[$0..<($0 + part.count)].elementsEqual(part) }
+    /// Whether another text is part of this one, byte by byte; false where the budget is spent.
+    func holds(_ part: String, within budget: inout StepBudget) -> Bool {
+        var (text, part) = (self, part)
+        return text.withUTF8 { text in
+            part.withUTF8 { part in text.holds(part, within: &budget) }
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Places after which steps are taken.
+    private static var stride: Int { 64 }
+
+    fileprivate func holds(_ part: UnsafeBufferPointer<UInt8>, within budget: inout StepBudget) -> Bool {
+        guard count >= part.count else { return false }
+        var compared = 0
+        for start in 0...(count - part.count) {
+            var length = 0
+            while length < part.count, self[start + length] == part[length] { length += 1 }
+            if length == part.count { return true }
+            compared += length + 1
+            if compared >= Self.stride {
+                guard budget.take(comparing: compared) else { return false }
+                compared = 0
+            }
+        }
+        return false
     }
 }

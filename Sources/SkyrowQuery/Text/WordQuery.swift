@@ -20,6 +20,14 @@ package struct WordQuery: Hashable, Sendable {
         case not(Part)
         case all([Part])
         case any([Part])
+
+        var wordCount: Int {
+            switch self {
+            case .word, .beginning: 1
+            case .not(let part): part.wordCount
+            case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.wordCount }
+            }
+        }
     }
 
     package let language: TextLanguage
@@ -93,11 +101,15 @@ package struct WordQuery: Hashable, Sendable {
         return text + "'"
     }
 
-    /// Whether a text has the words; nil where the database has to say.
-    package func matches(_ text: String) -> Bool? {
+    /// Whether a text has the words; nil where the database has to say, and where the budget is spent.
+    func matches(_ text: String, within budget: inout StepBudget) -> Bool? {
         if language.needsDatabase { return nil }
         guard let root else { return false }
-        return Self.holds(root, Words.words(of: text))
+        // Each character is folded, and appended to a word.
+        guard budget.take(4 * text.utf8.count) else { return nil }
+        let words = Words.words(of: text)
+        guard budget.take(root.wordCount * words.count) else { return nil }
+        return Self.holds(root, words)
     }
 
     private static func holds(_ part: Part, _ words: [String]) -> Bool {

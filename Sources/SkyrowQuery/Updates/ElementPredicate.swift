@@ -2,9 +2,8 @@ package import SkyrowModel
 
 /// What an operator asks of each element of an array (`pull` with `$where`): a predicate about the element alone.
 package struct ElementPredicate: Hashable, Sendable {
-    /// How much it may ask of each of many elements, for it is also computed in the service, where a save is refused: the
-    /// most takes a second for 10,000 elements.
-    fileprivate enum Limits {
+    /// How much it may ask of each of many elements: PostgreSQL looks for a cancellation only between rows.
+    private enum Limits {
         static let comparisons = 6
         static let listValues = 16
         static let patterns = 2
@@ -16,8 +15,6 @@ package struct ElementPredicate: Hashable, Sendable {
 
     /// The predicate, of elements one array deep.
     package let predicate: ResolvedPredicate
-    /// How much it asks of an element.
-    fileprivate let weight: Int
 
     /// Resolves a predicate, whose key paths begin at the element: `$`, `$.size.width`, `size.width`.
     ///
@@ -43,7 +40,6 @@ package struct ElementPredicate: Hashable, Sendable {
             throw SkyrowError(.invalidArgument, error.message, info: error.info)
         }
         let use = resolver.use
-        weight = use.weight
         guard use.comparisons <= Limits.comparisons, use.listValues <= Limits.listValues,
             use.patterns <= Limits.patterns, use.patternBytes <= Limits.patternBytes,
             use.transitions <= Limits.transitions
@@ -56,48 +52,16 @@ package struct ElementPredicate: Hashable, Sendable {
         }
     }
 
-    /// Whether it is true of an element, which is nil where it is NULL or `null`.
-    func matches(_ element: StoredValue?) -> Bool {
-        predicate.truth(ofElement: element) == .yes
+    /// Whether it is true of an element, which is nil where it is NULL or `null`; nil where that takes more steps than are left.
+    func matches(_ element: StoredValue?, within budget: inout StepBudget) -> Bool? {
+        predicate.truth(ofElement: element, within: &budget).map { $0 == .yes }
     }
 }
 
-/// How much the predicates of one request may ask of elements in memory.
-///
-/// It is counted for each element, and each hundred bytes of elements, by what a predicate has of comparisons, values and patterns.
-package struct ElementBudget: Sendable {
-    private static let bytesOfAnElement = 100
-
-    /// What the largest predicate takes on the longest array, twice.
-    private var left: Int = {
-        let largest =
-            1 + ElementPredicate.Limits.comparisons + ElementPredicate.Limits.listValues
-            + ElementPredicate.Limits.patterns + ElementPredicate.Limits.patternBytes
-            + ElementPredicate.Limits.transitions
-        let elements = FieldOperator.Limits.elements + FieldOperator.Limits.bytes / bytesOfAnElement
-        return 2 * largest * elements
-    }()
-
-    package init() {}
-
-    /// Throws where it is spent.
-    mutating func spend(
-        on predicate: ElementPredicate,
-        elements: Int,
-        bytes: Int
-    ) throws(OperatorRefusal) {
-        let cost = predicate.weight * (elements + bytes / Self.bytesOfAnElement)
-        guard cost <= left else {
-            // One that is smaller is refused as well.
-            left = 0
-            throw .budget
-        }
-        left -= cost
-    }
-}
-
-extension PredicateUse {
-    fileprivate var weight: Int { 1 + comparisons + listValues + patterns + patternBytes + transitions }
+extension StepBudget {
+    /// What the operators of one request may take in memory, where its statement has refused them: two arrays of the longest with the
+    /// largest predicate.
+    package static let operators = StepBudget(40_000_000)
 }
 
 /// A schema without types, in which no key path leads from an element to a record.

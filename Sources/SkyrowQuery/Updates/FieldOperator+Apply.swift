@@ -18,7 +18,7 @@ extension FieldOperator {
         isNew: Bool,
         field: FieldName,
         of type: FieldType,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) throws(SkyrowError) -> RecordValue {
         var value = stored
         for (place, step) in steps.enumerated() {
@@ -41,7 +41,7 @@ extension FieldOperator {
         field: FieldName,
         of type: FieldType
     ) throws(SkyrowError) -> RecordValue {
-        var budget = ElementBudget()
+        var budget = StepBudget.operators
         return try apply(to: stored, isNew: isNew, field: field, of: type, within: &budget)
     }
 
@@ -62,7 +62,7 @@ extension FieldOperator {
         _ value: RecordValue,
         isNew: Bool,
         of type: FieldType,
-        _ budget: inout ElementBudget
+        _ budget: inout StepBudget
     ) throws(OperatorRefusal) -> RecordValue {
         switch kind {
         case .compute(let arithmetic, let operand):

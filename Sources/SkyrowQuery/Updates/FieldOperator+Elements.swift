@@ -8,7 +8,7 @@ extension FieldOperator {
     func changingElements(
         of value: RecordValue,
         _ type: FieldType,
-        _ budget: inout ElementBudget
+        _ budget: inout StepBudget
     ) throws(OperatorRefusal) -> RecordValue {
         // An element is put in the place of one that there is.
         if case .setElement = kind, case .null = value { throw .type("array") }
@@ -39,7 +39,7 @@ extension FieldOperator {
     private func changed<Element: OperatedElement>(
         _ stored: [Element],
         of type: FieldType,
-        _ budget: inout ElementBudget
+        _ budget: inout StepBudget
     ) throws(OperatorRefusal) -> [Element] {
         switch kind {
         case .push(let operand, let end):
@@ -54,8 +54,12 @@ extension FieldOperator {
         case .pullWhere(let predicate):
             // One that has no meaning for the field was refused before.
             guard let test = try? ElementPredicate(predicate, ofElementsOf: type) else { throw .type("array") }
-            try budget.spend(on: test, elements: stored.count, bytes: stored.reduce(0) { $0 + $1.size })
-            return stored.filter { !test.matches($0.stored) }
+            var left: [Element] = []
+            for element in stored {
+                guard let isPulled = test.matches(element.stored, within: &budget) else { throw .budget }
+                if !isPulled { left.append(element) }
+            }
+            return left
         case .pop(.first):
             return Array(stored.dropFirst())
         case .pop(.last):
@@ -83,8 +87,6 @@ private protocol OperatedElement {
     var identity: Identity { get }
     /// As a predicate sees it; nil for NULL.
     var stored: StoredValue? { get }
-    /// How many bytes it has, as far as that makes a difference to a predicate.
-    var size: Int { get }
 }
 
 extension JSONText: OperatedElement {
@@ -99,8 +101,6 @@ extension JSONText: OperatedElement {
     }
 
     fileprivate var stored: StoredValue? { .json(self) }
-
-    fileprivate var size: Int { utf8.count }
 }
 
 extension RecordValue: OperatedElement {
@@ -114,10 +114,6 @@ extension RecordValue: OperatedElement {
     }
 
     fileprivate var stored: StoredValue? { StoredValue(self) { $0.id } }
-
-    fileprivate var size: Int {
-        if case .string(let text) = self { text.utf8.count } else { 0 }
-    }
 
     fileprivate var identity: ElementIdentity {
         switch self {

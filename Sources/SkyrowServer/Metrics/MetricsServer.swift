@@ -7,14 +7,30 @@ import SkyrowSystem
 struct MetricsServer: Service {
     let host: String
     let port: Int
+    let socket: BoundSocket
     let responder: MetricsResponder
     let logger: Logger
+
+    /// The socket of the address that metrics have to themselves; nil when they have none.
+    ///
+    /// Throws ``ToolError`` when it is not to be had.
+    static func socket(_ settings: Settings) throws(ToolError) -> BoundSocket? {
+        guard case .address(let host, let port) = settings.observability.metrics else { return nil }
+        do throws(ListenError) { return try BoundSocket(host: host, port: port) } catch {
+            throw refusal(error, host: host, port: port)
+        }
+    }
+
+    private static func refusal(_ error: ListenError, host: String, port: Int) -> ToolError {
+        .failure("Metrics cannot be served on port \(port) of \(host): \(error). Give another --metrics.")
+    }
 
     /// Throws ``ToolError`` when it cannot listen there.
     func run() async throws {
         let server = HTTPServer(
             host: host,
             port: port,
+            socket: socket,
             limits: MetricsResponder.limits,
             responder: responder,
             logger: logger
@@ -24,9 +40,7 @@ struct MetricsServer: Service {
         do {
             try await server.run()
         } catch let error as ListenError {
-            throw ToolError.failure(
-                "Metrics cannot be served on port \(port) of \(host): \(error). Give another --metrics."
-            )
+            throw MetricsServer.refusal(error, host: host, port: port)
         }
     }
 }

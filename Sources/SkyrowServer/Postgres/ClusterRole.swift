@@ -19,12 +19,13 @@ extension ClusterRole {
     /// The file in a cluster that says that its roles are as the script has them.
     static let marker = "skyrow-roles"
     /// Counts the forms of ``script``; an older cluster gets the present one before its server starts.
-    static let markerText = "3\n"
+    static let markerText = "4\n"
 
     /// Makes the service's role and gives it what the administrator owns in the database, however often it runs.
     ///
     /// It is fed to a server in single-user mode (`postgres --single -j`), where no event trigger fires and nothing is
-    /// connected: a statement ends with a semicolon and an empty line. REASSIGN OWNED refuses to work on the superuser that
+    /// connected: a statement ends with a semicolon and an empty line. No right names a role, since a dump would name it too, and
+    /// another cluster does not have it. REASSIGN OWNED refuses to work on the superuser that
     /// initdb made. What belongs to an extension stays the administrator's, and so do functions of event triggers, which
     /// run with the rights of the role that changes a table.
     static let script = """
@@ -139,20 +140,25 @@ extension ClusterRole {
 
         COMMENT ON FUNCTION skyrow_admin.announce_schema() IS 'Tells every process that a schema was changed by hand.';
 
-        GRANT USAGE ON SCHEMA skyrow_admin TO \(service.rawValue);
+        GRANT USAGE ON SCHEMA skyrow_admin TO PUBLIC;
+
+        REVOKE USAGE ON SCHEMA skyrow_admin FROM \(service.rawValue);
 
         CREATE OR REPLACE FUNCTION skyrow_admin.create_postgis() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
         SET search_path = pg_catalog, pg_temp AS $postgis$
         BEGIN
+            IF session_user NOT IN ('\(service.rawValue)', '\(administrator.rawValue)') THEN
+                RAISE EXCEPTION 'The role % may not make extensions.', session_user USING ERRCODE = 'insufficient_privilege';
+            END IF;
             \(PostGIS.creation)
         END $postgis$;
 
         COMMENT ON FUNCTION skyrow_admin.create_postgis() IS
             'Makes the extension that fields of the types location and geometry need.';
 
-        REVOKE ALL ON FUNCTION skyrow_admin.create_postgis() FROM PUBLIC;
+        GRANT EXECUTE ON FUNCTION skyrow_admin.create_postgis() TO PUBLIC;
 
-        GRANT EXECUTE ON FUNCTION skyrow_admin.create_postgis() TO \(service.rawValue);
+        REVOKE EXECUTE ON FUNCTION skyrow_admin.create_postgis() FROM \(service.rawValue);
 
         DO $triggers$ DECLARE
             name name;

@@ -85,6 +85,15 @@ package struct DataDirectory: Hashable, Sendable {
         contentsOfFile("\(cluster)/postmaster.pid")?.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
+    /// The port of the server that runs, after which its socket is called, and whether it listens there for tools.
+    var serverPort: (number: Int, isForTools: Bool)? {
+        guard let record = serverRecord, record.count >= 6, let number = Int(record[3]) else { return nil }
+        return (number, !record[5].isEmpty)
+    }
+
+    /// The password of the port for tools.
+    var toolPassword: String { "\(path)/postgres-password" }
+
     /// Whether the server with this process id, or any when it is nil, accepts connections.
     func serverIsReady(_ processID: Int32? = nil) -> Bool {
         guard let record = serverRecord, record.count >= 8 else { return false }

@@ -19,6 +19,8 @@ package struct DatabaseAccess: Sendable {
     private let embedded: EmbeddedPostgres?
     /// The embedded cluster and an open descriptor of it, by which the connection string may name it.
     private let cluster: (path: String, folder: FileDescriptor)?
+    /// What its socket is called after.
+    private let port: Int
 
     /// Throws ``ToolError`` when there is no database to be had.
     package init(_ settings: Settings, use: DatabaseUse = .shared, logger: Logger) async throws(ToolError) {
@@ -26,6 +28,7 @@ package struct DatabaseAccess: Sendable {
             connection = url
             embedded = nil
             cluster = nil
+            port = DatabaseAddress.defaultPort
             return
         }
         let path = settings.database.dataDirectory
@@ -56,7 +59,8 @@ package struct DatabaseAccess: Sendable {
             embedded = nil
         }
         let folder = try FileDescriptor(opening: directory.cluster, O_RDONLY | O_DIRECTORY)
-        connection = DatabaseAddress(cluster: directory.cluster, folder: folder.number).connection()
+        port = directory.serverPort?.number ?? DatabaseAddress.defaultPort
+        connection = DatabaseAddress(cluster: directory.cluster, folder: folder.number, port: port).connection()
         cluster = (directory.cluster, folder)
     }
 
@@ -72,7 +76,8 @@ package struct DatabaseAccess: Sendable {
     /// The connection string for a child, and the descriptors it must get as its `first` and following.
     package func connection(forChildWithOwn first: Int, as role: ClusterRole = .service) -> (String, [FileDescriptor]) {
         guard let cluster else { return (connection, []) }
-        return (DatabaseAddress(cluster: cluster.path, folder: Int32(first)).connection(as: role), [cluster.folder])
+        let address = DatabaseAddress(cluster: cluster.path, folder: Int32(first), port: port)
+        return (address.connection(as: role), [cluster.folder])
     }
 
     /// Ends what was started for the command.

@@ -25,12 +25,23 @@ final class EmbeddedPostgres: Service, Sendable {
     /// Starts the server, after making the cluster if there is none, and returns when it accepts connections.
     ///
     /// Throws ``ToolError`` with what the operator is to do.
-    init(in directory: DataDirectory, lock: DataDirectoryLock, logger: Logger) async throws(ToolError) {
-        cluster = try EmbeddedCluster(directory: directory)
+    ///
+    /// - Parameter toolPort: the port of 127.0.0.1 for tools that know a password; nil for none.
+    init(
+        in directory: DataDirectory,
+        lock: DataDirectoryLock,
+        toolPort: Int? = nil,
+        logger: Logger
+    ) async throws(ToolError) {
+        cluster = try EmbeddedCluster(directory: directory, toolPort: toolPort)
         cluster.rotateLog()
         let server = try await Self.startServer(of: cluster, logger: logger)
         folder = try FileDescriptor(opening: directory.cluster, O_RDONLY | O_DIRECTORY)
-        address = DatabaseAddress(cluster: directory.cluster, folder: folder.number)
+        address = DatabaseAddress(
+            cluster: directory.cluster,
+            folder: folder.number,
+            port: toolPort ?? DatabaseAddress.defaultPort
+        )
         self.lock = lock
         self.logger = logger
         state = Mutex(State(server: server))
@@ -145,7 +156,10 @@ final class EmbeddedPostgres: Service, Sendable {
                     escalating: [(.seconds(5), SIGTERM), (.seconds(8), SIGQUIT), (.seconds(10), SIGKILL)]
                 )
             case .removeServerRecord:
-                for name in ["postmaster.pid", ".s.PGSQL.\(DatabaseAddress.port).lock"] {
+                let sockets = (contentsOfDirectory(cluster.directory.cluster) ?? []).filter {
+                    $0.hasPrefix(".s.PGSQL.") && $0.hasSuffix(".lock")
+                }
+                for name in ["postmaster.pid"] + sockets {
                     let path = "\(cluster.directory.cluster)/\(name)"
                     guard unlink(path) == 0 || errno == ENOENT else { throw .system("Cannot remove \(path)") }
                 }

@@ -6,6 +6,10 @@ package struct Announcement: Sendable {
     let port: Int
     let directory: DataDirectory
     let program: String
+    /// Whether there was nothing before.
+    let isFirstStart: Bool
+    /// Whether keys may be shown: what does not go to a terminal goes to a log.
+    let showsKeys: Bool
 
     package var text: String {
         var lines = ["Skyrow serves \(address)"]
@@ -17,9 +21,20 @@ package struct Announcement: Sendable {
         if keys.areNew {
             lines += [
                 "",
-                "This is the first start. Two keys were made and are kept in \(directory.keys):",
-                "  API key     \(keys.apiKeys[0])  lets applications in",
-                "  master key  \(keys.masterKeys[0])  passes every rule: keep it secret",
+                isFirstStart
+                    ? "This is the first start. Two keys were made and are kept in \(directory.keys)\(showsKeys ? ":" : ".")"
+                    : "The keys of this database were missing. Two new ones were made and are kept in \(directory.keys); "
+                        + "applications with the former keys are refused\(showsKeys ? ":" : ".")",
+            ]
+            if showsKeys {
+                lines += [
+                    "  API key     \(keys.apiKeys[0])  lets applications in",
+                    "  master key  \(keys.masterKeys[0])  passes every rule: keep it secret",
+                ]
+            }
+        }
+        if isFirstStart {
+            lines += [
                 "",
                 settings.records.isDevelopment ? "Save a first record:" : "Make a first type:",
                 "  \(firstCall)",
@@ -28,7 +43,8 @@ package struct Announcement: Sendable {
                     ? "and look at it:" : "and look at it, with the same database-url:",
                 "  \(psqlCall)",
             ]
-        } else if settings.keys.apiKey.isEmpty || settings.keys.masterKey.isEmpty {
+        }
+        if !keys.areNew, settings.keys.apiKey.isEmpty || settings.keys.masterKey.isEmpty {
             lines.append("The keys are in \(directory.keys).")
         }
         return lines.joined(separator: "\n")
@@ -52,8 +68,16 @@ package struct Announcement: Sendable {
             settings.records.isDevelopment
             ? #""method":"record:save","params":{"records":[{"_id":"note/first","content":"Hello"}]}"#
             : #""method":"schema:create","params":{"record_types":{"note":{"fields":[{"name":"content","type":"string"}]}}}"#
-        return "curl \(address)/rpc -H 'X-Skygear-API-Key: \(keys.masterKeys[0])' -H 'Content-Type: application/json'"
+        return "curl \(address)/rpc -H \(keyField) -H 'Content-Type: application/json'"
             + " -d '{\"jsonrpc\":\"2.0\",\"id\":1,\(parameters)}'"
+    }
+
+    /// With the master key, or with what a shell reads it from.
+    private var keyField: String {
+        if showsKeys { return "'X-Skygear-API-Key: \(keys.masterKeys[0])'" }
+        let variable = "$SKYROW_MASTER_KEY"
+        let source = settings.keys.masterKey.isEmpty ? "$(. \(shellWord(directory.keys)); echo \(variable))" : variable
+        return "\"X-Skygear-API-Key: \(source)\""
     }
 
     private var psqlCall: String {

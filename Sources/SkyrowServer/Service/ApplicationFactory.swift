@@ -85,6 +85,8 @@ struct ApplicationFactory: Sendable {
             loginKeys: settings.accounts.loginKeys,
             loginKeyReaders: settings.accounts.loginKeyReaders,
             sharedAccessLists: settings.records.sharedAccessLists,
+            accessListReaders: settings.records.accessListReaders,
+            defaultAccess: settings.records.defaultAccess,
             maximumAccessEntries: settings.records.maximumAccessEntries,
             sealingKeys: try settings.keys.sealingKeys(),
             logger: logger

@@ -78,11 +78,18 @@ struct Observability: Sendable {
 
     /// The server on the address that metrics have to themselves; nil when they have none.
     ///
-    /// - Parameter clients: from where the master key opens them.
-    func server(page: MetricsPage?, applications: Applications, clients: ClientIdentification) -> MetricsServer? {
-        guard case .address(let host, let port) = access, let page else { return nil }
+    /// - Parameters:
+    ///   - socket: that of the address.
+    ///   - clients: from where the master key opens them.
+    func server(
+        page: MetricsPage?,
+        socket: BoundSocket?,
+        applications: Applications,
+        clients: ClientIdentification
+    ) -> MetricsServer? {
+        guard case .address(let host, let port) = access, let page, let socket else { return nil }
         let responder = MetricsResponder(page: page, applications: applications, clients: clients)
-        return MetricsServer(host: host, port: port, responder: responder, logger: logger)
+        return MetricsServer(host: host, port: port, socket: socket, responder: responder, logger: logger)
     }
 
     /// Whether `/metrics` is on the service's own port.

@@ -30,6 +30,8 @@ package struct ServiceProcess: Sendable {
         let directory: DataDirectory
         /// nil for a database that is given by its address.
         let embedded: EmbeddedPostgres?
+        let socket: BoundSocket
+        let metricsSocket: BoundSocket?
         let certificate: ServerCertificate?
         let hangups: UnixSignalsSequence
         let logger: Logger
@@ -52,11 +54,27 @@ package struct ServiceProcess: Sendable {
         let logger = makeLogger(to: log)
         let certificate = try serverCertificate(logger: logger)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
-        let embedded = try await embeddedPostgres(in: directory, logger: logger)
+        let lock = try dataDirectoryLock(of: directory)
+        // Before a cluster is made that may be of no use.
+        let socket = try BoundSocket(host: settings.listening.host, port: settings.listening.port)
+        let metricsSocket = try MetricsServer.socket(settings)
+        let embedded: EmbeddedPostgres? =
+            if let lock {
+                try await EmbeddedPostgres(
+                    in: directory,
+                    lock: lock,
+                    toolPort: settings.database.embeddedPort,
+                    logger: logger
+                )
+            } else {
+                nil
+            }
         do {
             let ground = Ground(
                 directory: directory,
                 embedded: embedded,
+                socket: socket,
+                metricsSocket: metricsSocket,
                 certificate: certificate,
                 hangups: hangups,
                 logger: logger,
@@ -107,10 +125,25 @@ package struct ServiceProcess: Sendable {
             connections: counts.live
         )
         let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
+            if ground.embedded != nil { await letToolsIn(client, schema, on: ground) }
+            // Where that cannot be found out, what is new are the keys.
+            let migration = MigrationRun(client: client, schema: schema, logger: ground.logger)
+            let isFilled = keys.areNew ? (try? await migration.isFilled()) ?? false : false
+            let showsKeys = isatty(STDOUT_FILENO) == 1
+            // Where they are not shown, what is shown reads them from their file.
+            if keys.areNew, !showsKeys { ServiceKeys.announced(file: ground.directory.keys) }
             announce(
-                Announcement(settings: settings, keys: keys, port: port, directory: ground.directory, program: program)
+                Announcement(
+                    settings: settings,
+                    keys: keys,
+                    port: port,
+                    directory: ground.directory,
+                    program: program,
+                    isFirstStart: keys.areNew && !isFilled,
+                    showsKeys: showsKeys
+                )
             )
-            if keys.areNew { ServiceKeys.announced(file: ground.directory.keys) }
+            if keys.areNew, showsKeys { ServiceKeys.announced(file: ground.directory.keys) }
             StartupMemory.release()
         }
         // In the order in which each needs the one before. Shutdown goes the other way: first the service says that it
@@ -120,13 +153,28 @@ package struct ServiceProcess: Sendable {
         if let embedded = ground.embedded { services.append(embedded) }
         services.append(client)
         let clients = ClientIdentification(settings)
-        if let metrics = observability.server(page: page, applications: applications, clients: clients) {
-            services.append(metrics)
-        }
+        let metrics = observability.server(
+            page: page,
+            socket: ground.metricsSocket,
+            applications: applications,
+            clients: clients
+        )
+        if let metrics { services.append(metrics) }
         services += [prepared, PreparedService(server, after: prepared)]
         if let certificate = ground.certificate { services.append(certificate) }
         services += [drain, MemoryTrimming()]
         try await run(services, until: reload(of: applications, factory, on: ground), logger: ground.logger)
+    }
+
+    /// Lets any PostgreSQL tool find the tables, and log in where there is a port for it.
+    private func letToolsIn(_ client: PostgresClient, _ schema: SQLIdentifier, on ground: Ground) async {
+        do {
+            try await ToolAccess.setSearchPath(to: schema, client: client)
+            guard settings.database.embeddedPort != nil else { return }
+            try await ToolAccess.setPassword(try ToolAddress.password(in: ground.directory), client: client)
+        } catch {
+            ground.logger.warning("Tools cannot use the database", metadata: ["reason": "\(error)"])
+        }
     }
 
     private func makeResponder(
@@ -160,11 +208,12 @@ package struct ServiceProcess: Sendable {
         on ground: Ground,
         limits: HTTPLimits,
         counts: HTTPServerCounts,
-        listening: @escaping @Sendable (Int) -> Void
+        listening: @escaping @Sendable (Int) async -> Void
     ) -> HTTPServer {
         HTTPServer(
             host: settings.listening.host,
             port: settings.listening.port,
+            socket: ground.socket,
             limits: limits,
             certificate: ground.certificate,
             responder: responder,
@@ -205,13 +254,11 @@ package struct ServiceProcess: Sendable {
         try await group.run()
     }
 
-    private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError)
-        -> EmbeddedPostgres?
-    {
+    /// nil for a database that is given by its address.
+    private func dataDirectoryLock(of directory: DataDirectory) throws(ToolError) -> DataDirectoryLock? {
         if settings.database.url != nil { return nil }
         switch try DataDirectoryLock.take(in: directory) {
-        case .taken(let lock):
-            return try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)
+        case .taken(let lock): return lock
         case .held(let process):
             let holder = process.map { " (process \($0))" } ?? ""
             throw .failure(
@@ -273,6 +320,8 @@ package func makeClient(
     }
     var configuration = PostgresConfiguration(connection: connection, settings)
     configuration.applicationName = PostgresConfiguration.serviceName(of: schema)
+    // That of the embedded database is for people.
+    if settings.database.url == nil { configuration.sessionSettings["search_path"] = #""$user", public"# }
     adjust(&configuration)
     return (PostgresClient(configuration: configuration, logger: logger), schema)
 }

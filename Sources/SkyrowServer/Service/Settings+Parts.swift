@@ -55,7 +55,7 @@ extension PostgresConfiguration {
         // PostgreSQL compiles a statement by what it expects it to cost, which takes longer than any of these run: reading the
         // catalogue took 140 ms for 15.
         sessionSettings["jit"] = "off"
-        namedStatements = settings.database.preparedStatements
+        preparedStatements = settings.database.preparedStatements.map { $0 ? .always : .never } ?? .whereKept
         if settings.database.url != nil {
             listenConnection = settings.database.listenURL
             replicationConnection = settings.database.replicationURL
@@ -140,6 +140,8 @@ extension LiveConfiguration {
         limits.scans = records.liveScanLimit
         limits.members = records.liveMembers
         limits.transactionRows = records.liveTransactionLimit
+        limits.memory = records.liveQueryMemory
+        limits.share = ClientShare(percent: settings.listening.clientShare)
     }
 }
 
@@ -156,7 +158,8 @@ extension AccountPolicy {
                 historySize: accounts.passwordHistory,
                 maximumAge: accounts.passwordMaximumAge
             ),
-            loginScripts: accounts.loginScripts
+            loginScripts: accounts.loginScripts,
+            admitsPasswords: accounts.passwordLogIn
         )
     }
 }

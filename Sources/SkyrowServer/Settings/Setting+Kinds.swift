@@ -24,12 +24,25 @@ extension Setting where Value == Bool {
     /// A switch: a flag with its opposite, and `1`, `true`, `yes`, `on` and their opposites elsewhere.
     package static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
         Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
-            switch text.lowercased() {
-            case "1", "true", "yes", "on": true
-            case "0", "false", "no", "off": false
-            default: nil
-            }
+            boolean(text)
         }
+    }
+}
+
+extension Setting where Value == Bool? {
+    /// A switch that need not be given.
+    package static func flag(_ name: String, _ sentence: String) -> Setting {
+        Setting(name, nil, shown: "", .flag, mustBe: "true or false", sentence) { text in
+            boolean(text).map { .some($0) }
+        }
+    }
+}
+
+private func boolean(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "1", "true", "yes", "on": true
+    case "0", "false", "no", "off": false
+    default: nil
     }
 }
 

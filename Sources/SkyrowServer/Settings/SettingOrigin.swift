@@ -11,6 +11,8 @@ package enum SettingOrigin: Hashable, Sendable {
     case file(String, key: String)
     /// The table of an application in the database
     case table(ApplicationName)
+    /// The setting `compatibility`
+    case preset(Compatibility)
 
     /// The place as a sentence begins with it.
     package var description: String {
@@ -19,6 +21,7 @@ package enum SettingOrigin: Hashable, Sendable {
         case .environment(let variable): variable
         case .file(let path, let key): "'\(key)' in \(path)"
         case .table(let name): "The table of the application \(name)"
+        case .preset(let compatibility): "'compatibility' \(compatibility.rawValue)"
         }
     }
 
@@ -32,7 +35,7 @@ package enum SettingOrigin: Hashable, Sendable {
     func complaint(_ sentence: String) -> ToolError {
         switch self {
         case .flag: .usage(sentence)
-        case .environment, .file, .table: .configuration(sentence)
+        case .environment, .file, .table, .preset: .configuration(sentence)
         }
     }
 }

@@ -24,8 +24,9 @@ package struct Settings: Sendable {
     package init(_ sources: SettingSources, groups: [any SettingGroup.Type] = SettingsTable.groups) throws(ToolError) {
         try sources.refuseUnknownNames(rows: SettingsTable.rows)
         var given: [String: Given] = [:]
+        let preset = try Settings.preset(of: sources)
         for setting in groups.flatMap({ $0.settings }) {
-            guard let found = try sources.find(setting.row) else { continue }
+            guard let found = try sources.find(setting.row) ?? preset[setting.row.name] else { continue }
             guard let value = setting.read(found.text) else {
                 throw found.origin.refusal(of: found.text, setting.row)
             }
@@ -33,6 +34,16 @@ package struct Settings: Sendable {
         }
         self.given = given
         for group in groups { try check(group) }
+    }
+
+    /// What stands in the place of defaults, by the names of the settings.
+    private static func preset(of sources: SettingSources) throws(ToolError) -> [String: SettingSources.Found] {
+        let setting = table.accounts.compatibility
+        guard let found = try sources.find(setting.row) else { return [:] }
+        guard let compatibility = setting.parse(found.text) else {
+            throw found.origin.refusal(of: found.text, setting.row)
+        }
+        return compatibility.defaults.mapValues { SettingSources.Found(text: $0, origin: .preset(compatibility)) }
     }
 
     private func check<Group: SettingGroup>(_ group: Group.Type) throws(ToolError) {

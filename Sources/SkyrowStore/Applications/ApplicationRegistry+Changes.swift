@@ -45,6 +45,12 @@ extension ApplicationRegistry {
             throw .invalidArgument("The application app is the service's own: it cannot be deleted.")
         }
         let schema = try await application(named: name).schema
+        if dropsSchema {
+            // In pieces, since a large schema has more objects than one transaction may lock. The application is deleted when
+            // all are gone, so that a deletion that was interrupted can be repeated.
+            try await setDisabled(true, name)
+            try await reporting { try await SchemaRemoval.dropTables(of: schema, client: client) }
+        }
         try await changing { transaction in
             try await affecting(name) {
                 try await transaction.execute("DELETE FROM _skyrow.application WHERE name = \(name.rawValue)")

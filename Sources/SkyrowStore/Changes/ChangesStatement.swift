@@ -56,7 +56,8 @@ struct ChangesStatement {
                     of: table.name,
                     as: "r",
                     fields: $0.map { table.columns[$0] },
-                    naming: table.namedColumns
+                    naming: table.namedColumns,
+                    list: table.listStanding
                 )
             } ?? table.wholeRow
         columns = selection.columns
@@ -276,10 +277,9 @@ extension RecordTable {
     fileprivate func appendVisibility(for access: RecordAccess, to identity: inout [UInt8]) {
         for name in hidden.map(\.rawValue).sorted() { identity.append(counted: Array(name.utf8)[...]) }
         var dependsOnUser = false
-        for column in columns {
-            guard let reach = column.reach else { continue }
+        func append(_ name: String, _ reach: FieldReach) {
             dependsOnUser = true
-            identity.append(counted: Array(column.field.rawValue.utf8)[...])
+            identity.append(counted: Array(name.utf8)[...])
             for term in reach.terms {
                 let ways = term.map { way in
                     switch way {
@@ -287,10 +287,20 @@ extension RecordTable {
                     case .member(let field): "field:\(field.name.rawValue)"
                     case .notOwner: "!owner"
                     case .notMember(let field): "!field:\(field.name.rawValue)"
+                    case .listed(let action): "listed:\(action)"
                     }
                 }
                 identity.append(counted: Array(ways.sorted().joined(separator: ",").utf8)[...])
             }
+        }
+        for column in columns {
+            if let reach = column.reach { append(column.field.rawValue, reach) }
+        }
+        switch listStanding {
+        // As for most types.
+        case .owned, .none: break
+        case .all: identity.append(counted: Array("_access".utf8)[...])
+        case .some(let reach): append("_access", reach)
         }
         if dependsOnUser { identity.append(counted: Array((access.conditionUser?.rawValue ?? "").utf8)[...]) }
     }

@@ -42,15 +42,16 @@ package final class PollingChangeSource: ChangeSource {
         while !Task.isCancelled {
             do {
                 var moment = try await store.changeMoment()
-                if let known = seen, known.branch == moment.branch, known.transactions != moment.transactions {
-                    let found: [CommittedTransaction]
-                    (moment, found) = try await changes(since: known)
-                    if !found.isEmpty { lastChange = .now }
-                    for transaction in found { await take(.transaction(transaction)) }
-                }
-                if let known = seen, known.branch != moment.branch {
-                    await take(.interrupted(ChangeInterruption(branch: ())))
-                    isRunning = false
+                if let known = seen {
+                    var found: [CommittedTransaction] = []
+                    if known.transactions != moment.transactions { (moment, found) = try await changes(since: known) }
+                    if try await store.hasPassed(known.place, at: moment.place) {
+                        if !found.isEmpty { lastChange = .now }
+                        for transaction in found { await take(.transaction(transaction)) }
+                    } else {
+                        await take(.interrupted(ChangeInterruption(branch: ())))
+                        isRunning = false
+                    }
                 }
                 seen = moment
                 if !isRunning { await take(.started) }
@@ -80,8 +81,7 @@ package final class PollingChangeSource: ChangeSource {
     /// seen by those whom the stream brings the version after.
     private func changes(since seen: ChangeMoment) async throws -> (ChangeMoment, [CommittedTransaction]) {
         try await store.atOneMoment { transaction, moment in
-            guard moment.branch == seen.branch else { return (moment, []) }
-            return (moment, try await self.changes(since: seen, at: moment, in: transaction))
+            (moment, try await self.changes(since: seen, at: moment, in: transaction))
         }
     }
 
@@ -143,7 +143,7 @@ package final class PollingChangeSource: ChangeSource {
 
 extension ChangeInterruption {
     fileprivate init(branch: Void) {
-        self.init(reason: "branch", isLasting: false, message: "Another server has taken the place of PostgreSQL")
+        self.init(reason: "branch", isLasting: false, message: "The database is another, or in an earlier state")
     }
 }
 

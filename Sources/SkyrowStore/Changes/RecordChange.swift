@@ -205,7 +205,8 @@ extension RecordTable {
             members: reserved + fields,
             idColumn: whole.idColumn,
             ownerColumn: whole.ownerColumn,
-            namedColumns: whole.namedColumns
+            namedColumns: whole.namedColumns,
+            list: view.list
         )
     }
 

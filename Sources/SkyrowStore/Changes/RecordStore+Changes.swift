@@ -85,7 +85,7 @@ extension RecordStore {
                 let found = try await self.changeMoment(relationsOf: statement?.related, since: since)
                 let moment = found.moment
                 let present = ChangeToken(
-                    branch: moment.branch,
+                    place: moment.place,
                     takenAt: moment.takenAt,
                     transactions: moment.transactions,
                     audience: (statement?.audience ?? 0) ^ UInt64(bitPattern: found.relations),
@@ -93,7 +93,17 @@ extension RecordStore {
                     query: statement?.query ?? 0,
                     form: table?.form ?? ChangeToken.Form(table: 0, columns: 0, digest: 0)
                 )
-                let start = try FeedStart(known, present, found, table, request, retention: retention)
+                var isSameHistory = true
+                if let known { isSameHistory = try await self.hasPassed(known.place, at: present.place) }
+                let start = try FeedStart(
+                    known,
+                    present,
+                    found,
+                    table,
+                    request,
+                    isSameHistory: isSameHistory,
+                    retention: retention
+                )
                 return try await body(FeedRun(self, request, statement, access), start)
             }
         }
@@ -138,6 +148,7 @@ enum FeedStart: Sendable {
     /// - Parameters:
     ///   - known: what the request brought.
     ///   - present: a token of the present moment.
+    ///   - isSameHistory: whether the database was where that was made.
     ///
     /// Throws `134` for a token of another query and `110` for one of a type that is gone.
     init(
@@ -146,6 +157,7 @@ enum FeedStart: Sendable {
         _ moment: PresentMoment,
         _ table: RecordTable?,
         _ request: ChangesRequest,
+        isSameHistory: Bool,
         retention: Duration
     ) throws(SkyrowError) {
         guard let known else {
@@ -156,17 +168,16 @@ enum FeedStart: Sendable {
         }
         let parameter = known.pass == nil ? "since" : "cursor"
         guard known.scope == present.scope else { throw .changeTokenInvalid(parameter) }
-        let isSameBranch = known.branch == present.branch
         if known.form.table != 0 {
             guard let table else {
                 throw SkyrowError(.resourceNotFound, "There is no such record type any more.")
             }
-            guard table.continues(known.form, isSameBranch: isSameBranch) else {
+            guard table.continues(known.form, isSameBranch: isSameHistory) else {
                 self = .reset(.schema)
                 return
             }
         }
-        if !isSameBranch {
+        if !isSameHistory {
             self = .reset(.branch)
             return
         }

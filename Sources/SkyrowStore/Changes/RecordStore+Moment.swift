@@ -112,6 +112,35 @@ extension RecordStore {
         }
     }
 
+    /// Whether the database was at a place of its history before it came to the present one.
+    func hasPassed(_ known: HistoryPlace, at present: HistoryPlace) async throws -> Bool {
+        guard known.branch == present.branch, known.start != present.start else {
+            return known.isBehind(present, endOfStart: nil)
+        }
+        let found = try await client.read(
+            """
+            SELECT "meta"."former_ends"[array_position("meta"."former_starts", \(known.start))]
+            FROM \(schema)."_meta" AS "meta"
+            """
+        )
+        let end = try found.isEmpty ? nil : found.decode(row: 0, column: 0, as: Int64?.self)
+        return known.isBehind(present, endOfStart: end.map { UInt64(bitPattern: $0) })
+    }
+
+    /// Has revisions moved where PostgreSQL was started anew.
+    ///
+    /// Soon after a start: where the log of the one before has ended is known until the next checkpoint, and no token of that
+    /// one is good without it.
+    func followStart() async throws {
+        let found = try await client.read(
+            """
+            SELECT "meta"."started_at" = pg_postmaster_start_time() AND "meta"."home_table" = "meta"."tableoid"
+            FROM \(schema)."_meta" AS "meta"
+            """
+        )
+        if try !found.isEmpty && !found.decode(row: 0, column: 0, as: Bool.self) { try await moveRevisions() }
+    }
+
     /// Has `_revision()` count on above all that was stamped since another start of PostgreSQL.
     private func moveRevisions() async throws {
         try await client.withTransaction { transaction in
@@ -144,12 +173,14 @@ struct PresentMoment: Sendable {
     ///
     /// - Parameter age: in seconds.
     func keeping(_ token: ChangeToken, for age: Int64) -> PresentMoment? {
-        guard !hasNews, token.branch == moment.branch, moment.takenAt - token.takenAt < age else { return nil }
+        guard !hasNews, token.place.isBehind(moment.place, endOfStart: nil), moment.takenAt - token.takenAt < age else {
+            return nil
+        }
         var kept = self
         kept.moment = ChangeMoment(
             snapshot: moment.snapshot,
             transactions: token.transactions,
-            branch: moment.branch,
+            place: token.place,
             takenAt: token.takenAt,
             walPosition: moment.walPosition
         )
@@ -179,16 +210,17 @@ enum MomentStatement {
                 "0::bigint"
             }
         return """
-            SELECT pg_current_snapshot()::text, "meta"."started_at" = pg_postmaster_start_time(),
+            SELECT pg_current_snapshot()::text,
+                "meta"."started_at" = pg_postmaster_start_time() AND "meta"."home_table" = "meta"."tableoid",
                 "meta"."revision_offset", "meta"."former_offsets", "meta"."former_until",
                 concat_ws(' ', "meta"."system_identifier", "meta"."timeline", "meta"."history"),
                 extract(epoch FROM now())::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \(relations),
-                (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint, \(hasNews ?? "true")
+                (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint, \(hasNews ?? "true"), "meta"."start_id"
             FROM \(schema)."_meta" AS "meta"
             """
     }
 
-    /// nil where PostgreSQL was started anew, and revisions are to be moved.
+    /// nil where PostgreSQL was started anew or the database restored, and revisions are to be moved.
     static func read(_ result: PostgresResult) throws -> PresentMoment? {
         guard try !result.isEmpty && result.decode(row: 0, column: 1, as: Bool.self) else { return nil }
         let text = try result.decode(row: 0, column: 0, as: String.self)
@@ -206,7 +238,11 @@ enum MomentStatement {
         let moment = ChangeMoment(
             snapshot: snapshot,
             transactions: TransactionSet(snapshot, offsets),
-            branch: ChangeDigest.of { $0.append(counted: Array(history.utf8)[...]) },
+            place: HistoryPlace(
+                branch: ChangeDigest.of { $0.append(counted: Array(history.utf8)[...]) },
+                start: try result.decode(row: 0, column: 11),
+                position: UInt64(bitPattern: position)
+            ),
             takenAt: try result.decode(row: 0, column: 6),
             walPosition: UInt64(bitPattern: position)
         )

@@ -25,7 +25,7 @@ extension RecordStore {
                 guard let table = try await self.readableTable(of: query.type)?.visible(to: access.fields) else {
                     return .ofNothing
                 }
-                let catalog = self.cache.current.visible(to: access.fields)
+                let catalog = self.cache.current.visible(to: access.fields).with(roles: self.roleRecords)
                 let statement = try QueryStatement(
                     query,
                     table: table,

@@ -45,7 +45,6 @@ package struct IndexBuilder: Sendable {
 
     /// Works until the task is cancelled, which stops a build at once, or the client shuts down.
     package func run() async {
-        guard client.hasSessions else { return }
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -62,7 +61,7 @@ package struct IndexBuilder: Sendable {
 
     private func settleAll() async {
         var wait = pause
-        while !Task.isCancelled {
+        while !Task.isCancelled, client.hasSessions {
             do {
                 if try await pass() { return }
             } catch is CancellationError {

@@ -80,6 +80,18 @@ extension Migration {
             name: "0045_whole_publication",
             script: text(PackageResources._045_whole_publication_sql)
         ),
+        Migration(
+            version: 47,
+            name: "0047_three_constraints",
+            script: text(PackageResources._047_three_constraints_sql)
+        ),
+        Migration(version: 48, name: "0048_account_faults", script: text(PackageResources._048_account_faults_sql)),
+        Migration(version: 52, name: "0052_readers_of_lists", script: text(PackageResources._052_readers_of_lists_sql)),
+        Migration(
+            version: 60,
+            name: "0060_valid_constraints",
+            script: text(PackageResources._060_valid_constraints_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -40,10 +40,29 @@ package struct MigrationRun {
         try await migrator.steps(for: state { try await client.read($0) })
     }
 
+    /// Whether there is more than a first start makes: an account, or a table that is none of Skyrow's own.
+    package func isFilled() async throws -> Bool {
+        let name = PostgresName(schema.name)
+        return try await client.read(
+            """
+            SELECT EXISTS (SELECT FROM \(schema)._user) OR EXISTS (
+                SELECT FROM pg_catalog.pg_class
+                WHERE relkind IN ('r', 'p') AND relname <> 'user' AND NOT starts_with(relname, '_')
+                    AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name))
+            )
+            """
+        ).decode(row: 0, column: 0, as: Bool.self)
+    }
+
+    /// What it would do in a transaction.
+    package func pendingSteps(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
+        try await migrator.steps(for: state { try await transaction.query($0) })
+    }
+
     /// Does all of it in a transaction that holds the lock of the schema, and returns what was done.
     package func callAsFunction(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
-        while let step = try await migrator.steps(for: state { try await transaction.query($0) }).first {
+        while let step = try await pendingSteps(in: transaction).first {
             try await apply(step, in: transaction)
             done.append(step)
         }
@@ -57,9 +76,8 @@ package struct MigrationRun {
         try await patiently(attempts: Self.attempts) {
             try await client.withTransaction(isTimed: false) { transaction in
                 try await transaction.lockSchema(schema)
-                let steps = try await migrator.steps(for: state { try await transaction.query($0) })
-                guard let step = steps.first else { return nil }
-                _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+                guard let step = try await pendingSteps(in: transaction).first else { return nil }
+                try await transaction.limitLockWaits()
                 try await apply(step, in: transaction)
                 return step
             }
@@ -125,6 +143,7 @@ package struct MigrationRun {
                 (SELECT array_agg(version) FROM \(schema)._migration),
                 coalesce((
                     SELECT home.system_identifier = here.system_identifier
+                        AND coalesce((to_jsonb(home) ->> 'home_table')::oid = home.tableoid, true)
                     FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
                 ), false),
                 -- Older versions have no such column.

@@ -5,7 +5,7 @@ package struct Migrator: Sendable {
         /// Run `schema.sql` in a database that has no reserved tables yet, and record all versions.
         case install
         case migrate(Migration)
-        /// The database was restored from a dump into another cluster, whose transaction ids are smaller.
+        /// The database was restored from a dump, maybe into another cluster, whose transaction ids are smaller.
         case rebaseRevisions
         /// PostgreSQL was started anew since the last of these steps, or another server has taken its place: transaction ids
         /// may be given out a second time.
@@ -18,7 +18,7 @@ package struct Migrator: Sendable {
     package struct DatabaseState: Hashable, Sendable {
         /// The versions recorded; nil when there are no reserved tables.
         package var versions: Set<Int>?
-        /// Whether the revisions were counted on this very cluster.
+        /// Whether the revisions were counted on this very cluster, and in this very database.
         package var isHomeCluster: Bool
         /// Whether they were counted since another start of PostgreSQL.
         package var hasRestarted: Bool

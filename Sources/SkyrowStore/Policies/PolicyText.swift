@@ -78,12 +78,17 @@ struct PolicyText {
     /// - Parameter columns: those that may be named.
     func guards(of columns: [String]) -> [PolicyObject] {
         var guards: [PolicyObject] = []
-        switch rules.fields.accessWriters {
-        case .everyone: break
-        case .owner:
-            let isSame: SQL = "\"new\".\"_access\" IS NOT DISTINCT FROM \"old\".\"_access\""
-            guards.append(guardian(of: "_access", unless: "\(isSame) OR \"old\".\"_owner\" = \(me(.plain))"))
-        }
+        // A list that the caller does not see is not compared with a guess; in a private database it means nothing.
+        let isSameList: SQL = "\"new\".\"_access\" IS NOT DISTINCT FROM \"old\".\"_access\""
+        let reads = rules.listReadTerms
+        let keeps: SQL = reads.isEmpty ? isSameList : "\(isSameList) AND \(holds(reads, on: "old", .plain))"
+        let changes = holds(rules.listChangeTerms, on: "old", .plain)
+        guards.append(
+            guardian(
+                of: "_access",
+                unless: "\"old\".\"_database\" <> '_public' OR (\(keeps)) OR (\(changes))"
+            )
+        )
         for column in table.columns where columns.contains(column.identifier.name) {
             let terms = rules.fields.terms(.update, of: column.field)
             let reference = reference(column, on: "new")
@@ -138,16 +143,27 @@ struct PolicyText {
 
     // MARK: The view
 
-    /// The records that are open, with each field that not every user sees as NULL where the caller does not; nil for types
-    /// without such fields.
+    /// The records that are open, with each field that not every user sees as NULL where the caller does not, and of lists what everyone
+    /// sees; nil for types where all of that is seen.
     ///
     /// It belongs to the owner of the table, whose rights it has, so the condition on rows is its own.
     var view: PolicyObject? {
         let fields = table.columns.filter { if case .relation = $0.type { false } else { true } }
-        guard fields.contains(where: { !rules.fields.terms(.read, of: $0.field).isEmpty }),
+        let reads = rules.listReadTerms
+        guard !reads.isEmpty || fields.contains(where: { !rules.fields.terms(.read, of: $0.field).isEmpty }),
             let home = try? SQLIdentifier(visible: schema)
         else { return nil }
-        var columns: [SQL] = ReservedColumn.allCases.map { "\(row).\($0.identifier)" }
+        var columns: [SQL] = ReservedColumn.allCases.map { column in
+            guard column == .access, !reads.isEmpty else { return "\(row).\(column.identifier)" }
+            let shown = Subject.nameless.map { subject -> SQL in
+                "\(literal: subject.key), \(row).\"_access\" -> \(literal: subject.key)"
+            }
+            return """
+                CASE WHEN \(row)."_access" IS NULL OR \(row)."_database" <> '_public' OR \(holds(reads, on: row, .query)) \
+                THEN \(row)."_access" \
+                ELSE jsonb_strip_nulls(jsonb_build_object(\(shown.joined(separator: ", ")))) END AS "_access"
+                """
+        }
         for column in fields {
             let terms = rules.fields.terms(.read, of: column.field)
             if terms.isEmpty {
@@ -212,12 +228,27 @@ struct PolicyText {
         terms.map { isOneOf($0, on: row, place) }.joined(separator: " AND ")
     }
 
+    /// The same of conditions for lists.
+    private func holds(_ terms: [ListTerm], on row: SQLIdentifier, _ place: Place) -> SQL {
+        terms.map { term in
+            let isOne = isOneOf(term.subjects, on: row, place)
+            guard let action = term.listed else { return isOne }
+            let audience: SQL = "\(schema).\"_audience\"()"
+            let call: SQL
+            switch place {
+            case .query: call = "(SELECT \(audience))"
+            case .plain: call = audience
+            }
+            return "(\(isOne) OR \(action.isListed(on: row, for: "\(call)").unbound))"
+        }.joined(separator: " AND ")
+    }
+
     /// Whether the caller is one of these subjects, by what it is and by the owner and the fields of the row.
     private func isOneOf(_ subjects: [Subject], on row: SQLIdentifier, _ place: Place) -> SQL {
         var ways: [SQL] = []
         if subjects.contains(.owner) { ways.append("\(row).\"_owner\" = \(me(place))") }
         for case .field(let name) in subjects.sorted() {
-            guard let field = rules.fields.members[name] else { continue }
+            guard let field = rules.fields.members[name] ?? rules.listMembers[name] else { continue }
             ways.append(AccessShape.member(of: field, on: row, is: "\(me(place))").unbound)
         }
         let keys = subjects.filter { $0.isOfCaller || $0 == .everyone || $0 == .users }.sorted().map { subject -> SQL in

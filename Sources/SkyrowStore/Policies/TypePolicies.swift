@@ -70,7 +70,7 @@ package struct PolicyGrants: Sendable {
         let rules = table.rules
         let fields = table.columns.filter { if case .relation = $0.type { false } else { true } }
         select =
-            ReservedColumn.allCases.map(\.rawValue)
+            ReservedColumn.allCases.filter { $0 != .access || rules.listReadTerms.isEmpty }.map(\.rawValue)
             + fields.filter { rules.fields.terms(.read, of: $0.field).isEmpty }.map(\.identifier.name)
         // Login keys have forms that the service checks.
         let written = fields.filter {
@@ -85,6 +85,8 @@ package struct PolicyGrants: Sendable {
         guard rules.origin == .saves else { return }
         deletes = !deletesOthers
         let reserved: [ReservedColumn] = [.id, .database, .owner, .access]
+        // A record without an owner is made by the service alone, which signs for its creator.
+        guard rules.newOwner == .creator else { return }
         insert = reserved.map(\.rawValue) + columns(.create)
     }
 }

@@ -219,7 +219,7 @@ struct BulkRun {
     ) async throws -> [Match] {
         let context = WriteContext(store: store, runner: runner, catalog: catalog, access: access)
         var unchangedLists: [Match] = []
-        var budget = ElementBudget()
+        var budget = StepBudget.operators
         for start in stride(from: 0, to: refused.count, by: Self.judgedAtOnce) {
             let part = refused[start..<min(start + Self.judgedAtOnce, refused.count)]
             let findings = try await context.findings(on: part.map(\.id), in: table, for: .update)

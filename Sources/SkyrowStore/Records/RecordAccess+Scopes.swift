@@ -22,17 +22,33 @@ extension RecordAccess {
         in catalog: SchemaCatalog
     ) throws(SkyrowError) {
         guard hasScopes else { return }
+        for target in Self.targets(of: fields, operators, of: type, in: catalog) { try requireReading(target) }
+    }
+
+    /// The same for a new profile, where the key need not read records at all.
+    func requireReferring(
+        inProfile fields: [(name: FieldName, value: RecordValue)],
+        readsRecords: Bool,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) {
+        if !readsRecords, let target = Self.targets(of: fields, [], of: .user, in: catalog).first {
+            throw .scopeMissing(KeyScope.type(target, onlyReads: true).text)
+        }
+        try requireReferring(fields, [], of: .user, in: catalog)
+    }
+
+    /// The types that values refer to.
+    private static func targets(
+        of fields: [(name: FieldName, value: RecordValue)],
+        _ operators: [(name: FieldName, change: FieldOperator)],
+        of type: RecordTypeName,
+        in catalog: SchemaCatalog
+    ) -> [RecordTypeName] {
         let table = catalog[type]
-        for (name, value) in fields {
-            // Taking a reference away refers to no record.
-            if value == .null { continue }
-            if let target = value.fieldType?.target { try requireReading(target) }
-            if let target = table?[name]?.type.target { try requireReading(target) }
-        }
-        for (name, change) in operators {
-            if let target = change.reference?.type { try requireReading(target) }
-            if let target = table?[name]?.type.target { try requireReading(target) }
-        }
+        // Taking a reference away refers to no record.
+        let values = fields.filter { $0.value != .null }
+        return values.flatMap { [$0.value.fieldType?.target, table?[$0.name]?.type.target].compactMap(\.self) }
+            + operators.flatMap { [$0.change.reference?.type, table?[$0.name]?.type.target].compactMap(\.self) }
     }
 
     /// The same for a change by predicate.

@@ -36,7 +36,8 @@ extension RecordStore {
         ids: [String],
         _ access: RecordAccess
     ) async throws -> RowsByID {
-        guard let table = try await self.readableTable(of: type)?.visible(to: access.fields) else { return .none }
+        let found = type == .role ? roleRecords : try await knownTable(of: type)
+        guard let table = found?.visible(to: access.fields) else { return .none }
         if ids.count == 1, access.database != .union {
             let statement = FetchStatement.one(id: ids[0], table: table, access: access)
             let row = try await client.readOne(

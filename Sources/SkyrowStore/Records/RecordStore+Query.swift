@@ -30,7 +30,7 @@ extension RecordStore {
                 let statement = try QueryStatement(
                     query,
                     table: table,
-                    catalog: self.cache.current.visible(to: access.fields),
+                    catalog: self.cache.current.visible(to: access.fields).with(roles: self.roleRecords),
                     access: access,
                     cursors: try await self.cursorKeys(),
                     size: self.size(of: query.type)

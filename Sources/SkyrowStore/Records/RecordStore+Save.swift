@@ -79,7 +79,7 @@ extension RecordStore {
                     access: access
                 )
                 var refusals: [Int: SkyrowError] = [:]
-                var budget = ElementBudget()
+                var budget = StepBudget.operators
                 for (place, draft) in drafts.enumerated() {
                     refusals[place] = catalog[draft.id.type]?.rules.refusal(saving: draft, with: access)
                 }

@@ -14,8 +14,10 @@ struct SaveRun {
     private(set) var instant: PostgresTimestamp?
     /// How many statements may still be refused for one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
+    /// What refused the rows of new records that are tried as changes, by their places.
+    private var refusedRows: [Int: PostgresError] = [:]
     /// What operators may still ask of stored elements, to say why records were refused.
-    private var budget = ElementBudget()
+    private var budget = StepBudget.operators
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 
@@ -71,7 +73,7 @@ struct SaveRun {
             if error.isRuleOfTable {
                 let changes = positions.filter { plan.writes[$0].mayBeTriedAsChange }
                 if !changes.isEmpty {
-                    plan.tryAsChanges(changes)
+                    try await tryAsChanges(changes, after: error)
                     for part in plan.units(writing: positions) { try await write(part, on: runner) }
                     return
                 }
@@ -100,6 +102,26 @@ struct SaveRun {
                 for part in plan.units(writing: half.flatMap { $0 }.sorted()) { try await write(part, on: runner) }
             }
         }
+    }
+
+    /// Has records changed and not created whose rows a rule of their table refused: one record whether it exists or not, which
+    /// the change itself shows, and of several those that exist.
+    private mutating func tryAsChanges(_ positions: [Int], after error: PostgresError) async throws {
+        if positions.count == 1 {
+            refusedRows[positions[0]] = error
+            return plan.tryAsChanges(positions)
+        }
+        var existing: Set<Int> = []
+        for (_, members) in Dictionary(grouping: positions, by: { plan.writes[$0].table.name }) {
+            let ids = members.map { plan.writes[$0].id }
+            let findings = try await context.findings(on: ids, in: plan.writes[members[0]].table, for: .update)
+            existing.formUnion(
+                // One that the request saves before may exist by then.
+                members.filter { plan.writes[$0].round > 0 || findings[TextKey(plan.writes[$0].id.id)] != nil }
+            )
+        }
+        plan.tryAsChanges(positions.filter { existing.contains($0) })
+        for position in positions where !existing.contains(position) { plan.tryAsUpsert(position) }
     }
 
     /// Which operator of a record failed in the database, as far as the stored record shows; nil where none did.
@@ -261,6 +283,10 @@ struct SaveRun {
         for position in positions {
             let write = plan.writes[position]
             if write.isTriedAsChange, findings[TextKey(write.id.id)] == nil {
+                if let error = refusedRows[position] {
+                    for unit in plan.units(writing: [position]) { await fail([position], error, unit) }
+                    continue
+                }
                 plan.tryAsUpsert(position)
                 again.append(position)
                 continue

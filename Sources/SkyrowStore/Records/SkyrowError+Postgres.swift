@@ -8,7 +8,11 @@ extension SkyrowError {
     /// - Parameter table: the table a statement wrote to, by which a refused reference finds its field.
     package init(_ error: PostgresError, table: RecordTable? = nil) {
         switch error.code {
-        case .overloaded, .acquireTimeout, .cannotConnect, .connectionLost, .shutDown:
+        case .acquireTimeout where error.sqlState == .lockNotAvailable:
+            self = .locked
+        case .overloaded, .acquireTimeout:
+            self = .databaseBusy
+        case .cannotConnect, .connectionLost, .shutDown:
             self = .databaseUnavailable
         case .indeterminateCommit:
             self.init(.outcomeUnknown, "The database connection was lost: the change may or may not have been made.")
@@ -75,8 +79,18 @@ extension SkyrowError {
             self.init(.constraintViolated, "A rule of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:
             self = .schemaMoved
-        case .serializationFailure, .deadlockDetected, .readOnlyTransaction, .lockNotAvailable:
-            self = .databaseUnavailable
+        case .serializationFailure, .deadlockDetected, .lockNotAvailable:
+            self = .locked
+        case .readOnlyTransaction:
+            self = .databaseReadOnly
+        case .tooManyColumns:
+            self.init(
+                .invalidArgument,
+                "The records and those that they include have more fields than the 1,664 columns of a row that PostgreSQL returns; "
+                    + "name those that are needed, in \"select\" and in the \"select\" of each inclusion."
+            )
+        case .statementTooComplex, .tooManyArguments:
+            self.init(.invalidArgument, "The request is too large for one statement of PostgreSQL; send it in parts.")
         default:
             switch sqlState.conditionClass {
             case "22", "54":
@@ -91,6 +105,21 @@ extension SkyrowError {
         }
     }
 
+    /// Another transaction was in the way, for longer than a request waits.
+    static let locked = SkyrowError(
+        .overloaded,
+        "Another transaction has locked what this request needs; nothing was changed, try again in a moment.",
+        info: ["retry_after": .integer(1)]
+    )
+    static let databaseBusy = SkyrowError(
+        .overloaded,
+        "The database is busy; nothing was done, try again in a moment.",
+        info: ["retry_after": .integer(1)]
+    )
+    private static let databaseReadOnly = SkyrowError(
+        .overloaded,
+        "The database takes no writes at the moment; try again in a moment."
+    )
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
     package static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
 
@@ -126,12 +155,16 @@ extension RecordStore {
         try rulesWatch.requireKnown()
         do {
             var retry = SchemaRetry()
+            var hasLooked = false
             while true {
                 let catalog = cache.current
                 do {
                     return try await body(catalog)
                 } catch let error as PostgresError where error.isAboutSchema {
                     guard try await catchUp(from: catalog, after: error, &retry) else { throw error }
+                } catch let error as SkyrowError where error.isAboutUnknownName && !hasLooked {
+                    hasLooked = true
+                    guard try await lookForChanges(since: catalog) else { throw error }
                 }
             }
         } catch let error as PostgresError {

@@ -59,13 +59,17 @@ extension AccessList {
     ///
     /// A row of a query has a list as often as not, so it is made of the bytes that PostgreSQL sent, which are those of
     /// `jsonb` in its own spelling. What does not look like it, and lists of many entries, take the way through a value.
+    ///
+    /// - Parameter isWhole: whether the reader sees entries that name someone (``AccessList/shownToAll``).
     package static func withEmitted(
         storedJSON text: UnsafeRawBufferPointer,
+        isWhole: Bool = true,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) {
-        if StoredEntries.withEmitted(text, body) { return }
+        if StoredEntries.withEmitted(text, isWhole: isWhole, body) { return }
         let writer = JSONWriter(capacity: 64)
-        writer.accessList(AccessList(storedJSON: text))
+        let list = AccessList(storedJSON: text)
+        writer.accessList(isWhole ? list : list.shownToAll)
         writer.withUnsafeBytes(body)
     }
 }
@@ -110,9 +114,14 @@ private struct StoredEntries {
     private static let relations: [StaticString] = ["relation:friend", "relation:follower", "relation:followed"]
 
     /// False, with nothing done, for a text that is not spelled as expected.
-    static func withEmitted(_ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    static func withEmitted(
+        _ text: UnsafeRawBufferPointer,
+        isWhole: Bool,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) -> Bool {
         withUnsafeTemporaryAllocation(of: Entry.self, capacity: maximum) { entries in
-            guard let count = read(text, into: entries) else { return false }
+            guard var count = read(text, into: entries) else { return false }
+            if !isWhole { count = keepNameless(entries, count) }
             sort(entries, count, text)
             let capacity = text.count + count * added + 2
             return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
@@ -159,6 +168,16 @@ private struct StoredEntries {
             if place == text.count - 1 { return count }
             guard skip(", ", text, &place) else { return nil }
         }
+    }
+
+    /// Moves the entries without a name to the front; returns how many they are.
+    private static func keepNameless(_ entries: UnsafeMutableBufferPointer<Entry>, _ count: Int) -> Int {
+        var kept = 0
+        for place in 0..<count where !kinds[entries[place].rank].hasName {
+            entries[kept] = entries[place]
+            kept += 1
+        }
+        return kept
     }
 
     /// The place of a string's text, behind which it goes on; nil where there is none, or one with an escape.

@@ -14,13 +14,15 @@ package struct RecordSelection: Sendable {
     /// Selects the reserved columns and some fields of a type's table, which the statement calls `alias`.
     ///
     /// - Parameters:
-    ///   - named: the columns whose users rules of fields mean; those that a rule of one of the fields asks for are selected, too.
+    ///   - named: the columns whose users rules of fields and of lists mean; those that a rule asks for are selected, too.
+    ///   - list: in which records the whole access list is visible.
     ///   - firstColumn: the place of the first of these columns in the row.
     package init(
         of type: RecordTypeName,
         as alias: SQLIdentifier,
         fields: [RecordColumn],
         naming named: [RecordColumn] = [],
+        list: FieldStanding,
         showsDatabase: Bool = false,
         firstColumn: Int = 0
     ) {
@@ -65,7 +67,8 @@ package struct RecordSelection: Sendable {
                 reach: field.reach
             )
         }
-        let asked = Set(fields.lazy.compactMap(\.reach).flatMap(\.members).map(\.name))
+        var asked = Set(fields.lazy.compactMap(\.reach).flatMap(\.members).map(\.name))
+        if case .some(let reach) = list { asked.formUnion(reach.members.lazy.map(\.name)) }
         for column in named where namedColumns[column.field] == nil && asked.contains(column.field) {
             namedColumns[column.field] = firstColumn + columns.count
             columns.append(column.selection(from: alias))
@@ -78,7 +81,8 @@ package struct RecordSelection: Sendable {
             members: members,
             idColumn: firstColumn,
             ownerColumn: ownerColumn,
-            namedColumns: namedColumns
+            namedColumns: namedColumns,
+            list: list
         )
     }
 

@@ -84,6 +84,8 @@ package final class RowPlan: Sendable {
     let otherReaches: [(bit: UInt64, reach: FieldReach)]
     /// The columns of the fields that these ask for.
     let namedColumns: [FieldName: Int]
+    /// In which records the whole access list is visible.
+    let list: FieldStanding
     /// The keys and names of `lentMembers`.
     private let texts: SharedArray<UInt8>
 
@@ -92,9 +94,11 @@ package final class RowPlan: Sendable {
         idColumn: Int,
         ownerColumn: Int,
         namedColumns: [FieldName: Int] = [:],
-        inclusions: [Inclusion] = []
+        inclusions: [Inclusion] = [],
+        list: FieldStanding
     ) {
         self.members = members
+        self.list = list
         self.idColumn = idColumn
         self.ownerColumn = ownerColumn
         var reaches: [FieldReach] = []
@@ -162,6 +166,23 @@ package final class RowPlan: Sendable {
             idColumn: idColumn,
             ownerColumn: ownerColumn,
             namedColumns: namedColumns,
+            inclusions: inclusions,
+            list: list
+        )
+    }
+
+    /// The same without the metadata among some names; `_type` goes with `_id`.
+    func omitting(_ names: [String]) -> RowPlan {
+        let omitted = Set(names.lazy.filter { $0.hasPrefix("_") }.map { $0.hasPrefix("_owner") ? "_ownerID" : $0 })
+        guard members.contains(where: { omitted.contains($0.key.name) && $0.key.name != FieldName.parent.rawValue })
+        else {
+            return self
+        }
+        return RowPlan(
+            members: members.filter { !omitted.contains($0.key.name) || $0.key.name == FieldName.parent.rawValue },
+            idColumn: idColumn,
+            ownerColumn: ownerColumn,
+            namedColumns: namedColumns,
             inclusions: inclusions
         )
     }
@@ -186,7 +207,8 @@ package final class RowPlan: Sendable {
             idColumn: idColumn,
             ownerColumn: ownerColumn,
             namedColumns: namedColumns,
-            inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result), number: $0.number) }
+            inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result), number: $0.number) },
+            list: list
         )
     }
 }

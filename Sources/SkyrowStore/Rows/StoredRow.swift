@@ -60,13 +60,55 @@ package final class StoredRows: Sendable {
             guard let known = audience.user else { return .max }
             user = known
         }
-        let isOwner = holds(user, result.unsafeBytes(row, plan.ownerColumn))
+        let isOwner = owns(user, row, plan)
         var unmet = isOwner ? 0 : plan.ownersReaches
         for (bit, reach) in plan.otherReaches
         where !reach.holds(isOwner: isOwner, isMember: { isMember(user, $0, row, plan) }) {
             unmet |= bit
         }
         return unmet
+    }
+
+    /// Whether the reader sees the whole access list of the record in a row.
+    fileprivate func seesList(_ row: Int, _ plan: RowPlan) -> Bool {
+        holds(plan.list, row, plan)
+    }
+
+    /// Whether something holds for the reader in a row.
+    fileprivate func holds(_ standing: FieldStanding, _ row: Int, _ plan: RowPlan) -> Bool {
+        if reader.isUnrestricted { return true }
+        let reach: FieldReach
+        switch standing {
+        case .all: return true
+        case .none: return isPrivate(row, plan)
+        case .some(let some): reach = some
+        }
+        guard case .audience(let audience) = reader, let user = audience.user else { return false }
+        return isPrivate(row, plan)
+            || reach.holds(
+                isOwner: owns(user, row, plan),
+                isMember: { isMember(user, $0, row, plan) },
+                isListed: { isListed(audience, $0, row, plan) }
+            )
+    }
+
+    /// Whether the record in a row is of a private database, where lists mean nothing and only its user reads.
+    private func isPrivate(_ row: Int, _ plan: RowPlan) -> Bool {
+        result.unsafeBytes(row, plan.idColumn).map { StoredID.isPrivate($0) } ?? false
+    }
+
+    @inline(__always)
+    private func owns(_ user: UserID, _ row: Int, _ plan: RowPlan) -> Bool {
+        holds(user, result.unsafeBytes(row, plan.ownerColumn))
+    }
+
+    /// Whether the list of the record in a row has an entry about an audience that allows an action.
+    private func isListed(_ audience: Audience, _ action: AccessAction, _ row: Int, _ plan: RowPlan) -> Bool {
+        guard let member = plan.lentMembers.buffer.first(where: { $0.kind == .access }),
+            let bytes = result.unsafeBytes(row, member.column),
+            case .json(let text)? = RowPlan.Kind.json.value(bytes, name: bytes)
+        else { return false }
+        return AccessList(storedJSON: text).admits(audience, action)
     }
 
     /// Whether a column has the id of a user.
@@ -218,6 +260,11 @@ package struct StoredRow: RecordSource {
         rows.isMember(user, field, row, rows.plan)
     }
 
+    /// Whether something holds for the reader of the rows in this record; of a private one everything does.
+    func holds(_ standing: FieldStanding) -> Bool {
+        rows.holds(standing, row, rows.plan)
+    }
+
     /// The stored id of the row.
     var storedID: String? {
         rows.result.withColumn(row, rows.plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
@@ -241,7 +288,12 @@ package struct StoredRow: RecordSource {
         for member in plan.lentMembers.buffer {
             if unmet != 0, member.reach >= 0, unmet & RowPlan.bit(of: member.reach) != 0 { continue }
             if let bytes = result.unsafeBytes(row, member.column) {
-                emit(bytes, as: member, of: plan, into: &sink)
+                if member.kind == .access {
+                    let isWhole = rows.seesList(row, plan)
+                    member.kind.withAccess(bytes, isWhole: isWhole) { sink.member(plan.key(of: member), $0) }
+                } else {
+                    emit(bytes, as: member, of: plan, into: &sink)
+                }
             } else if member.kind == .access {
                 sink.member(plan.key(of: member), .null)
             }
@@ -283,10 +335,6 @@ package struct StoredRow: RecordSource {
             element.withValue(bytes, name: plan.name(of: member), id: StoredID.wireID(of:)) {
                 sink.member(plan.key(of: member), $0)
             }
-            return
-        }
-        if member.kind == .access {
-            member.kind.withAccess(bytes) { sink.member(plan.key(of: member), $0) }
             return
         }
         let isID = member.kind == .id || member.kind == .reference

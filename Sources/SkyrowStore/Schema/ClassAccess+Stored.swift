@@ -63,7 +63,9 @@ extension ClassAccess {
             guard let option = root["option"], option.isObject else { return access }
             if let list = option["default_access"], list.isObject { access.defaultAccess = AccessList(stored: list) }
             access.listWriters = option["list_by"]?.string.flatMap(ListWriters.init(rawValue:))
+            access.listReaders = option["list_read_by"]?.string.flatMap(ListReaders.init(rawValue:))
             access.transferrers = option["transfer_by"]?.string.flatMap(Transferrers.init(rawValue:)) ?? .master
+            access.newOwner = option["creator"]?.string.flatMap(NewOwner.init(rawValue:)) ?? .creator
             access.allowsPrivate = option["private"]?.boolean ?? true
             access.allowsAggregates = option["aggregate"]?.boolean ?? true
             return access

@@ -28,8 +28,18 @@ extension RecordStore {
 
     /// The table of a type, nil when there is none.
     ///
-    /// An unknown name is looked for in the database, each at most once a second.
+    /// An unknown name is looked for in the database, as often as ``SchemaCache/look(for:)`` lets it.
+    ///
+    /// Throws `110 ResourceNotFound` for the name of a view, or of a table without the columns of records: it can become no type,
+    /// so that no answer is not the same as no records.
     package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
+        if let table = try await knownTable(of: type) { return table }
+        guard !cache.current.otherNames.contains(type.rawValue) else { throw .noRecordTable(type) }
+        return nil
+    }
+
+    /// The same where no answer is the same as no records.
+    func knownTable(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = cache.current[type] { return table }
         try await changing { try await cache.look(for: [type]) }
         return cache.current[type]
@@ -70,11 +80,18 @@ extension RecordStore {
 }
 
 extension SkyrowError {
+    static func noRecordTable(_ type: RecordTypeName) -> SkyrowError {
+        SkyrowError(
+            .resourceNotFound,
+            "\(type) is no record type: it is a view, or a table without the columns of records."
+        )
+    }
+
     /// What keeps PostgreSQL from changing a table.
     package static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         if let refusal = PostGIS.refusal(error) ?? Trigrams.refusal(error) { return refusal }
         return switch error.sqlState {
-        case "54011":
+        case .some(.tooManyColumns):
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
         case "53200":
             SkyrowError(

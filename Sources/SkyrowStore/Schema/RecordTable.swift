@@ -117,7 +117,11 @@ package final class RecordTable: Sendable {
     package let contention: PostgresContention
     /// Which fields this form of the table is without, and which it shows of some records only.
     private let view: FieldView
-    /// The columns whose users rules of fields mean, of those that this form is without too.
+    /// Whether what is seen depends on who reads; not for the master key.
+    private let isForReaders: Bool
+    /// In which records the readers of this form see the whole access list.
+    package var listStanding: FieldStanding { view.list }
+    /// The columns whose users rules of fields and of lists mean, of those that this form is without too.
     let namedColumns: [RecordColumn]
     /// The fields whose users the rules of the type and of its fields mean, in one order.
     package let memberFields: [FieldName]
@@ -137,6 +141,7 @@ package final class RecordTable: Sendable {
         rules: TypeRules = .none,
         source: SQL? = nil
     ) {
+        let listMembers = rules.listMembers
         self.init(
             name: name,
             schema: schema,
@@ -152,9 +157,11 @@ package final class RecordTable: Sendable {
                 partial: Dictionary(
                     columns.lazy.filter { rules.fields.isForOwnersEyes($0.field) }.map { ($0.field, .owned) },
                     uniquingKeysWith: { first, _ in first }
-                )
+                ),
+                // Most readers of most types share this form.
+                list: rules.listStandingOfUsers ?? .owned
             ),
-            named: columns.filter { rules.fields.members[$0.field] != nil }
+            named: columns.filter { rules.fields.members[$0.field] != nil || listMembers[$0.field] != nil }
         )
     }
 
@@ -196,6 +203,7 @@ package final class RecordTable: Sendable {
         orders = IndexedOrders(indexes)
         self.rules = rules
         self.view = view
+        isForReaders = !rules.fields.isEmpty || rules.listStandingOfUsers == nil
         hidden = view.hidden
         contention = PostgresContention(table: name.hashValue)
         hasRelations = (self.columns + self.unsent).contains { if case .relation = $0.type { true } else { false } }
@@ -203,7 +211,7 @@ package final class RecordTable: Sendable {
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        wholeRow = RecordSelection(of: name, as: "r", fields: self.columns, naming: named)
+        wholeRow = RecordSelection(of: name, as: "r", fields: self.columns, naming: named, list: view.list)
     }
 
     /// The table as a reader sees it: without the columns of fields that are hidden from it, but for what it may ask about them.
@@ -259,7 +267,8 @@ package final class RecordTable: Sendable {
             members: reserved + fields,
             idColumn: wholeRow.plan.idColumn,
             ownerColumn: wholeRow.plan.ownerColumn,
-            namedColumns: wholeRow.plan.namedColumns
+            namedColumns: wholeRow.plan.namedColumns,
+            list: view.list
         )
     }
 
@@ -271,16 +280,18 @@ package final class RecordTable: Sendable {
     }
 
     private func hasRules(for reader: FieldAccess) -> Bool {
-        !rules.fields.isEmpty && !reader.isUnrestricted
+        isForReaders && !reader.isUnrestricted
     }
 
     /// What a reader sees where that is another form of the table than this one; nil where it is this one.
     private func view(for reader: FieldAccess) -> FieldView? {
-        var view = rules.fields.view(for: reader)
+        var view = rules.view(for: reader)
         // Rules of fields that there are not make no difference.
         view.partial = view.partial.filter { positions[$0.key] != nil }
         view.asked = view.asked.filter { positions[$0.key] != nil }
-        let isSame = view.partial == self.view.partial && view.asked == self.view.asked
+        // Who is not logged in owns nothing.
+        if view.list == .none, self.view.list == .owned, reader.user == nil { view.list = .owned }
+        let isSame = view.partial == self.view.partial && view.asked == self.view.asked && view.list == self.view.list
         if isSame, view.hidden.isSubset(of: hidden) { return nil }
         return view
     }

@@ -29,6 +29,7 @@ extension RecordTable {
             identifier: "_role",
             columns: [
                 column("name", .string, 1), column("by_default", .boolean, 2), column("is_admin", .boolean, 3),
+                column("users", .relation(.user), 4), column("roles", .relation(.role), 5),
             ].compactMap { $0 },
             reservedCollations: [.id: .database],
             rules: .ofRoles,
@@ -40,6 +41,20 @@ extension RecordTable {
                 FROM \(schema)."_role" AS "role" WHERE NOT starts_with("role"."name", '~'))
                 """
         )
+    }
+}
+
+extension RecordTable {
+    /// The rows that are the members of a relation, `_from` and `_to`; nil for a column that is no relation.
+    ///
+    /// Those of roles are in the tables of the accounts. PostgreSQL pulls the sub-select up.
+    func members(of column: RecordColumn) -> SQL? {
+        guard name == .role else { return column.members.map { "\(schema).\($0)" } }
+        switch column.field.rawValue {
+        case "users": return "(SELECT \"role\" AS \"_from\", \"user_id\" AS \"_to\" FROM \(schema).\"_user_role\")"
+        case "roles": return "(SELECT \"role\" AS \"_from\", \"member\" AS \"_to\" FROM \(schema).\"_role_role\")"
+        default: return nil
+        }
     }
 }
 

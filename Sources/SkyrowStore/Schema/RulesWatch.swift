@@ -10,6 +10,8 @@ final class RulesWatch: Sendable {
         var version: Int64?
         /// When that was last found to be so; nil while nothing is watched.
         var knownAt: ContinuousClock.Instant?
+        /// Whether the question waits for its answer, or the rules are being read, or neither came to an end since too much else was asked.
+        var isHeldUp = false
         /// Whether there may be users with a list of their own for new records.
         var hasDefaultLists = false
     }
@@ -62,11 +64,22 @@ final class RulesWatch: Sendable {
     @discardableResult
     func look(_ reload: () async -> Bool) async -> Bool {
         let start = ContinuousClock.now
-        guard let found = try? await found() else { return false }
-        if state.withLock({ $0.version }) != found.version {
-            guard await reload() else { return false }
+        state.withLock { $0.isHeldUp = true }
+        let answer: (version: Int64, hasDefaultLists: Bool)?
+        do {
+            answer = try await found()
+        } catch {
+            state.withLock { $0.isHeldUp = (error as? PostgresError)?.isOfLoad ?? false }
+            return false
+        }
+        var isRead = answer != nil && state.withLock({ $0.version }) == answer?.version
+        if answer != nil, !isRead { isRead = await reload() }
+        guard let found = answer, isRead else {
+            state.withLock { $0.isHeldUp = false }
+            return false
         }
         state.withLock {
+            $0.isHeldUp = false
             $0.version = found.version
             // Another look may have begun later and ended earlier.
             $0.knownAt = $0.knownAt.map { max($0, start) }
@@ -79,9 +92,11 @@ final class RulesWatch: Sendable {
     var age: Duration? { state.withLock { $0.knownAt }.map { ContinuousClock.now - $0 } }
 
     /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may
-    /// show what is hidden by now.
+    /// show what is hidden by now; `135 Overloaded` where PostgreSQL is there and too busy to say.
     func requireKnown() throws(SkyrowError) {
-        guard let knownAt = state.withLock({ $0.knownAt }), .now - knownAt > patience else { return }
+        let (knownAt, isHeldUp) = state.withLock { ($0.knownAt, $0.isHeldUp) }
+        guard let knownAt, .now - knownAt > patience else { return }
+        if isHeldUp, client.isReady { throw .databaseBusy }
         throw SkyrowError(
             .unexpectedUnableToOpenDatabase,
             "The rules of access cannot be read at the moment; try again."
@@ -90,7 +105,7 @@ final class RulesWatch: Sendable {
 
     /// nil where the number is gone, which is as if it could not be read.
     private func found() async throws -> (version: Int64, hasDefaultLists: Bool)? {
-        let result = try await client.read(
+        let result = try await client.readUrgently(
             """
             SELECT value, EXISTS (SELECT FROM \(schema)._version WHERE name = 'default_lists')
             FROM \(schema)._version WHERE name = 'rules'
@@ -98,5 +113,15 @@ final class RulesWatch: Sendable {
         )
         guard !result.isEmpty else { return nil }
         return (try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1))
+    }
+}
+
+extension PostgresError {
+    /// Whether it is due to what else PostgreSQL is asked.
+    fileprivate var isOfLoad: Bool {
+        switch code {
+        case .acquireTimeout, .overloaded, .statementTimeout: true
+        default: false
+        }
     }
 }

@@ -16,10 +16,9 @@ package final class SchemaCache: Sendable {
 
     private struct State {
         var catalog: SchemaCatalog
-        /// When the last reading of everything began.
-        var loadedAt: ContinuousClock.Instant?
-        /// When the last reading of a name began that is no type.
-        var missedAt: [RecordTypeName: ContinuousClock.Instant] = [:]
+        /// When the second began in which so many times was looked for names.
+        var second: ContinuousClock.Instant?
+        var looks = 0
         /// True while a task reads the catalogue.
         var isLoading = false
         /// Who came while it was being read, and so needs it to be read once more.
@@ -40,8 +39,8 @@ package final class SchemaCache: Sendable {
         case failed(any Error)
     }
 
-    /// So many names that are no types are remembered; beyond, none is looked for.
-    private static let maximumMisses = 1000
+    /// So many times in a second are names looked for that the catalogue does not have; it is known by notices otherwise.
+    private static let maximumLooks = 20
 
     private let client: PostgresClient
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -50,18 +49,22 @@ package final class SchemaCache: Sendable {
 
     /// - Parameters:
     ///   - rules: those of the types that have some.
+    ///   - otherRules: those of all others.
     ///   - readsAccess: whether the tables have rules of types, as they do from migration 21 on.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         rules: [RecordTypeName: TypeRules] = [:],
+        otherRules: TypeRules = .none,
         readsAccess: Bool = true,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.client = client
         self.now = now
         self.readsAccess = readsAccess
-        state = Mutex(State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules)))
+        state = Mutex(
+            State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules, otherRules: otherRules))
+        )
     }
 
     /// The last catalogue read; empty before the first ``reload(_:)``.
@@ -95,25 +98,23 @@ package final class SchemaCache: Sendable {
         }
     }
 
-    /// Reads what is there of these types, but none that was not there within the last second.
+    /// Reads what is there of these types, which another process may have made a moment ago.
     ///
-    /// So requests with unknown names cannot keep the database busy.
+    /// So many times in a second, so that requests with unknown names cannot keep the database busy.
     package func look(for types: Set<RecordTypeName>) async throws {
-        let start = now()
-        let wanted = state.withLock { state in
-            if let loadedAt = state.loadedAt, loadedAt.duration(to: start) < .seconds(1) {
-                return Set<RecordTypeName>()
+        guard mayLook() else { return }
+        try await reload(.types(types))
+    }
+
+    /// Whether it may be looked for a name once more, which is counted.
+    func mayLook() -> Bool {
+        let time = now()
+        return state.withLock { state in
+            if state.second.map({ $0.duration(to: time) >= .seconds(1) }) ?? true {
+                (state.second, state.looks) = (time, 0)
             }
-            if state.missedAt.count > Self.maximumMisses {
-                state.missedAt = state.missedAt.filter { $0.value.duration(to: start) < .seconds(1) }
-            }
-            guard state.missedAt.count <= Self.maximumMisses else { return [] }
-            return types.filter { state.missedAt[$0].map { $0.duration(to: start) >= .seconds(1) } ?? true }
-        }
-        guard !wanted.isEmpty else { return }
-        try await reload(.types(wanted))
-        state.withLock { state in
-            for type in wanted { state.missedAt[type] = state.catalog[type] == nil ? start : nil }
+            state.looks += 1
+            return state.looks <= Self.maximumLooks
         }
     }
 
@@ -122,7 +123,6 @@ package final class SchemaCache: Sendable {
         defer { passOn(to: unserved) }
         do {
             let previous = current
-            let start = now()
             let (next, rows) = try await SchemaCatalog.load(
                 part,
                 from: client,
@@ -131,7 +131,6 @@ package final class SchemaCache: Sendable {
             )
             state.withLock { state in
                 state.catalog = next
-                if part == .everything { state.loadedAt = start }
                 state.statistics.readings += 1
                 state.statistics.rows += rows
             }

@@ -196,7 +196,7 @@ extension SchemaCatalog {
         }
         for (name, columns) in columns {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
-            var rules = previous.rules[name] ?? .none
+            var rules = previous.rules[name] ?? previous.otherRules
             if access[name] != nil || accessOfAll != ClassAccess() {
                 let stored = access[name]
                 rules = rules.applying(
@@ -229,7 +229,8 @@ extension SchemaCatalog {
             version: previous.version + 1,
             tables: tables,
             otherNames: otherNames,
-            rules: previous.rules
+            rules: previous.rules,
+            otherRules: previous.otherRules
         )
     }
 }

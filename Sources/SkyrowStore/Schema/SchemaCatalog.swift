@@ -11,6 +11,7 @@ package struct SchemaCatalog: Sendable {
         let tables: [RecordTypeName: RecordTable]
         let otherNames: Set<String>
         let rules: [RecordTypeName: TypeRules]
+        let otherRules: TypeRules
         let deleteRules: [RecordTypeName: [DeleteRuleReference]]
 
         init(
@@ -18,13 +19,15 @@ package struct SchemaCatalog: Sendable {
             version: Int,
             tables: [RecordTypeName: RecordTable],
             otherNames: Set<String>,
-            rules: [RecordTypeName: TypeRules]
+            rules: [RecordTypeName: TypeRules],
+            otherRules: TypeRules
         ) {
             self.schema = schema
             self.version = version
             self.tables = tables
             self.otherNames = otherNames
             self.rules = rules
+            self.otherRules = otherRules
             var deleteRules: [RecordTypeName: [DeleteRuleReference]] = [:]
             for table in tables.values.sorted(by: { $0.name < $1.name }) {
                 for column in table.columns where column.onDelete != .restrict {
@@ -39,20 +42,24 @@ package struct SchemaCatalog: Sendable {
     private let contents: Contents
     /// Whose view of the tables this is; nil for all of every table.
     private var reader: FieldAccess?
+    /// The roles as records, for statements that lead to them; nil for all others.
+    private var roles: RecordTable?
 
     package init(
         schema: SQLIdentifier,
         version: Int,
         tables: [RecordTable],
         otherNames: Set<String> = [],
-        rules: [RecordTypeName: TypeRules] = [:]
+        rules: [RecordTypeName: TypeRules] = [:],
+        otherRules: TypeRules = .none
     ) {
         contents = Contents(
             schema: schema,
             version: version,
             tables: Dictionary(tables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }),
             otherNames: otherNames,
-            rules: rules
+            rules: rules,
+            otherRules: otherRules
         )
     }
 
@@ -73,10 +80,21 @@ package struct SchemaCatalog: Sendable {
     /// The rules of the types that have some.
     var rules: [RecordTypeName: TypeRules] { contents.rules }
 
+    /// The rules of all other types.
+    var otherRules: TypeRules { contents.otherRules }
+
     /// The table of a type, nil when there is no such type.
     package subscript(type: RecordTypeName) -> RecordTable? {
-        guard let reader else { return tables[type] }
-        return tables[type]?.visible(to: reader)
+        let table = roles != nil && type == .role ? roles : tables[type]
+        guard let reader else { return table }
+        return table?.visible(to: reader)
+    }
+
+    /// The same with roles as records beside the tables, for statements that read them or lead to them.
+    func with(roles: RecordTable) -> SchemaCatalog {
+        var view = self
+        view.roles = roles
+        return view
     }
 
     /// The same with every table as a reader sees it, for statements that read.

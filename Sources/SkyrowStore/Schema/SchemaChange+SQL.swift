@@ -3,7 +3,14 @@ package import SkyrowPostgres
 
 extension SchemaChange {
     /// The statements that make several changes, one `ALTER TABLE` for all new fields of a type.
-    package static func statements(for changes: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
+    ///
+    /// - Parameter large: the types whose tables are not read for it: the indexes of new references are left out, and checks ask
+    ///   for new rows only, as they hold of all that have no value.
+    package static func statements(
+        for changes: [SchemaChange],
+        in schema: SQLIdentifier,
+        large: Set<RecordTypeName> = []
+    ) throws -> [SQL] {
         var statements: [SQL] = []
         var added: [RecordTypeName: [(name: FieldName, type: FieldType, attributes: FieldAttributes)]] = [:]
         var others: [SQL] = []
@@ -51,8 +58,11 @@ extension SchemaChange {
         if added.values.joined().contains(where: { PostGIS.isNeeded(by: $0.type) }) {
             statements.append(PostGIS.requirement)
         }
-        // In the same order in every process, so that two changes never wait for each other's tables.
-        for (type, added) in added.sorted(by: { $0.key < $1.key }) {
+        // New tables first, so that others wait for the tables that there are as shortly as possible; and in the same order in every
+        // process, so that two changes never wait for each other's tables.
+        let new = Set(changes.lazy.compactMap { if case .createType(let type) = $0 { type } else { nil } })
+        let order = added.sorted { (new.contains($0.key) ? 0 : 1, $0.key) < (new.contains($1.key) ? 0 : 1, $1.key) }
+        for (type, added) in order {
             let table = try table(type, schema)
             for field in added {
                 guard case .relation(let target) = field.type else { continue }
@@ -65,7 +75,8 @@ extension SchemaChange {
             }
             let fields = added.filter { if case .relation = $0.type { false } else { true } }
             if fields.isEmpty { continue }
-            let additions = try fields.map { try addition($0.name, $0.type, $0.attributes, schema) }
+            let isLarge = large.contains(type)
+            let additions = try fields.map { try addition($0.name, $0.type, $0.attributes, schema, isLarge: isLarge) }
             statements.append("ALTER TABLE \(table) \(additions.joined(separator: ", "))")
             for field in fields {
                 statements.append(try comment(field.name, field.type, table))
@@ -75,7 +86,7 @@ extension SchemaChange {
                     )
                 }
                 let column = try SQLIdentifier(field.name.rawValue)
-                if let index = field.type.column.index(on: column, of: table) { statements.append(index) }
+                if !isLarge, let index = field.type.column.index(on: column, of: table) { statements.append(index) }
             }
             if fields.contains(where: { $0.name == .parent }) {
                 statements.append("SELECT \(schema)._keep_parent(\(literal: type.rawValue))")
@@ -167,7 +178,8 @@ extension SchemaChange {
         _ name: FieldName,
         _ type: FieldType,
         _ attributes: FieldAttributes,
-        _ schema: SQLIdentifier
+        _ schema: SQLIdentifier,
+        isLarge: Bool
     ) throws -> SQL {
         if case .unknown = type {
             throw SkyrowError(.incompatibleSchema, "A field of an unknown type can be made in psql only.")
@@ -179,6 +191,9 @@ extension SchemaChange {
             case .string: TextColumn(language: attributes.textLanguage)
             default: type.column
             }
+        if isLarge, columnType.constraintIsCheck, let check = try columnType.constraint(of: column, in: schema) {
+            return "ADD COLUMN \(column) \(columnType.sqlType), ADD \(check) NOT VALID"
+        }
         return "ADD COLUMN \(column) \(try columnType.definition(of: column, in: schema))"
     }
 

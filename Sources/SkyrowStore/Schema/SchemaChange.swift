@@ -39,6 +39,52 @@ package struct FieldAttributes: Hashable, Sendable {
 }
 
 extension SchemaChange {
+    package var type: RecordTypeName {
+        switch self {
+        case .createType(let type), .addField(_, _, _, let type), .widenField(_, let type),
+            .renameField(_, _, let type), .deleteField(_, let type), .renameRelation(_, _, let type),
+            .deleteRelation(_, let type):
+            type
+        }
+    }
+
+    /// What PostgreSQL does with the rows that there are; nil for what takes as long however many there are.
+    package var rowWork: RowWork? {
+        switch self {
+        case .widenField: .rewriting
+        case .addField(_, .sequence, _, _): .rewriting
+        case .addField(_, .reference, _, _): .indexing
+        case .addField(_, let type, let attributes, _):
+            attributes.storesWords ? .rewriting : type == .string || type.isReferenceArray ? .checking : nil
+        case .createType, .renameField, .deleteField, .renameRelation, .deleteRelation: nil
+        }
+    }
+
+    /// `114` for a change that would keep a large table locked; nil for one that has a way around that.
+    var refusalOfLargeTable: SkyrowError? {
+        switch self {
+        case .widenField(let field, let type):
+            .tooLarge(
+                "The field \(field) of \(type) holds integers, and there are too many records to make numbers of them while others "
+                    + "wait. 'skyrow schema apply' does that while the service runs.",
+                field
+            )
+        case .addField(let field, let fieldType, _, let type) where rowWork == .indexing:
+            .tooLarge(
+                "There are too many records of the type \(type) to add \(field), a \(fieldType.name), while others wait for its "
+                    + "index. 'skyrow schema apply' does that while the service runs.",
+                field
+            )
+        case .addField(let field, let fieldType, _, let type) where rowWork == .rewriting:
+            .tooLarge(
+                "There are too many records of the type \(type) to write a value of \(field), a \(fieldType.name), into each while "
+                    + "others wait. 'skyrow schema apply --lock-tables' does that when nobody uses the service.",
+                field
+            )
+        case .createType, .addField, .renameField, .deleteField, .renameRelation, .deleteRelation: nil
+        }
+    }
+
     /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
     package var locks: Int64 {
         switch self {
@@ -52,6 +98,7 @@ extension SchemaChange {
     }
 
     package static let locksPerType: Int64 = 9
+    package static let locksPerDeletedType: Int64 = 30
 }
 
 /// What is requested of the schema, before the steps are known.
@@ -88,5 +135,17 @@ package enum SchemaRequest: Sendable {
             types.insert(type)
         }
         return types
+    }
+}
+
+extension FieldType {
+    fileprivate var isReferenceArray: Bool {
+        if case .array(.reference) = self { true } else { false }
+    }
+}
+
+extension SkyrowError {
+    fileprivate static func tooLarge(_ message: String, _ field: FieldName) -> SkyrowError {
+        SkyrowError(.incompatibleSchema, message, info: ["arguments": .list([.string(field.rawValue)])])
     }
 }

@@ -7,11 +7,14 @@ package final class SchemaChanger: Sendable {
     private let cache: SchemaCache
     private let schema: SQLIdentifier
     private let gate = SerialGate()
+    /// How many bytes a table has at most whose rows are written or read while others wait.
+    private let largeTableBound: Int64
 
-    init(client: PostgresClient, cache: SchemaCache, schema: SQLIdentifier) {
+    init(client: PostgresClient, cache: SchemaCache, schema: SQLIdentifier, largeTableBound: Int64) {
         self.client = client
         self.cache = cache
         self.schema = schema
+        self.largeTableBound = largeTableBound
     }
 
     /// Does what the request takes by then, and returns when ``SchemaCache/current`` shows it.
@@ -40,10 +43,10 @@ package final class SchemaChanger: Sendable {
         guard !plan.isEmpty else { return }
         try await transaction.requireLocks(plan.changes.reduce(0) { $0 + $1.locks })
         // The event trigger, which has less information, leaves the announcement to the notice below.
-        _ = try await transaction.query(
-            "SELECT set_config('lock_timeout', '1s', true), set_config('skyrow.announced', 'on', true)"
-        )
-        for statement in try SchemaChange.statements(for: plan.changes, in: schema) {
+        try await transaction.limitLockWaits()
+        let large = try await requireTime(for: plan.changes, in: transaction)
+        _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
+        for statement in try SchemaChange.statements(for: plan.changes, in: schema, large: large) {
             _ = try await transaction.query(statement)
         }
         _ = try await transaction.query("SET LOCAL lock_timeout TO DEFAULT")
@@ -51,6 +54,42 @@ package final class SchemaChanger: Sendable {
         _ = try await transaction.query(
             "SELECT set_config('skyrow.announced', 'off', true), pg_notify('skyrow_schema', \(notice))"
         )
+    }
+
+    /// Returns the types with large tables.
+    ///
+    /// Throws `114 IncompatibleSchema` for a change that would keep one of these from others, and for one that would change a
+    /// value that is stored.
+    private func requireTime(
+        for changes: [SchemaChange],
+        in transaction: PostgresTransaction
+    ) async throws -> Set<RecordTypeName> {
+        let large = try await LargeTables.types(
+            among: Set(changes.lazy.filter { $0.rowWork != nil }.map(\.type)),
+            in: schema,
+            beyond: largeTableBound,
+            in: transaction
+        )
+        if let refusal = changes.lazy.filter({ large.contains($0.type) }).compactMap(\.refusalOfLargeTable).first {
+            throw refusal
+        }
+        for case .widenField(let field, let type) in changes {
+            let table = try SchemaChange.table(type, schema)
+            let column = try SQLIdentifier(field.rawValue)
+            // What is written meanwhile would not be seen.
+            _ = try await transaction.query("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            let losing = try await transaction.query(
+                "SELECT FROM \(table) WHERE NOT \(NumberColumn.keepsDigits("\(column)")) LIMIT 1"
+            )
+            guard losing.isEmpty else {
+                throw SkyrowError(
+                    .incompatibleSchema,
+                    "The field \(field) of \(type) holds integers that would lose digits as numbers; save fractions in another field.",
+                    info: ["arguments": .list([.string(field.rawValue)])]
+                )
+            }
+        }
+        return large
     }
 
     /// Plans anew when psql, which does not take the lock, made or dropped the same meanwhile.
@@ -74,16 +113,24 @@ extension PostgresTransaction {
     /// Every server has this many locks.
     private static let certainLocks: Int64 = 500
 
-    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
-    package func requireLocks(_ locks: Int64) async throws {
-        guard locks > Self.certainLocks else { return }
-        let result = try await query(
+    /// How many locks one transaction may take that leaves most of PostgreSQL's lock table to others.
+    package func lockRoom() async throws -> Int {
+        Int(max(try await lockCount() / 4, Self.certainLocks))
+    }
+
+    private func lockCount() async throws -> Int64 {
+        try await query(
             """
             SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint
             """
-        )
+        ).decode(row: 0, column: 0, as: Int64.self)
+    }
+
+    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
+    package func requireLocks(_ locks: Int64) async throws {
+        guard locks > Self.certainLocks else { return }
         // The rest is for the others.
-        let room = try result.decode(row: 0, column: 0, as: Int64.self) / 4 * 3
+        let room = try await lockCount() / 4 * 3
         guard locks > room else { return }
         throw SkyrowError(
             .incompatibleSchema,

@@ -190,6 +190,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     private mutating func need(_ type: RecordTypeName, in catalog: SchemaCatalog) throws(SkyrowError) {
         guard !newTypes.contains(type) else { return }
+        guard !type.isPostgreSQLs else { throw .invalidArgument(RecordTypeName.refusal(ofPostgreSQLs: type)) }
         guard !catalog.otherNames.contains(type.rawValue) else {
             throw SkyrowError(
                 .incompatibleSchema,
@@ -287,5 +288,14 @@ package struct SchemaPlan: Hashable, Sendable {
 extension RecordTable {
     fileprivate func isRelation(_ field: FieldName) -> Bool {
         if case .relation? = self[field]?.type { true } else { false }
+    }
+}
+
+extension RecordTypeName {
+    /// Whether a table of this name might be PostgreSQL's own, which are found before others.
+    package var isPostgreSQLs: Bool { rawValue.hasPrefix("pg_") }
+
+    package static func refusal(ofPostgreSQLs name: RecordTypeName) -> String {
+        "The name \(name) is PostgreSQL's: names of record types do not begin with 'pg_'; choose another one."
     }
 }

@@ -113,7 +113,7 @@ final class DraftLayout: Sendable {
             let slot = slots[index]
             let typed: RecordValue
             do throws(ValueMisfit) { typed = try slot.type.typedValue(field.value) } catch {
-                throw table.columns[slot.column].refusal(error)
+                throw table.columns[slot.column].uncast(error)
             }
             let value = try typed.resolved { target throws(SkyrowError) in
                 guard let fresh = freshIDs[target] else {

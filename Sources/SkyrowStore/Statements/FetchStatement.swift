@@ -101,7 +101,14 @@ enum FetchStatement {
     }
 
     private static func unionSelection(of table: RecordTable) -> RecordSelection {
-        RecordSelection(of: table.name, as: "r", fields: table.columns, naming: table.namedColumns, showsDatabase: true)
+        RecordSelection(
+            of: table.name,
+            as: "r",
+            fields: table.columns,
+            naming: table.namedColumns,
+            list: table.listStanding,
+            showsDatabase: true
+        )
     }
 }
 

@@ -5,11 +5,20 @@ internal import SkyrowQuery
 /// The interpreter in SQL of what must hold of a record for a rule of a field to hold.
 extension FieldReach {
     /// `"r"."_owner" = $1`, or `("r"."_owner" = $1 OR "r"."members" @> ARRAY[$1::text])`.
-    func condition(on table: SQLIdentifier, _ user: StatementTemplate) -> StatementTemplate {
+    ///
+    /// - Parameter audience: the keys of the caller's subjects, an array of texts, for conditions on access lists.
+    func condition(
+        on table: SQLIdentifier,
+        _ user: StatementTemplate,
+        audience: StatementTemplate = "'{}'::text[]"
+    ) -> StatementTemplate {
         terms.map { term -> StatementTemplate in
             // In one order, so that texts are the same.
             var ways: [StatementTemplate] = term.contains(.owner) ? ["\(table).\"_owner\" = \(user)"] : []
             if term.contains(.notOwner) { ways.append("\(table).\"_owner\" IS DISTINCT FROM \(user)") }
+            for action in AccessAction.allCases where term.contains(.listed(action)) {
+                ways.append("coalesce(\(action.isListed(on: table, for: audience)), false)")
+            }
             for field in term.members.sorted(by: { $0.name < $1.name }) {
                 let isMember: StatementTemplate = AccessShape.member(of: field, on: table, is: user)
                 // A term never has both: it would hold everywhere. An empty field names no one.
@@ -25,9 +34,19 @@ extension Set<FieldReach.Way> {
         compactMap { way in
             switch way {
             case .member(let field), .notMember(let field): field
-            case .owner, .notOwner: nil
+            case .owner, .notOwner, .listed: nil
             }
         }
+    }
+}
+
+extension AccessAction {
+    /// Whether the list has an entry about an audience that allows the action, without a sub-select, which conditions of triggers do not
+    /// take.
+    func isListed(on table: SQLIdentifier, for audience: StatementTemplate) -> StatementTemplate {
+        let levels = AccessLevel.allCases.filter { $0.allows(self) }.map { "@.value == \"\($0.rawValue)\"" }
+        let path: SQL = "\(literal: "$.keyvalue() ? (\(levels.joined(separator: " || "))).key")"
+        return "jsonb_path_query_array(\(table).\"_access\", \(path)) ?| \(audience)"
     }
 }
 

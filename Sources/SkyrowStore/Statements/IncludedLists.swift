@@ -18,6 +18,7 @@ extension QueryText {
             as: alias(record.join),
             fields: record.fields?.map { table.columns[$0] } ?? table.columns,
             naming: table.namedColumns,
+            list: table.listStanding,
             showsDatabase: showsDatabase,
             firstColumn: firstColumn
         )

@@ -179,9 +179,13 @@ enum SaveVerdict {
         _ save: SaveIntent,
         _ finding: JudgeStatement.Finding?,
         by caller: FieldAccess,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) {
         switch (finding, save.precondition) {
+        case (nil, .exists):
+            self = .refused(.recordNotFound)
+        case (.some(let finding), .exists) where !finding.isReadable:
+            self = .refused(.recordNotFound)
         case (nil, _) where save.isConditional:
             self = .refused(.conflict)
         case (nil, .revision):
@@ -205,13 +209,14 @@ enum SaveVerdict {
                 return
             }
             self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
-        case (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
+        case (.some(let finding), .exists) where finding.row.isWhole || !save.dependsOnValues,
+            (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
             if let current = finding.row.collected() {
                 self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
             } else {
                 self = .tryAgain
             }
-        case (.some, .revision), (.some, nil):
+        case (.some, .revision), (.some, .exists), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
         }
@@ -224,7 +229,7 @@ enum SaveVerdict {
         to current: Record,
         of finding: JudgeStatement.Finding,
         by caller: FieldAccess,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) {
         let denied = save.refusedChanges(to: current, in: finding.row, by: caller)
         guard denied.isEmpty else {
@@ -236,10 +241,11 @@ enum SaveVerdict {
             self = .refused(refusal)
             return
         }
-        guard let access = save.access, !save.rules.fields.mayReplaceAccess(of: current, by: caller) else {
+        guard let access = save.access, !finding.row.holds(save.rules.standingOfListChanges(for: caller)) else {
             self = .tryAgain
             return
         }
+        // What the caller does not see of the list is not part of `current`, and stays as it is.
         let isChange = !(current.access?.isSame(as: access) ?? false)
         self = isChange ? .refused(.accessDenied) : .tryAgainKeepingAccess
     }
@@ -257,7 +263,7 @@ extension TypeRules {
     /// Why a save may make no new record of a draft, where it may change one; nil where it may.
     func refusalOfCreating(_ draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         guard access.of(self).mayCreate else { return .writeDenied }
-        let denied = fields.refusedInNew(draft, by: access.fields)
+        let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
         return denied.isEmpty ? nil : .fieldsDenied(denied)
     }
 }

@@ -250,6 +250,7 @@ struct QueryStatement {
                 as: "r",
                 fields: query.fields?.map { text.root.columns[$0] } ?? text.root.columns,
                 naming: text.root.namedColumns,
+                list: text.root.listStanding,
                 showsDatabase: showsDatabase,
                 firstColumn: firstColumn
             )
@@ -305,7 +306,7 @@ struct QueryStatement {
         if isEmpty, query.isRequired {
             throw SkyrowError.noMatch
         }
-        var rows = StoredRows(result, plan: plan, for: fields, lists: lists)
+        var rows = StoredRows(result, plan: plan.omitting(query.omittedFields), for: fields, lists: lists)
         let order = (0..<rowCount).map { query.position.isBackwards ? rowCount - 1 - $0 : $0 }
         var table: IncludedTable?
         if query.includeForm == .table {

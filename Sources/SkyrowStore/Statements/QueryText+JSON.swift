@@ -47,7 +47,8 @@ extension QueryText {
             default: stored
             }
         switch relation {
-        case .equal: return "\(sql) = \(list.sql)"
+        // The places of an array of psql's may begin at any number, which makes it another one for "=" and not for a slice.
+        case .equal: return "(\(sql) @> \(list.sql) AND (\(sql))[:] = \(list.sql))"
         case .holdsAll: return "\(sql) @> \(list.sql)"
         case .holdsAny: return "\(sql) && \(list.sql)"
         case .heldBy: return "\(sql) <@ \(list.sql)"

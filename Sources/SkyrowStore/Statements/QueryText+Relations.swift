@@ -14,7 +14,8 @@ extension QueryText {
 
     /// `"app"."post.likes"`, the table of the members; nil for a column that is no relation.
     func members(of relation: ResolvedColumn) -> SQL? {
-        column(relation)?.members.map { "\(root.schema).\($0)" }
+        let table = relation.join.map { joined[$0] } ?? root
+        return column(relation).flatMap { table.members(of: $0) }
     }
 
     /// The members that the caller may read, of which this is the interpreter:

@@ -246,6 +246,9 @@ struct QueryText {
         case .isPresent(let column): return "\(value(column)) IS NOT NULL"
         // True or false for every value and NULL for NULL, so that `not` of it matches nothing either.
         case .constant(let column, true): return "\(value(column)) = \(value(column))"
+        // There is no operator for locations that is found by the empty search path.
+        case .constant(let column, false) where column.kind == .location:
+            return "NULLIF(\(value(column)) IS NULL, true)"
         case .constant(let column, false): return "\(value(column)) <> \(value(column))"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"

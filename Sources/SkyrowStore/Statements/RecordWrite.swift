@@ -53,8 +53,9 @@ package struct RecordWrite: Sendable {
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
         case (.isNew, .saves): kind = .insert
+        case (.exists, .saves): kind = .update
         case (nil, .saves): kind = insertRefusal == nil && condition == nil ? .upsert : .update
-        case (.isNew, .accounts), (nil, .accounts): kind = .update
+        case (.isNew, .accounts), (.exists, .accounts), (nil, .accounts): kind = .update
         }
         shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
         shape.isConditional = condition != nil
@@ -74,11 +75,11 @@ package struct RecordWrite: Sendable {
     var condition: SQL? { operated?.condition }
 
     // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
-    // `stock >= 0` and an operator that adds -1, the row of a new record breaks the rule, and what becomes of the stored
-    // one may not.
+    // `stock >= 0` and an operator that adds -1, or of a column that must have a value and is not sent, the row of a new record
+    // breaks the rule, and what becomes of the stored one may not.
 
     /// Whether a rule of the table may have refused the row of a new record, and not what becomes of the stored one.
-    var mayBeTriedAsChange: Bool { !operators.isEmpty && shape.kind == .upsert && changesOfForm == 0 }
+    var mayBeTriedAsChange: Bool { shape.kind == .upsert && changesOfForm == 0 }
     /// Whether it is a change until it is known that there is no such record.
     var isTriedAsChange: Bool { changesOfForm == 1 }
 
@@ -177,9 +178,16 @@ extension RecordColumn {
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
         guard isWritable else { throw readOnly }
-        do throws(ValueMisfit) { return try type.column.write(type.column.typedValue(value)) } catch {
-            throw refusal(error)
-        }
+        let typed: RecordValue
+        do throws(ValueMisfit) { typed = try type.column.typedValue(value) } catch { throw uncast(error) }
+        do throws(ValueMisfit) { return try type.column.write(typed) } catch { throw refusal(error) }
+    }
+
+    /// What a string is refused with that is no value of the column's type; `info` names the type.
+    func uncast(_ misfit: ValueMisfit) -> SkyrowError {
+        var error = refusal(misfit)
+        if case .value = misfit { error.info[SkyrowError.expectedTypeKey] = .string(type.name) }
+        return error
     }
 
     /// What a value is refused with that the column cannot take.

@@ -21,6 +21,7 @@ enum SaveCondition {
         }
         let visible = table.visible(to: access.fields)
         var resolver = Resolver(schema: catalog.visible(to: access.fields), root: visible, access: access)
+        resolver.isAboutOneRecord = true
         do throws(SkyrowError) {
             let resolved = try resolver.predicate(predicate)
             guard resolver.joins.isEmpty, !resolved.needsOtherRecords else {

@@ -40,7 +40,7 @@ struct SaveStatement {
     /// stored ids; nil where these rules ask nothing of a record.
     func guarding(_ group: BatchPlan.Group) -> SQL? {
         let text = text(for: group)
-        guard text.guardsAccess || !text.guardedColumns.isEmpty else { return nil }
+        guard text.guardedAccess != nil || !text.guardedColumns.isEmpty else { return nil }
         let members = WriteGroup(writes: plan.writes, positions: group.members)
         return text.guardingTemplate(on: group.table).binding { parameter, values in
             append(parameter, of: members, in: group, to: &values)
@@ -63,9 +63,9 @@ struct SaveStatement {
             update: open.update.shape,
             references: references(of: group),
             guardedColumns: guardedColumns(of: group),
-            guardsAccess: group.shape.setsAccess && !isPrivate
-                && group.table.rules.fields.keepsAccess(from: access.fields),
+            guardedAccess: group.shape.setsAccess && !isPrivate ? guardedAccess(of: group.table.rules) : nil,
             read: group.shape.isConditional ? open.read.shape : nil,
+            hasOwner: group.table.rules.hasOwner(in: database),
             defaultAccess: isPrivate || group.shape.setsAccess || !group.shape.mayCreate
                 ? nil
                 : DefaultAccess(ofType: group.table.rules.defaultAccess != nil, ofUser: namesUser && hasDefaultLists)
@@ -74,6 +74,12 @@ struct SaveStatement {
 
     private var database: DatabaseScope { access.database }
     private var namesUser: Bool { access.actor != nil }
+
+    private func guardedAccess(of rules: TypeRules) -> SaveText.GuardedAccess? {
+        let update = rules.standingOfListChanges(for: access.fields)
+        if update == .all { return nil }
+        return SaveText.GuardedAccess(update: update, read: rules.standingOfListReads(for: access.fields))
+    }
 
     private func guardedColumns(of group: BatchPlan.Group) -> [SaveText.GuardedColumn] {
         let rules = group.table.rules.fields
@@ -289,7 +295,7 @@ extension SavePrecondition {
     fileprivate var expectedRevision: Int64? {
         switch self {
         case .revision(let revision): revision
-        case .isNew: nil
+        case .isNew, .exists: nil
         }
     }
 }

@@ -41,6 +41,13 @@ struct SaveText: Hashable, Sendable {
         var read: FieldStanding
     }
 
+    /// Who changes access lists, where not everyone does who may write.
+    struct GuardedAccess: Hashable, Sendable {
+        var update: FieldStanding
+        /// In which records the caller sees the list: of others it is not to learn that it guessed an entry.
+        var read: FieldStanding
+    }
+
     /// How the statement is given its records.
     enum Rows: Hashable, Sendable {
         /// One record as values.
@@ -63,10 +70,12 @@ struct SaveText: Hashable, Sendable {
     var references: References?
     /// The columns that the caller may not change in every record.
     var guardedColumns: [GuardedColumn]
-    /// Only a record's owner changes its access list.
-    var guardsAccess: Bool
+    /// Of a statement that sets access lists, in which records the caller changes the list; nil where it does in all of them.
+    var guardedAccess: GuardedAccess?
     /// Who may ask about the stored record, where there is a condition on it.
     var read: AccessShape?
+    /// Whether new records have an owner.
+    var hasOwner = true
     /// What new records have that bring no access list; nil for none.
     var defaultAccess: DefaultAccess?
 
@@ -105,7 +114,8 @@ struct SaveText: Hashable, Sendable {
     private func insertion(_ table: RecordTable) -> StatementTemplate {
         var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
         var values: StatementTemplate = """
-            "i"."_id", \(parameter: .newOwner), \(parameter: .actor), \(parameter: .actor)
+            "i"."_id", \(hasOwner ? "\(parameter: .newOwner)" : "NULL" as StatementTemplate), \
+            \(parameter: .actor), \(parameter: .actor)
             """
         if isPrivate {
             names += ", \"_database\""
@@ -261,11 +271,40 @@ struct SaveText: Hashable, Sendable {
             case .none: all.append(kept ?? "false")
             }
         }
-        if guardsAccess { others.append("\(values).\"_access\" = \"r\".\"_access\"") }
+        if let guardedAccess {
+            var kept: StatementTemplate = "\(values).\"_access\" = \"r\".\"_access\""
+            let namesNoOne: SQL = "\(values).\"_access\" - \(Self.namelessKeys) = '{}'"
+            switch guardedAccess.read {
+            case .all: break
+            case .some(let reach): kept = "(\(kept) AND (\(namesNoOne) OR \(holds(reach))))"
+            case .none: kept = "(\(kept) AND \(namesNoOne))"
+            }
+            switch guardedAccess.update {
+            case .all: break
+            case .owned: others.append(kept)
+            case .some(let reach): all.append("(\(holds(reach)) OR \(kept))")
+            case .none: all.append(kept)
+            }
+        }
         var condition: StatementTemplate = ""
         for part in all { condition += " AND \(part)" }
         if !others.isEmpty { condition += " AND (\(isOwner) OR \(others.joined(separator: " AND ")))" }
         return condition
+    }
+
+    /// The keys of subjects that name no user, role, group or relation.
+    private static let namelessKeys: SQL = {
+        let keys = Subject.nameless.map { "\(literal: $0.key)" as SQL }
+        return "ARRAY[\(keys.joined(separator: ", "))]"
+    }()
+
+    private func holds(_ reach: FieldReach) -> StatementTemplate {
+        let condition = reach.condition(
+            on: "r",
+            "\(parameter: .actor)",
+            audience: "(SELECT \(parameter: .access(.audience))::text::text[])::text[]"
+        )
+        return "(\(condition))"
     }
 
     /// Whether what is sent for the column at a place in the table is what is stored there.
@@ -274,7 +313,9 @@ struct SaveText: Hashable, Sendable {
         guard !isOperated(place) else { return "false" }
         // A collation may take other bytes for the same text.
         let collation: SQL = column.collation.equatesByBytes ? "" : " COLLATE \"C\""
-        let stored: SQL = "\"r\".\(column.identifier)\(collation)"
+        var stored: SQL = "\"r\".\(column.identifier)\(collation)"
+        // A slice has its places from 1 on, as what is given.
+        if case .array = column.type { stored = "(\(column.type.column.selection(stored, oid: column.oid)))[:]" }
         switch column.type {
         // The types of extensions have their operators elsewhere, and JSON may be of a type that has none.
         case .location, .geometry, .json:

@@ -100,6 +100,10 @@ package struct AccountCredentials: Hashable, Sendable {
     package var suspension: AccountSuspension?
     /// Whether a log-in takes a second factor.
     package var hasSecondFactor = false
+    /// Whether something has proved the address of the account.
+    package var hasProvedAddress = false
+    /// Whether a log-in by a code of a mail takes the second factor: one from before the first proof of the address ends with that.
+    package var asksForFactorAfterMail: Bool { hasSecondFactor && hasProvedAddress }
     /// How long ago the password was set, in seconds of PostgreSQL's clock.
     package var passwordAge = 0.0
 }

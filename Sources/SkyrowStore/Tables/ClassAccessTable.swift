@@ -17,12 +17,13 @@ package struct ClassAccessTable: Sendable {
     /// Changes the rules of a type, and returns what they are then; this process goes by them when it returns.
     ///
     /// A type and a field may have rules before they exist. Throws `108 InvalidArgument` for a field in which no ids of users stand, for
-    /// a default list that no record may have, and for more fields with rules than a type may have.
+    /// a default list that no record may have, for a rule of more subjects than the settings allow, and for more fields with rules than a type may have.
     package func change(
         _ change: ClassAccessChange,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> ClassAccess {
         try await change.requireFields(of: store.table(of: change.type))
+        try change.requireLengths(maximum: store.maximumAccessEntries)
         try (change.defaultAccess ?? nil)?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
             let access = try await store.client.withTransaction { transaction in
@@ -109,11 +110,13 @@ package struct ClassAccessTable: Sendable {
             let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
             statements.append(
                 """
-                INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate)
-                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.transferrers.rawValue),
-                    \(access.allowsPrivate), \(access.allowsAggregates))
+                INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
+                    aggregate)
+                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.listReaders?.rawValue),
+                    \(access.transferrers.rawValue), \(access.newOwner.rawValue), \(access.allowsPrivate), \(access.allowsAggregates))
                 ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
-                    transfer_by = EXCLUDED.transfer_by, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
+                    list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by,
+                    creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
                 """
             )
         }
@@ -139,8 +142,24 @@ extension AccessList {
 
 extension ClassAccessChange {
     fileprivate var changesOptions: Bool {
-        defaultAccess != nil || listWriters != nil || transferrers != nil || allowsPrivate != nil
-            || allowsAggregates != nil
+        defaultAccess != nil || listWriters != nil || listReaders != nil || transferrers != nil || newOwner != nil
+            || allowsPrivate != nil || allowsAggregates != nil
+    }
+
+    /// Throws `108 InvalidArgument` for a rule of more subjects than the settings allow.
+    fileprivate func requireLengths(maximum: Int) throws(SkyrowError) {
+        let tooMany = "A rule names at most \(maximum) subjects."
+        for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where rule?.allow.count ?? 0 > maximum {
+            throw SkyrowError.invalidArgument(tooMany, "rules").at("rules.\(action.rawValue).allow")
+        }
+        let named = fields.sorted { $0.key < $1.key }.map { (name: $0.key.rawValue, uses: $0.value) }
+        for field in named + [(ClassAccess.everyName, everyField)] {
+            for (use, allow) in field.uses.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+            where allow?.entries.count ?? 0 > maximum {
+                throw SkyrowError.invalidArgument(tooMany, "fields").at("fields.\(field.name).\(use.rawValue)")
+            }
+        }
     }
 
     /// Throws `108 InvalidArgument` for a rule about a field in which no ids of users can stand.

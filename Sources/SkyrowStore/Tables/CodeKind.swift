@@ -49,6 +49,8 @@ package struct NewCode: Sendable {
     package var digits: String
     /// The network of the client that asks; nil counts for no limit of networks.
     package var client: [UInt8]?
+    /// Whether the user of the address has lately logged in from there.
+    package var isOfKnownClient = false
 
     package init(
         kind: CodeKind,
@@ -79,9 +81,12 @@ package struct NewCode: Sendable {
 
 /// How many mails may be asked for.
 package struct CodeMailLimits: Hashable, Sendable {
-    /// To one address.
+    /// To one address; a network from which its user has lately logged in has its own count.
     package var aMinute = 1
+    /// To one address, by one network of clients.
     package var anHour = 5
+    /// To one address, by all networks from which its user has not logged in lately.
+    package var anHourByStrangers = 20
     /// By one network of clients.
     package var anHourByClient = 20
 

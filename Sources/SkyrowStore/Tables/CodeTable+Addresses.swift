@@ -97,7 +97,7 @@ extension UserTable {
                     former.id, former.epoch, former.email, former.language, \(undo.linkHash), \(undo.digitsHash),
                     now() + \(undo.linkLifetime) * interval '1 second', now()
                 FROM former WHERE former.is_other AND former.is_proved
-                ON CONFLICT (kind, address_key) DO UPDATE
+                ON CONFLICT (kind, address_key, client_key) DO UPDATE
                 SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
                     language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
                     link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
@@ -123,7 +123,7 @@ extension UserTable {
     }
 
     /// Gives an account the address back that it had before a change, and voids what came after: the sessions, the codes, the
-    /// password, providers that were linked since, and links to undo later changes. Returns the account and the address; nil when
+    /// password, providers that were linked and second factors that were confirmed since, and links to undo later changes. Returns the account and the address; nil when
     /// the code does not count.
     ///
     /// Throws `109 Duplicated` when another account has the address.
@@ -133,13 +133,24 @@ extension UserTable {
     ) async throws(SkyrowError) -> (user: UserID, address: String)? {
         let schema = store.schema
         let holds = store.codes.holds(.link(hash: linkHash))
+        let unfactoring = AuditEvent(.factorRemove, by: .itself, from: event.origin).insertion(
+            into: schema,
+            from: """
+                (SELECT lost.user_id FROM unfactored AS lost WHERE lost.kind = 'totp' AND lost.confirmed_at IS NOT NULL) AS lost
+                """,
+            user: "lost.user_id"
+        )
+        let locked: SQL = """
+            SELECT account.id FROM \(schema)._user AS account JOIN \(schema)._code AS code ON code.user_id = account.id
+            WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
+            """
         // The account is locked first: of two statements with one code, or with those of two changes, the later one waits for
-        // it and then finds its code used.
+        // it and then finds its code used. What was committed meanwhile, such as a second factor, is seen once it is locked.
         return try await changingAddress(
+            after: locked,
             """
             WITH locked AS (
-                SELECT account.id FROM \(schema)._user AS account JOIN \(schema)._code AS code ON code.user_id = account.id
-                WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
+                \(locked)
             ), used AS (
                 UPDATE \(schema)._code AS code SET used_at = now() FROM locked
                 WHERE code.kind = 'undo' AND \(holds) AND code.user_id = locked.id
@@ -163,6 +174,16 @@ extension UserTable {
             ), unlinked AS (
                 DELETE FROM \(schema)._identity AS identity USING account
                 WHERE identity.user_id = account.id AND identity.created_at >= account.created_at
+            ), unfactored AS (
+                DELETE FROM \(schema)._factor AS factor USING account
+                WHERE factor.user_id = account.id AND coalesce(factor.confirmed_at >= account.created_at, true)
+                RETURNING factor.user_id, factor.kind, factor.confirmed_at
+            ), unenrolled AS (
+                UPDATE \(schema)._factor AS factor SET pending_sealed = NULL, pending_at = NULL FROM account
+                WHERE factor.user_id = account.id AND factor.confirmed_at < account.created_at
+                    AND factor.pending_sealed IS NOT NULL
+            ), unfactoring AS (
+                \(unfactoring)
             ), recorded AS (
                 \(event.insertion(into: schema, from: "account", user: "account.id"))
             )
@@ -173,7 +194,10 @@ extension UserTable {
     }
 
     /// Runs a statement that gives an account another address.
+    ///
+    /// - Parameter lock: what is locked before the statement sees anything.
     private func changingAddress(
+        after lock: SQL? = nil,
         _ statement: SQL,
         andTarget: Bool = false
     ) async throws(SkyrowError) -> (user: UserID, address: String)? {
@@ -181,7 +205,15 @@ extension UserTable {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
                 do {
-                    let result = try await store.client.write(statement)
+                    let result: PostgresResult
+                    if let lock {
+                        result = try await store.client.withTransaction { transaction in
+                            _ = try await transaction.query(lock)
+                            return try await transaction.query(statement)
+                        }
+                    } else {
+                        result = try await store.client.write(statement)
+                    }
                     guard !result.isEmpty else { return nil }
                     return (
                         try result.decode(row: 0, column: 0, as: UserID.self),

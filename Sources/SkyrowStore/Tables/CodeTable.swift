@@ -8,7 +8,8 @@ package struct CodeAttempt: Hashable, Sendable {
     package let user: UserID?
 }
 
-/// The one-time codes: for each address and kind one, whether an account has the address or not.
+/// The one-time codes: for each address, kind and network of clients one, whether an account has the address or not. A code that
+/// another client asks for leaves the first one good.
 ///
 /// A statement that uses a code is the one that tests it, and names the epoch of the account, so that no code counts twice or
 /// after a change of the password.
@@ -31,7 +32,8 @@ package struct CodeTable: Sendable {
         return keys
     }
 
-    /// Stores a code in the place of the address's last one, and its mail; neither when there were too many mails.
+    /// Stores a code in the place of the last one that the client asked for with the address, and its mail; neither when there were
+    /// too many mails.
     ///
     /// An address without an account costs the same statements and has the same rows, but no mail is sent. Returns whether there
     /// is a mail to send or to drop, which no response may reveal.
@@ -44,15 +46,15 @@ package struct CodeTable: Sendable {
     ) async throws(SkyrowError) -> Bool {
         return try await store.withTransaction { transaction throws(SkyrowError) in
             try await store.reporting {
-                // Requests of a network, and then of an address, come one after the other: each counts those before it.
-                for key in try await lockKeys(of: code, in: transaction) {
-                    _ = try await transaction.query("SELECT pg_catalog.pg_advisory_xact_lock(\(key))")
+                try await transaction.execute(takingTurn(of: code))
+                let isWithin = try await isWithin(limits, code, in: transaction)
+                if isWithin {
+                    try await transaction.execute(
+                        user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
+                    )
                 }
-                guard try await isWithin(limits, code, in: transaction) else { return false }
-                try await transaction.execute(
-                    user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
-                )
-                return true
+                try await transaction.execute("DELETE FROM \(schema)._throttle WHERE bucket IN (\(turns(of: code)))")
+                return isWithin
             }
         }
     }
@@ -61,15 +63,22 @@ package struct CodeTable: Sendable {
         "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
     }
 
-    private func lockKeys(of code: NewCode, in transaction: StoreTransaction) async throws -> [Int64] {
-        let result = try await transaction.query(
-            """
-            SELECT hashtextextended(\(schema.name) || '/client/' || encode(\(code.client ?? []), 'hex'), 6020),
-                hashtextextended(\(schema.name) || '/address/' || encode(\(addressKey(code.address)), 'hex'), 6020)
-            """
-        )
-        let keys: [Int64] = [try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1)]
-        return code.client == nil ? Array(keys.dropFirst()) : keys
+    /// Has requests of a network, and of an address, come one after the other: each counts those before it.
+    ///
+    /// By rows, which are there until the transaction ends: any role of PostgreSQL can hold an advisory lock.
+    private func takingTurn(of code: NewCode) -> SQL {
+        """
+        INSERT INTO \(schema)._throttle AS turn (bucket, failures, window_start, blocked_until)
+        SELECT place.bucket, 0, now(), now() FROM (\(turns(of: code))) AS place (bucket) ORDER BY place.bucket
+        ON CONFLICT (bucket) DO UPDATE SET failures = turn.failures WHERE false
+        """
+    }
+
+    /// The rows by which requests wait for each other.
+    private func turns(of code: NewCode) -> SQL {
+        let ofAddress: SQL = "SELECT sha256('mail to '::bytea || \(addressKey(code.address)))"
+        guard let client = code.client else { return ofAddress }
+        return "\(ofAddress) UNION ALL SELECT sha256('mail from '::bytea || \(client))"
     }
 
     private func isWithin(
@@ -80,28 +89,47 @@ package struct CodeTable: Sendable {
         let result = try await transaction.query(
             """
             SELECT
-                (SELECT count(*) FROM \(schema)._mail AS mail
-                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 minute'),
-                (SELECT count(*) FROM \(schema)._mail AS mail
-                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'),
+                count(*) FILTER (
+                    WHERE mail.created_at > now() - interval '1 minute' AND (mail.is_own OR NOT \(code.isOfKnownClient))
+                ),
+                count(*) FILTER (WHERE mail.is_own), count(*),
                 (SELECT count(*) FROM \(schema)._mail AS mail
                     WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
+            FROM (
+                SELECT mail.created_at, mail.client_key IS NOT DISTINCT FROM \(code.client as [UInt8]?) AS is_own
+                FROM \(schema)._mail AS mail
+                WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'
+            ) AS mail
             """
         )
         let aMinute: Int64 = try result.decode(row: 0, column: 0)
         let anHour: Int64 = try result.decode(row: 0, column: 1)
-        let byClient: Int64 = try result.decode(row: 0, column: 2)
+        let byAll: Int64 = try result.decode(row: 0, column: 2)
+        let byClient: Int64 = try result.decode(row: 0, column: 3)
         return aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
+            && (code.isOfKnownClient || byAll < limits.anHourByStrangers)
     }
 
     /// The code and its mail for the account that has the address.
     private func insertion(of code: NewCode) -> SQL {
         let kind = code.kind.rawValue
+        var id: SQL = "(\(store.users.accountID(of: code.address, in: "email")))"
+        var target: SQL = "profile.email"
+        if code.kind == .reset, store.loginKeys.contains(where: { $0.rawValue == "username" }) {
+            // Of accounts without an address, one whose name is the address.
+            id = """
+                coalesce(\(id), (
+                    SELECT named._id FROM \(schema)."user" AS named
+                    WHERE named._id = (\(store.users.accountID(of: code.address, in: "username"))) AND named.email IS NULL
+                ))
+                """
+            target = UserTable.mailAddress
+        }
         return """
             WITH meant AS (
-                SELECT account.id, account.epoch, profile.email AS target
+                SELECT account.id, account.epoch, \(target) AS target
                 FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
-                WHERE account.id = (\(store.users.accountID(of: code.address, in: "email")))
+                WHERE account.id = \(id)
                     AND NOT (\(UserTable.isDisabled))
             ), code AS (
                 \(insertionOfRow(code))
@@ -115,19 +143,19 @@ package struct CodeTable: Sendable {
             """
     }
 
-    /// A code over the one before, of the account in `meant` with its epoch and the address, or of none.
+    /// A code over the client's one before, of the account in `meant` with its epoch and the address, or of none.
     func insertionOfRow(_ code: NewCode) -> SQL {
         """
         INSERT INTO \(schema)._code AS known (
-            kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+            kind, address_key, client_key, id, user_id, epoch, target, language, link_hash, digits_hash,
             link_expires_at, digits_expire_at
         )
-        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.id), meant.id, coalesce(meant.epoch, 0),
+        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.client ?? []), \(code.id), meant.id, coalesce(meant.epoch, 0),
             coalesce(meant.target, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
             now() + \(code.linkLifetime) * interval '1 second',
             now() + \(code.digitsLifetime) * interval '1 second'
         FROM (SELECT) AS one LEFT JOIN meant ON true
-        ON CONFLICT (kind, address_key) DO UPDATE
+        ON CONFLICT (kind, address_key, client_key) DO UPDATE
         SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
             language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
             link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
@@ -150,7 +178,11 @@ package struct CodeTable: Sendable {
                 UPDATE \(schema)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
                 WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
                     AND code.digits_expire_at > now()
-                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses < \(Self.maximumGuesses)
+                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses + (
+                        SELECT coalesce(sum(other.guesses), 0) FROM \(schema)._code AS other
+                        WHERE other.kind = code.kind AND other.address_key = code.address_key AND other.id <> code.id
+                            AND other.guesses_since > now() - interval '1 day'
+                    ) < \(Self.maximumGuesses)
                 RETURNING code.digits_hash, code.user_id
                 """
             )
@@ -193,8 +225,33 @@ package struct CodeTable: Sendable {
     }
 
     /// Uses a code to prove its address; nil when it does not count, or the account has another address now, else the account.
-    package func verify(_ proof: CodeProof, recording event: AuditEvent) async throws(SkyrowError) -> UserID? {
-        try await store.reporting {
+    ///
+    /// The first proof confirms a sign-up: its password and its sessions stay. An account that is anonymous, or that takes a second
+    /// factor already, need not be made by who has the address, so its password, sessions, providers and factors end then, unless
+    /// the code comes with a session of the account.
+    ///
+    /// - Parameter tokenHash: that of the token which comes with the code; nil without one.
+    package func verify(
+        _ proof: CodeProof,
+        session tokenHash: [UInt8]? = nil,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> UserID? {
+        let isOwn: SQL =
+            tokenHash.map { hash in
+                """
+                EXISTS (
+                    SELECT FROM \(schema)._session AS session
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                )
+                """
+            } ?? "false"
+        let ends: SQL = """
+            account.verified_email IS DISTINCT FROM used.target AND NOT \(isOwn)
+                AND (account.second_factor OR NOT \(UserTable.isRegistered("account", in: schema)))
+            """
+        let ending = store.users.endingFactors(where: "account.has_ended", from: event.origin)
+            .map { ", \($0.name) AS (\($0.part))" as SQL }.joined(separator: "")
+        return try await store.reporting {
             // The row of the code is locked first, so of two statements the later one finds it used. The account's is asked for its
             // epoch once it is locked, too.
             let result = try await store.client.write(
@@ -206,10 +263,16 @@ package struct CodeTable: Sendable {
                         AND account.id = code.user_id AND account.epoch = code.epoch AND profile.email = code.target
                     RETURNING code.user_id, code.epoch, code.target
                 ), account AS (
-                    UPDATE \(schema)._user AS account SET verified_email = used.target
+                    UPDATE \(schema)._user AS account
+                    SET verified_email = used.target,
+                        epoch = account.epoch + CASE WHEN \(ends) THEN 1 ELSE 0 END,
+                        password_hash = CASE WHEN \(ends) THEN NULL ELSE account.password_hash END
                     FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch
-                    RETURNING account.id
-                ), recorded AS (
+                    RETURNING account.id, account.epoch <> used.epoch AS has_ended
+                ), closed AS (
+                    DELETE FROM \(schema)._session AS session USING account
+                    WHERE session.user_id = account.id AND account.has_ended
+                )\(ending), recorded AS (
                     \(event.insertion(into: schema, from: "account", user: "account.id"))
                 )
                 SELECT account.id FROM account
@@ -276,10 +339,10 @@ extension UserTable {
     /// proves the address; nil when the code does not count.
     ///
     /// The account's epoch moves, so of two statements with one code the later one finds it void. Where nothing had proved the
-    /// address before, providers that were linked are so no more: who linked them need not be who has the address.
+    /// address before, linked providers and second factors end: who made them need not be who has the address.
     ///
     /// - Parameters:
-    ///   - session: opened, if there is one; it says what is recorded.
+    ///   - session: opened, if there is one; it says what is recorded. An account that takes a second factor gets none.
     ///   - event: recorded without a session.
     ///   - historySize: how many of the last passwords are compared with the next one.
     package func resetPassword(
@@ -291,6 +354,9 @@ extension UserTable {
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
+        let asked: SQL =
+            session == nil
+            ? "" : " AND (NOT account.second_factor OR account.verified_email IS DISTINCT FROM code.target)"
         return try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account
@@ -299,7 +365,7 @@ extension UserTable {
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
-                    AND profile.email = code.target AND NOT (\(UserTable.isDisabled))
+                    AND \(UserTable.mailAddress) = code.target AND NOT (\(UserTable.isDisabled))\(asked)
                 """,
             isLogIn: false,
             session: session,
@@ -321,18 +387,10 @@ extension UserTable {
                     WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
                     """
                 ),
-                ("unlinked", store.identities.removalOfUnproven(proof)),
-                (
-                    "unlinking",
-                    AuditEvent(.providerUnlink, by: .itself, from: session?.origin ?? event?.origin ?? RequestOrigin())
-                        .insertion(
-                            into: schema,
-                            from: "unlinked",
-                            user: "unlinked.user_id",
-                            data: "jsonb_build_object('provider', unlinked.provider)"
-                        )
-                ),
             ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
+                + endingUnproved(from: session?.origin ?? event?.origin ?? RequestOrigin()),
+            // The statement asks for it by itself.
+            secondFactor: .settled
         )
     }
 
@@ -372,6 +430,60 @@ extension UserTable {
                 + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled
         )
+    }
+
+    /// Parts that end the factors and providers of the `account` that a statement proves the address of, where it is the first
+    /// proof.
+    func endingUnproved(from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
+        endingFactors(
+            where: """
+                EXISTS (
+                    SELECT FROM \(store.schema)._user AS before
+                    WHERE before.id = account.id AND before.verified_email IS DISTINCT FROM account.verified_email
+                )
+                """,
+            from: origin
+        )
+    }
+
+    /// Parts that end the second factors and the providers of the `account` of a statement, and record that.
+    func endingFactors(where condition: SQL, from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
+        let schema = store.schema
+        return [
+            (
+                "unlinked",
+                """
+                DELETE FROM \(schema)._identity AS identity USING account
+                WHERE identity.user_id = account.id AND \(condition)
+                RETURNING identity.user_id, identity.provider
+                """
+            ),
+            (
+                "unlinking",
+                AuditEvent(.providerUnlink, by: .itself, from: origin).insertion(
+                    into: schema,
+                    from: "unlinked",
+                    user: "unlinked.user_id",
+                    data: "jsonb_build_object('provider', unlinked.provider)"
+                )
+            ),
+            (
+                "unfactored",
+                """
+                DELETE FROM \(schema)._factor AS factor USING account
+                WHERE factor.user_id = account.id AND \(condition)
+                RETURNING factor.user_id, factor.kind
+                """
+            ),
+            (
+                "unfactoring",
+                AuditEvent(.factorRemove, by: .itself, from: origin).insertion(
+                    into: schema,
+                    from: "(SELECT lost.user_id FROM unfactored AS lost WHERE lost.kind = 'totp') AS lost",
+                    user: "lost.user_id"
+                )
+            ),
+        ]
     }
 
     /// Stores an event of the `account` that the statement changes.

@@ -30,7 +30,7 @@ package struct FactorTable: Sendable {
     package static let enrolmentLifetime: Int64 = 3600
     /// How long a log-in may wait, in seconds.
     package static let handleLifetime: Int64 = 600
-    /// How often a code is tried with one handle.
+    /// How often a code is tried with one handle, and with one secret that waits for its first code.
     package static let maximumAttempts: Int32 = 5
     /// How many log-ins of an account wait; a further one ends the oldest.
     package static let maximumPending: Int64 = 10
@@ -66,55 +66,74 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Stores a secret that takes effect with its first code; another one that waits is forgotten.
-    package func enrol(_ sealed: [UInt8], of user: UserID) async throws(SkyrowError) {
+    /// Stores a secret that takes effect with its first code; another one that waits is forgotten. False when the session has ended.
+    ///
+    /// - Parameter tokenHash: the session that asks; nil for the master key.
+    package func enrol(
+        _ sealed: [UInt8],
+        of user: UserID,
+        session tokenHash: [UInt8]?
+    ) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            _ = try await store.client.write(
+            try await store.client.write(
                 """
-                WITH locked AS (\(locking(user)))
+                WITH locked AS (\(locking(user, tokenHash)))
                 INSERT INTO \(schema)._factor (user_id, kind, pending_sealed, pending_at)
                 SELECT locked.id, 'totp', \(sealed), now() FROM locked
                 ON CONFLICT (user_id) WHERE kind = 'totp'
-                DO UPDATE SET pending_sealed = EXCLUDED.pending_sealed, pending_at = EXCLUDED.pending_at
+                DO UPDATE SET pending_sealed = EXCLUDED.pending_sealed, pending_at = EXCLUDED.pending_at,
+                    pending_attempts = 0
                 """
-            )
+            ).affectedRows > 0
         }
     }
 
-    /// The secret that waits for its first code; nil without one.
-    package func enrolment(of user: UserID) async throws(SkyrowError) -> StoredFactor? {
-        try await factor(of: user, sealed: "factor.pending_sealed", where: waits)
+    /// Pays for one try of the secret that waits for its first code; nil without one, and when it has no try left.
+    package func attemptEnrolment(of user: UserID) async throws(SkyrowError) -> StoredFactor? {
+        try await store.reporting {
+            let result = try await store.client.write(
+                """
+                UPDATE \(schema)._factor AS factor SET pending_attempts = factor.pending_attempts + 1
+                WHERE factor.user_id = \(user) AND factor.kind = 'totp' AND \(waits)
+                    AND factor.pending_attempts < \(Self.maximumAttempts)
+                RETURNING factor.pending_sealed, \(Self.step)
+                """
+            )
+            return try storedFactor(result)
+        }
     }
 
     /// The secret of an account that takes a second factor.
     package func factor(of user: UserID) async throws(SkyrowError) -> StoredFactor? {
-        try await factor(of: user, sealed: "factor.secret_sealed", where: "factor.confirmed_at IS NOT NULL")
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT factor.secret_sealed, \(Self.step) FROM \(schema)._factor AS factor
+                WHERE factor.user_id = \(user) AND factor.kind = 'totp' AND factor.confirmed_at IS NOT NULL
+                """
+            )
+            return try storedFactor(result)
+        }
     }
 
     private var waits: SQL {
         "factor.pending_sealed IS NOT NULL AND factor.pending_at > now() - \(Self.enrolmentLifetime) * interval '1 second'"
     }
 
-    private func factor(of user: UserID, sealed: SQL, where condition: SQL) async throws(SkyrowError) -> StoredFactor? {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT \(sealed), \(Self.step) FROM \(schema)._factor AS factor
-                WHERE factor.user_id = \(user) AND factor.kind = 'totp' AND \(condition)
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return StoredFactor(
-                sealed: try result.decode(row: 0, column: 0),
-                step: try result.decode(row: 0, column: 1)
-            )
-        }
+    private func storedFactor(_ result: PostgresResult) throws(PostgresError) -> StoredFactor? {
+        guard !result.isEmpty else { return nil }
+        return StoredFactor(
+            sealed: try result.decode(row: 0, column: 0),
+            step: try result.decode(row: 0, column: 1)
+        )
     }
 
-    /// Puts a secret whose code has come into effect, with new recovery codes; false when it waits no more.
+    /// Puts a secret whose code has come into effect, with new recovery codes; false when it waits no more, or the session has
+    /// ended.
     package func confirm(
         _ sealed: [UInt8],
         of user: UserID,
+        session tokenHash: [UInt8]?,
         step: Int64,
         recoveryHashes: [[UInt8]],
         recording event: AuditEvent
@@ -122,10 +141,10 @@ package struct FactorTable: Sendable {
         try await store.reporting {
             try await !store.client.write(
                 """
-                WITH locked AS (\(locking(user))), confirmed AS (
+                WITH locked AS (\(locking(user, tokenHash))), confirmed AS (
                     UPDATE \(schema)._factor AS factor
                     SET secret_sealed = factor.pending_sealed, pending_sealed = NULL, pending_at = NULL,
-                        last_step = \(step), confirmed_at = now(), last_used_at = NULL
+                        pending_attempts = 0, last_step = \(step), confirmed_at = now(), last_used_at = NULL
                     FROM locked
                     WHERE factor.user_id = locked.id AND factor.kind = 'totp' AND factor.pending_sealed = \(sealed)
                         AND \(waits)
@@ -275,8 +294,19 @@ package struct FactorTable: Sendable {
 
     // MARK: Parts of statements
 
-    private func locking(_ user: UserID) -> SQL {
-        "SELECT account.id FROM \(schema)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
+    /// - Parameter tokenHash: the session that has to hold once the account is locked; nil for none.
+    private func locking(_ user: UserID, _ tokenHash: [UInt8]? = nil) -> SQL {
+        let session: SQL =
+            tokenHash.map { hash in
+                """
+                JOIN \(schema)._session AS session
+                    ON session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                """
+            } ?? ""
+        return """
+            SELECT account.id FROM \(schema)._user AS account \(session)
+            WHERE account.id = \(user) FOR NO KEY UPDATE OF account
+            """
     }
 
     /// Uses a code of the account in `locked`, and returns whose it was; nothing where it was used before.

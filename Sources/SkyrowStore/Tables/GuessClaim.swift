@@ -58,7 +58,6 @@ struct GuessBucket: Hashable, Sendable {
     static func buckets(of source: GuessSource, _ limits: GuessLimits) -> (counted: [GuessBucket], known: [GuessBucket])
     {
         var counted: [GuessBucket] = []
-        var known: [GuessBucket] = []
         func limit(_ count: Int) -> Int32 { Int32(clamping: count) }
         for account in source.accounts {
             if let client = limits.client {
@@ -84,17 +83,22 @@ struct GuessBucket: Hashable, Sendable {
                     )
                 )
             }
-            known.append(GuessBucket(kind: .knownClient, account: account, from: source.client))
-            if let device = source.deviceID {
-                known.append(GuessBucket(kind: .knownDevice, account: account, from: Array(device.utf8)))
-            }
         }
         if let total = limits.total {
             counted.append(
                 GuessBucket(kind: .client, from: source.client, allowed: limit(total), seconds: 900)
             )
         }
-        return (counted, counted.isEmpty ? [] : known)
+        return (counted, counted.isEmpty ? [] : known(source))
+    }
+
+    /// Those under which the client of a guess may be known.
+    static func known(_ source: GuessSource) -> [GuessBucket] {
+        source.accounts.flatMap { account in
+            [GuessBucket(kind: .knownClient, account: account, from: source.client)]
+                + (source.deviceID.map { [GuessBucket(kind: .knownDevice, account: account, from: Array($0.utf8))] }
+                    ?? [])
+        }
     }
 }
 

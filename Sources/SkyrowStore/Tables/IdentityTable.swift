@@ -228,10 +228,13 @@ package struct IdentityTable: Sendable {
 
     /// Removes the identity that an account has of a provider, unless it is the last way to log in: by a password, which takes a
     /// login key, or by another identity.
+    ///
+    /// - Parameter countsPasswords: whether users log in with passwords.
     package func unlink(
         _ provider: String,
         from user: UserID,
         session tokenHash: [UInt8]?,
+        countsPasswords: Bool = true,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> UnlinkOutcome {
         try await store.withTransaction { transaction throws(SkyrowError) in
@@ -256,7 +259,7 @@ package struct IdentityTable: Sendable {
                                 WHERE other.user_id = \(user) AND other.provider <> \(provider)
                             ) OR EXISTS (
                                 SELECT FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
-                                WHERE account.id = \(user) AND account.password_hash IS NOT NULL AND \(named)
+                                WHERE account.id = \(user) AND \(countsPasswords) AND account.password_hash IS NOT NULL AND \(named)
                             )
                         )
                         RETURNING identity.user_id, identity.provider
@@ -353,18 +356,6 @@ package struct IdentityTable: Sendable {
         FROM \(source)
         WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)
         RETURNING identity.user_id
-        """
-    }
-
-    /// Removes the identities of the `account` that a code sets the password of, unless its address was proved before: a part of
-    /// that statement.
-    func removalOfUnproven(_ proof: CodeProof) -> SQL {
-        """
-        DELETE FROM \(schema)._identity AS identity USING account, \(schema)._user AS before, \(schema)._code AS code
-        WHERE identity.user_id = account.id AND before.id = account.id
-            AND code.kind = 'reset' AND code.user_id = account.id AND \(store.codes.holds(proof))
-            AND before.verified_email IS DISTINCT FROM code.target
-        RETURNING identity.user_id, identity.provider
         """
     }
 }

@@ -38,22 +38,49 @@ package struct LiveTicketTable: Sendable {
         }
     }
 
-    /// Uses a token up, and returns the hash of the access token of its session; nil for one that does not count.
-    package func use(_ hash: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
-                WITH used AS (
-                    DELETE FROM \(schema)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
-                    RETURNING ticket.session_id, ticket.expires_at
-                )
-                SELECT session.token_hash
-                FROM used JOIN \(schema)._session AS session ON session.id = used.session_id
-                WHERE used.expires_at > now()
-                """
-            )
+    /// A session in whose name a stream is opened.
+    package struct Session: Sendable {
+        package let id: String
+        /// The hash of its access token.
+        package let tokenHash: [UInt8]
+
+        fileprivate init?(_ result: PostgresResult) throws {
             guard !result.isEmpty else { return nil }
-            return try result.decode(row: 0, column: 0, as: [UInt8].self)
+            id = try result.decode(row: 0, column: 0)
+            tokenHash = try result.decode(row: 0, column: 1)
+        }
+    }
+
+    /// Uses a token up, and returns its session; nil for one that does not count.
+    package func use(_ hash: [UInt8]) async throws(SkyrowError) -> Session? {
+        try await store.reporting {
+            try Session(
+                await store.client.write(
+                    """
+                    WITH used AS (
+                        DELETE FROM \(schema)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
+                        RETURNING ticket.session_id, ticket.expires_at
+                    )
+                    SELECT session.id::text, session.token_hash
+                    FROM used JOIN \(schema)._session AS session ON session.id = used.session_id
+                    WHERE used.expires_at > now()
+                    """
+                )
+            )
+        }
+    }
+
+    /// The session of a stream that goes on; nil where it has ended.
+    package func session(id: String) async throws(SkyrowError) -> Session? {
+        try await store.reporting {
+            try Session(
+                await store.client.read(
+                    """
+                    SELECT session.id::text, session.token_hash
+                    FROM \(schema)._session AS session WHERE session.id = \(id)::uuid
+                    """
+                )
+            )
         }
     }
 

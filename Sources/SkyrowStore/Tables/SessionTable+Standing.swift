@@ -59,4 +59,25 @@ extension SessionTable {
             return standings
         }
     }
+
+    /// Those of tokens, by their hashes, whose sessions are open.
+    ///
+    /// Nothing is written: to use a token that was replaced counts as the use of a stolen one, and this is none.
+    package func open(of tokenHashes: [[UInt8]]) async throws(SkyrowError) -> [[UInt8]] {
+        guard !tokenHashes.isEmpty else { return [] }
+        return try await store.reporting {
+            try await store.client.read(
+                """
+                SELECT given.hash FROM unnest(\(tokenHashes)) AS given (hash)
+                JOIN \(store.schema)._session AS session
+                    ON session.token_hash = given.hash OR (
+                        session.previous_hash = given.hash AND session.rotated_at > now() - \(SessionTable.previousTokenTime)
+                    )
+                JOIN \(store.schema)._user AS account ON account.id = session.user_id
+                WHERE session.epoch = account.epoch AND NOT (\(UserTable.isDisabled))
+                    AND (session.expires_at > now() OR session.expires_at IS NULL)
+                """
+            ).decodeColumn(0, as: [UInt8].self)
+        }
+    }
 }

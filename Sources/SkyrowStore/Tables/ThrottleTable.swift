@@ -18,8 +18,6 @@ package struct ThrottleTable: Sendable {
         guard !counted.isEmpty else { return .claimed(GuessClaim(buckets: [], pauses: [], allowed: [], known: [])) }
         return try await store.reporting {
             let (inner, outer) = try await store.guessKeys()
-            let all = counted + known
-            let zero: SQL = "'\\x00'::bytea"
             let result = try await store.client.write(
                 """
                 SELECT claim.wait, claim.is_known, given.buckets, given.known
@@ -28,15 +26,7 @@ package struct ThrottleTable: Sendable {
                         coalesce(
                             array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place > \(Int64(counted.count))), '{}'
                         ) AS known
-                    FROM (
-                        SELECT part.place,
-                            sha256(\(outer) || sha256(\(inner) || convert_to(part.kind, 'UTF8') || \(zero)
-                                || convert_to(part.name, 'UTF8') || \(zero)
-                                || convert_to(\(schema)._login_canonical(part.value), 'UTF8') || \(zero) || part.origin)) AS bucket
-                        FROM unnest(
-                            \(all.map(\.kind.rawValue)), \(all.map(\.account.key)), \(all.map(\.account.value)), \(all.map(\.from))
-                        ) WITH ORDINALITY AS part (kind, name, value, origin, place)
-                    ) AS part
+                    FROM (\(hashed(counted + known, inner, outer))) AS part
                 ) AS given
                 CROSS JOIN LATERAL \(schema)._claim_guess(
                     given.buckets, \(counted.map(\.pauses)), \(counted.map(\.allowed)), \(counted.map(\.seconds)),
@@ -57,6 +47,51 @@ package struct ThrottleTable: Sendable {
                     allowed: places.map { counted[$0].allowed },
                     known: try result.decode(row: 0, column: 3, as: [[UInt8]].self)
                 )
+            )
+        }
+    }
+
+    /// The keys of rows, with the places of what they are of.
+    private func hashed(_ buckets: [GuessBucket], _ inner: [UInt8], _ outer: [UInt8]) -> SQL {
+        let zero: SQL = "'\\x00'::bytea"
+        return """
+            SELECT part.place,
+                sha256(\(outer) || sha256(\(inner) || convert_to(part.kind, 'UTF8') || \(zero)
+                    || convert_to(part.name, 'UTF8') || \(zero)
+                    || convert_to(\(schema)._login_canonical(part.value), 'UTF8') || \(zero) || part.origin)) AS bucket
+            FROM unnest(
+                \(buckets.map(\.kind.rawValue)), \(buckets.map(\.account.key)), \(buckets.map(\.account.value)),
+                \(buckets.map(\.from))
+            ) WITH ORDINALITY AS part (kind, name, value, origin, place)
+            """
+    }
+
+    /// Whether the user of an account has logged in from there within 30 days.
+    package func isKnown(_ source: GuessSource) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            let (inner, outer) = try await store.guessKeys()
+            return try await store.client.read(
+                """
+                SELECT EXISTS (
+                    SELECT FROM \(schema)._known_client AS client
+                    JOIN (\(hashed(GuessBucket.known(source), inner, outer))) AS part ON part.bucket = client.bucket
+                    WHERE client.seen_at > now() - interval '30 days'
+                )
+                """
+            ).decode(row: 0, column: 0)
+        }
+    }
+
+    /// Notes that the user of an account has logged in from there.
+    package func remember(_ source: GuessSource, of user: UserID) async throws(SkyrowError) {
+        try await store.reporting {
+            let (inner, outer) = try await store.guessKeys()
+            _ = try await store.client.write(
+                """
+                SELECT \(schema)._remember_client(
+                    ARRAY(SELECT part.bucket FROM (\(hashed(GuessBucket.known(source), inner, outer))) AS part), \(user)
+                )
+                """
             )
         }
     }

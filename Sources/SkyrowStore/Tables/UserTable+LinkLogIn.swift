@@ -6,9 +6,9 @@ extension UserTable {
     /// does not count.
     ///
     /// Where nothing had proved the address before, the maker of the account need not be who has the address: its password is
-    /// forgotten, its sessions end, and providers that were linked are so no more.
+    /// forgotten, its sessions end, and so do linked providers and second factors.
     ///
-    /// - Parameter session: nil for an account that takes a second factor besides.
+    /// - Parameter session: nil for an account that takes a second factor besides, which gets none.
     package func logIn(
         _ proof: CodeProof,
         session: NewSession?
@@ -16,16 +16,8 @@ extension UserTable {
         let schema = store.schema
         let holds = store.codes.holds(proof)
         let isFirst: SQL = "account.verified_email IS DISTINCT FROM used.target"
-        var further: [(name: SQL, part: SQL)] = [
-            (
-                "unlinked",
-                """
-                DELETE FROM \(schema)._identity AS identity USING account, \(schema)._user AS known
-                WHERE identity.user_id = account.id AND known.id = account.id
-                    AND known.verified_email IS DISTINCT FROM account.verified_email
-                """
-            )
-        ]
+        let asked: SQL = session == nil ? "" : " AND (NOT account.second_factor OR \(isFirst))"
+        var further = endingUnproved(from: session?.origin ?? RequestOrigin())
         if let surplus = session.flatMap({ surplus(beyond: $0.limit) }) { further.append(("surplus", surplus)) }
         return try await signIn(
             after: [
@@ -54,7 +46,7 @@ extension UserTable {
                 SET last_login_at = now(), last_seen_at = now(), verified_email = used.target,
                     epoch = account.epoch + CASE WHEN \(isFirst) THEN 1 ELSE 0 END,
                     password_hash = CASE WHEN \(isFirst) THEN NULL ELSE account.password_hash END
-                FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch
+                FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch\(asked)
                 """,
             isLogIn: true,
             session: session,
@@ -62,7 +54,9 @@ extension UserTable {
                 DELETE FROM \(schema)._session AS session USING account
                 WHERE session.user_id = account.id AND session.epoch < account.epoch
                 """,
-            further: further
+            further: further,
+            // The statement asks for it by itself.
+            secondFactor: .settled
         )
     }
 }

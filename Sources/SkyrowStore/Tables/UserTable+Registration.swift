@@ -5,16 +5,18 @@ extension UserTable {
     /// Gives an anonymous account login keys and a password, ends its sessions and opens a new one; nil where it is not anonymous
     /// any more, or the session has ended.
     ///
-    /// The profile's fields must exist. Throws `109 Duplicated` when a login key is taken, and `123 DeniedArgument` for fields that
-    /// one who signs up may not set.
+    /// The profile's fields must exist. Throws `109 Duplicated` when a login key is taken, `123 DeniedArgument` for fields that
+    /// one who signs up may not set, and `108 InvalidArgument` for a new reference to a record that `access` does not read.
     ///
     /// - Parameters:
     ///   - account: the id is that of the anonymous account.
+    ///   - access: by which the references of the profile are judged.
     ///   - tokenHash: that of the session that asks.
     package func register(
         _ account: NewAccount,
         tokenHash: [UInt8],
-        session: NewSession
+        session: NewSession,
+        with access: RecordAccess
     ) async throws(SkyrowError) -> SignedInAccount? {
         let schema = store.schema
         return try await signIn(
@@ -31,14 +33,21 @@ extension UserTable {
             isLogIn: false,
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
-            profile: { table throws(SkyrowError) in try profileUpdate(of: account, in: table) },
+            profile: { table, catalog throws(SkyrowError) in
+                try profileUpdate(of: account, in: table, of: catalog, with: access)
+            },
             registers: true,
             // It goes on with the session that there was.
             secondFactor: .settled
         )
     }
 
-    private func profileUpdate(of account: NewAccount, in table: RecordTable) throws(SkyrowError) -> SQL {
+    private func profileUpdate(
+        of account: NewAccount,
+        in table: RecordTable,
+        of catalog: SchemaCatalog,
+        with access: RecordAccess
+    ) throws(SkyrowError) -> SQL {
         let owner = FieldAccess.audience(Audience(user: account.id, isRegistered: true))
         let given = account.profile.filter { $0.value != .null }.map(\.name)
         let denied = table.rules.fields.refusedInNew(given, by: owner)
@@ -50,11 +59,55 @@ extension UserTable {
         for (name, value) in account.profile {
             guard let column = table[name] else { continue }
             guard let accepted = try column.accepted(value) else { continue }
-            changes.append("\(column.identifier) = \(column.type.column.parameter(accepted))")
+            let judged = column.parameter(accepted, judgedBy: access, in: catalog, keeping: "profile")
+            changes.append("\(column.identifier) = \(judged)")
         }
         return """
             UPDATE \(table.qualifiedName) AS profile SET \(changes.joined(separator: ", "))
             FROM account WHERE profile._id = account.id RETURNING profile.*
             """
+    }
+}
+
+extension RecordColumn {
+    /// A value of a profile, as a statement stores it.
+    ///
+    /// A reference to a record that `access` does not read becomes `~`, an id that no row has, so that the foreign key refuses it
+    /// like one that is missing, as in a save (``SaveText``).
+    ///
+    /// - Parameters:
+    ///   - access: nil where the foreign keys judge alone.
+    ///   - row: the stored profile in the statement, whose reference stays allowed: clients send back whole profiles.
+    func parameter(
+        _ value: RecordValue,
+        judgedBy access: RecordAccess?,
+        in catalog: SchemaCatalog,
+        keeping row: SQLIdentifier? = nil
+    ) -> SQL {
+        let given = type.column.parameter(value)
+        guard let access, access.hidesRecords, case .reference(let name) = type, value != .null,
+            let target = catalog[name]
+        else { return given }
+        let isReadable = access.of(target.rules).shared.shape.condition(on: "t")
+            .binding { access.append($0, to: &$1) }
+        let kept: SQL = row.map { "CASE WHEN \($0).\(identifier) = \(given) THEN \($0).\(identifier) END, " } ?? ""
+        return """
+            coalesce((
+                SELECT "t"._id FROM \(target.qualifiedName) AS "t" WHERE "t"._id = \(given) AND \(isReadable)
+            ), \(kept)'~')
+            """
+    }
+}
+
+extension RecordStore {
+    /// Throws `102 PermissionDenied` where the key of the request does not read a type that a profile refers to.
+    ///
+    /// - Parameter readsRecords: whether the key reads records of any type.
+    package func requireReferring(
+        inProfile fields: [(name: FieldName, value: RecordValue)],
+        with access: RecordAccess,
+        readsRecords: Bool
+    ) throws(SkyrowError) {
+        try access.requireReferring(inProfile: fields, readsRecords: readsRecords, in: cache.current)
     }
 }

@@ -18,14 +18,18 @@ package struct UserTable: Sendable {
     /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
     ///
     /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
-    /// key is taken; `info.arguments` names the key, and there is none for an identity. Throws `123 DeniedArgument` for fields that one who signs up may not set.
+    /// key is taken; `info.arguments` names the key, and there is none for an identity. Throws `123 DeniedArgument` for fields that one who signs up may not set,
+    /// and `108 InvalidArgument` for a reference to a record that `access` does not read, as to one that does not exist.
     ///
     /// - Parameters:
+    ///   - access: by which the references of the profile are judged; nil where foreign keys judge alone, as for the operator and
+    ///     for what a server of the application has signed.
     ///   - event: what is recorded of an account that is made without a session.
     ///   - roles: further roles, of those that there are.
     package func create(
         _ account: NewAccount,
         session: NewSession?,
+        with access: RecordAccess? = nil,
         recording event: AuditEvent = AuditEvent(.signUp, by: .operator),
         roles further: [RoleName] = []
     ) async throws(SkyrowError) -> SignedInAccount {
@@ -45,7 +49,7 @@ package struct UserTable: Sendable {
                 for (name, value) in account.profile {
                     guard let column = table[name], let value = try column.accepted(value) else { continue }
                     names.append("\(column.identifier)")
-                    values.append(column.type.column.parameter(value))
+                    values.append(column.parameter(value, judgedBy: access, in: catalog))
                 }
                 if let list = table.rules.defaultAccess {
                     names.append("_access")
@@ -89,6 +93,8 @@ package struct UserTable: Sendable {
                     throw SkyrowError.identityTaken
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
                     throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
+                } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
+                    throw store.report(error, table: table)
                 }
             }
         }
@@ -129,7 +135,8 @@ package struct UserTable: Sendable {
             """
             SELECT account.id, account.password_hash,
                 account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
-                extract(epoch FROM now() - account.password_changed_at)::float8
+                extract(epoch FROM now() - account.password_changed_at)::float8,
+                coalesce(\(UserTable.mailAddress) = account.verified_email, false)
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -141,6 +148,7 @@ package struct UserTable: Sendable {
             epoch: try result.decode(row: 0, column: 5),
             suspension: try AccountSuspension(result, row: 0, column: 2),
             hasSecondFactor: try result.decode(row: 0, column: 6),
+            hasProvedAddress: try result.decode(row: 0, column: 8),
             passwordAge: try result.decode(row: 0, column: 7)
         )
     }
@@ -306,7 +314,7 @@ package struct UserTable: Sendable {
         session: NewSession?,
         ended: SQL?,
         further: [(name: SQL, part: SQL)] = [],
-        profile changedProfile: ((RecordTable) throws(SkyrowError) -> SQL)? = nil,
+        profile changedProfile: ((RecordTable, SchemaCatalog) throws(SkyrowError) -> SQL)? = nil,
         registers: Bool = false,
         secondFactor: SecondFactorUse = .missing
     ) async throws(SkyrowError) -> SignedInAccount? {
@@ -315,7 +323,7 @@ package struct UserTable: Sendable {
                 let table = try catalog.userTable
                 let profile: SQL =
                     if let changedProfile {
-                        try changedProfile(table)
+                        try changedProfile(table, catalog)
                     } else if isLogIn {
                         // _updated_by stays: no user edited the profile.
                         """
@@ -358,6 +366,8 @@ package struct UserTable: Sendable {
                     return result.isEmpty ? nil : try SignedInAccount(result, table)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
                     throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
+                } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
+                    throw store.report(error, table: table)
                 }
             }
         }
@@ -446,6 +456,9 @@ package struct UserTable: Sendable {
         ))
         """
     }
+
+    /// Where a mail that sets a password goes: to the address of a `profile`, else to a name that is one.
+    static let mailAddress: SQL = "coalesce(profile.email, profile.username)"
 
     /// Whether the address of an account, a row of `_user`, is verified.
     static func isVerified(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {

@@ -36,7 +36,7 @@ struct OperatedColumns {
             case (.isNew, .saves):
                 // Nothing is stored to apply it to.
                 all.append((settled.column, try settled.freshValue(), nil))
-            case (.revision, _), (_, .accounts):
+            case (.revision, _), (.exists, _), (_, .accounts):
                 all.append((settled.column, settled.rowValue, settled))
             case (nil, .saves):
                 do throws(SkyrowError) {

@@ -187,7 +187,7 @@ struct SettledOperator: Sendable {
     func refusal(
         on record: Record,
         unreadable: Set<FieldName>,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) -> SkyrowError? {
         if form.element != nil, unreadable.contains(field) { return OperatorRefusal.type("array").error(on: field) }
         do throws(SkyrowError) {
@@ -210,7 +210,7 @@ extension [SettledOperator] {
     func refusal(
         on record: Record,
         unreadable: Set<FieldName>,
-        within budget: inout ElementBudget
+        within budget: inout StepBudget
     ) -> SkyrowError? {
         for change in self {
             if let refusal = change.refusal(on: record, unreadable: unreadable, within: &budget) { return refusal }

@@ -67,6 +67,8 @@ package struct ArrayColumn: ColumnType {
         return "CHECK (\(column) IS NULL OR \(literal: table)::regclass IS NOT NULL)"
     }
 
+    package var constraintIsCheck: Bool { true }
+
     // MARK: Values
 
     package func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue {

@@ -18,6 +18,8 @@ package protocol ColumnType: Sendable {
     var comment: String { get }
     /// What stands behind the type of a new column, such as a foreign key.
     func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL?
+    /// Whether that is a check, which PostgreSQL makes on all rows; a foreign key asks nothing of rows without a value.
+    var constraintIsCheck: Bool { get }
     /// The index that a new column gets; nil for none.
     func index(on column: SQLIdentifier, of table: SQL) -> SQL?
     /// About how many locks it takes to add a column.
@@ -79,6 +81,7 @@ package protocol ColumnType: Sendable {
 extension ColumnType {
     package static func type(of column: CatalogRow.Column) -> FieldType? { nil }
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? { nil }
+    package var constraintIsCheck: Bool { false }
     package func index(on column: SQLIdentifier, of table: SQL) -> SQL? { nil }
     package var locks: Int64 { 1 }
     package var kindName: String { "" }
@@ -161,13 +164,18 @@ package struct FieldMisfit: Error, Hashable, Sendable {
 package struct ColumnConversion: Sendable {
     /// Whether a value of the column can become one of the new type; nil when all can.
     package var condition: (@Sendable (_ column: SQL, _ schema: SQLIdentifier) throws -> SQL)?
+    /// What becomes of a value that cannot, still in the old type; nil for NULL.
+    package var replacement: (@Sendable (_ column: SQL) -> SQL)?
     /// Whether PostgreSQL gives the column another type.
     package var changesColumn = true
 
     package static let lossless = ColumnConversion()
 
-    /// Values for which the condition does not hold become NULL.
-    package static func keeping(_ condition: @escaping @Sendable (SQL) -> SQL) -> ColumnConversion {
-        ColumnConversion { column, _ in condition(column) }
+    /// Values for which the condition does not hold become what takes their place, NULL where nothing does.
+    package static func keeping(
+        _ condition: @escaping @Sendable (SQL) -> SQL,
+        replacing replacement: (@Sendable (SQL) -> SQL)? = nil
+    ) -> ColumnConversion {
+        ColumnConversion(condition: { column, _ in condition(column) }, replacement: replacement)
     }
 }

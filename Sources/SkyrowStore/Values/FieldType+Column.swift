@@ -68,9 +68,15 @@ extension RowPlan.Kind {
 
 extension RowPlan.Kind {
     /// Lends the access list that some bytes of a row are, in the form of messages.
-    package func withAccess(_ bytes: UnsafeRawBufferPointer, _ body: (BorrowedValue) -> Void) {
+    ///
+    /// - Parameter isWhole: whether the reader sees entries that name someone.
+    package func withAccess(
+        _ bytes: UnsafeRawBufferPointer,
+        isWhole: Bool = true,
+        _ body: (BorrowedValue) -> Void
+    ) {
         guard case .json(let text) = Self.json(bytes) else { return }
-        AccessList.withEmitted(storedJSON: text) { body(.json($0)) }
+        AccessList.withEmitted(storedJSON: text, isWhole: isWhole) { body(.json($0)) }
     }
 }
 

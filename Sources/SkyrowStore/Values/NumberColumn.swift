@@ -56,15 +56,38 @@ package struct NumberColumn: ColumnType {
 
     package func conversion(from other: FieldType) -> ColumnConversion? {
         switch other {
-        case .integer: .lossless
+        case .integer:
+            .keeping(Self.keepsDigits) { column in
+                "least(\(column)::double precision, \(Self.largestInteger))::bigint"
+            }
         case .string:
             .keeping { column in
                 """
-                (\(column) ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$' AND length(\(column)) <= 200)
+                CASE WHEN \(Self.isNumber(column)) \
+                THEN \(column)::double precision::text::numeric = \(column)::numeric ELSE false END
                 """
+            } replacing: { column in
+                "CASE WHEN \(Self.isNumber(column)) THEN \(column)::double precision::text END"
             }
         default: nil
         }
+    }
+
+    /// The largest double that is a `bigint`; a greater integer is rounded beyond all of them.
+    private static let largestInteger: SQL = "9223372036854774784"
+
+    /// Whether a double has all digits of an integer.
+    static func keepsDigits(_ column: SQL) -> SQL {
+        """
+        CASE WHEN \(column) > \(largestInteger) THEN false \
+        ELSE \(column)::double precision::bigint = \(column) END
+        """
+    }
+
+    private static func isNumber(_ column: SQL) -> SQL {
+        """
+        (\(column) ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$' AND length(\(column)) <= 200)
+        """
     }
 }
 

@@ -19,6 +19,8 @@ package struct TextColumn: ColumnType {
         language.check(of: column)
     }
 
+    package var constraintIsCheck: Bool { true }
+
     package func value(of value: RecordValue) -> String? {
         if case .string(let text) = value { text } else { nil }
     }

@@ -14,8 +14,8 @@ extension CreateRolesRequest {
         let parameters = Parameters(json)
         let type = try RecordTypeName(parameters.required("type", parameters.string("type")))
         let roles = try parameters.required("create_roles", parameters.names("create_roles"))
-        guard roles.count <= ClassRule.maximumSubjects else {
-            throw .invalidArgument("A rule names at most \(ClassRule.maximumSubjects) subjects.", "create_roles")
+        guard roles.count <= ClassRule.utmostSubjects else {
+            throw .invalidArgument("A rule names at most \(ClassRule.utmostSubjects) subjects.", "create_roles")
         }
         self.init(type: type, roles: roles.map { RoleName($0) })
     }
@@ -84,11 +84,24 @@ extension ClassAccessChange {
             }
             listWriters = .some(known)
         }
+        if let readers = json["list_read_by"] {
+            let known = readers.string.flatMap(ClassAccess.ListReaders.init(rawValue:))
+            guard readers.isNull || known != nil else {
+                throw .invalidArgument("\"list_read_by\" is owner, update, read or null.", "list_read_by")
+            }
+            listReaders = .some(known)
+        }
         if let name = try parameters.string("transfer_by") {
             guard let known = ClassAccess.Transferrers(rawValue: name) else {
                 throw .invalidArgument("\"transfer_by\" is master or owner.", "transfer_by")
             }
             transferrers = known
+        }
+        if let name = try parameters.string("creator") {
+            guard let known = ClassAccess.NewOwner(rawValue: name) else {
+                throw .invalidArgument("\"creator\" is owner or none.", "creator")
+            }
+            newOwner = known
         }
         allowsPrivate = try parameters.boolean("private")
         allowsAggregates = try parameters.boolean("aggregate")
@@ -157,9 +170,9 @@ extension ClassAccessChange {
 
 extension FieldSubjects {
     fileprivate init(ofFieldRule json: JSONView, about use: FieldUse, at place: String) throws(SkyrowError) {
-        guard json.isArray, json.count <= ClassRule.maximumSubjects else {
+        guard json.isArray, json.count <= ClassRule.utmostSubjects else {
             throw SkyrowError.invalidArgument(
-                "A rule of a field is an array of at most \(ClassRule.maximumSubjects) subjects.",
+                "A rule of a field is an array of at most \(ClassRule.utmostSubjects) subjects.",
                 "fields"
             ).at(place)
         }
@@ -187,7 +200,8 @@ extension FieldSubjects {
 extension ClassAccess {
     /// The members of the rules of a type.
     package static let memberNames = [
-        "rules", "fields", "default_access", "list_by", "transfer_by", "private", "aggregate",
+        "rules", "fields", "default_access", "list_by", "list_read_by", "transfer_by", "creator", "private",
+        "aggregate",
     ]
 
     /// Reads what `schema:access:get` responds with, and the member `access` of a schema file: what is not there is as it is
@@ -222,8 +236,8 @@ extension ClassRule {
         for (key, value) in json.uniqueMembers {
             switch key {
             case "allow":
-                guard value.isArray, value.count <= Self.maximumSubjects else {
-                    throw malformed("\"allow\" is an array of at most \(Self.maximumSubjects) subjects.").at(".allow")
+                guard value.isArray, value.count <= Self.utmostSubjects else {
+                    throw malformed("\"allow\" is an array of at most \(Self.utmostSubjects) subjects.").at(".allow")
                 }
                 var subjects: [Subject] = []
                 for (place, element) in value.elements.enumerated() {
@@ -381,8 +395,12 @@ extension JSONWriter {
         accessList(access.defaultAccess)
         key("list_by")
         if let writers = access.listWriters { string(writers.rawValue) } else { null() }
+        key("list_read_by")
+        if let readers = access.listReaders { string(readers.rawValue) } else { null() }
         key("transfer_by")
         string(access.transferrers.rawValue)
+        key("creator")
+        string(access.newOwner.rawValue)
         key("private")
         boolean(access.allowsPrivate)
         key("aggregate")
@@ -420,9 +438,17 @@ extension JSONWriter {
             key("list_by")
             if let writers { string(writers.rawValue) } else { null() }
         }
+        if let readers = change.listReaders {
+            key("list_read_by")
+            if let readers { string(readers.rawValue) } else { null() }
+        }
         if let transferrers = change.transferrers {
             key("transfer_by")
             string(transferrers.rawValue)
+        }
+        if let newOwner = change.newOwner {
+            key("creator")
+            string(newOwner.rawValue)
         }
         if let allowsPrivate = change.allowsPrivate {
             key("private")

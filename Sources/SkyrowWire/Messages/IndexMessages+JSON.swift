@@ -49,16 +49,21 @@ extension IndexCreateRequest {
 }
 
 extension IndexField {
-    /// Reads `["year", "desc"]`, `["rating"]`, `[["func", "fold", "title"], "asc"]`, or a value inside JSON,
+    /// Reads `"rating"`, `["year", "desc"]`, `["rating"]`, `[["func", "fold", "title"], "asc"]`, or a value inside JSON,
     /// `[{"$type": "keypath", "$val": "meta.size.w", "$as": "number"}]`.
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         let shape = SkyrowError.invalidArgument(
             """
-            A field of an index is an array of a field, ["func", "fold", field] or a key path into JSON with "$as", and perhaps \
-            a direction.
+            A field of an index is its name, such as "year", or an array, such as ["year", "desc"]: of a name, \
+            ["func", "fold", name] or a key path into JSON with "$as", and perhaps a direction, asc or desc.
             """,
             "fields"
         )
+        if let name = json.string {
+            guard name.isName else { throw shape }
+            self.init(name, .ascending)
+            return
+        }
         guard json.isArray, (1...2).contains(json.count), let first = json.firstElement else { throw shape }
         var direction = SortKey.Direction.ascending
         if json.count == 2 {

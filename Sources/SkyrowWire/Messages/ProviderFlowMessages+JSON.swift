@@ -15,6 +15,10 @@ extension ProviderStartRequest {
         let links = try parameters.boolean("link") ?? false
         let proves = try parameters.boolean("stepup") ?? false
         guard !links || !proves else { throw .invalidArgument("Send either \"link\" or \"stepup\".", "link", "stepup") }
+        let scopes = try parameters.names("scopes") ?? []
+        guard scopes.count <= Self.maximumScopes else {
+            throw .invalidArgument("A sign-in asks for at most \(Self.maximumScopes) scopes.", "scopes")
+        }
         self.init(
             provider: try ProviderToken.provider(json),
             redirect: try parameters.required(
@@ -23,7 +27,8 @@ extension ProviderStartRequest {
             ),
             codeChallenge: challenge,
             state: try parameters.token("state", 255),
-            purpose: links ? .link : proves ? .stepUp : .logIn
+            purpose: links ? .link : proves ? .stepUp : .logIn,
+            scopes: scopes
         )
     }
 }
@@ -155,6 +160,10 @@ extension JSONWriter {
         if let state = request.state {
             key("state")
             string(state)
+        }
+        if !request.scopes.isEmpty {
+            key("scopes")
+            strings(request.scopes)
         }
         switch request.purpose {
         case .logIn: break

@@ -14,6 +14,8 @@ package struct ReadingRules: Hashable, Sendable {
     package let describesPagesOnRequest: Bool
     /// Included records may stand beside the records that include them.
     package let takesIncludeTable: Bool
+    /// A member of a record whose name is empty is passed over, and an error otherwise.
+    package let dropsUnnamedFields: Bool
 
     /// JSON-RPC.
     package static let rpc = ReadingRules(
@@ -22,7 +24,8 @@ package struct ReadingRules: Hashable, Sendable {
         includeWithoutReferenceIsNull: false,
         unlimitedQueries: false,
         describesPagesOnRequest: false,
-        takesIncludeTable: true
+        takesIncludeTable: true,
+        dropsUnnamedFields: false
     )
 
     /// The Skygear v1 envelope, whose clients cannot send `1.0` and send no limit.
@@ -32,6 +35,7 @@ package struct ReadingRules: Hashable, Sendable {
         includeWithoutReferenceIsNull: true,
         unlimitedQueries: true,
         describesPagesOnRequest: true,
-        takesIncludeTable: false
+        takesIncludeTable: false,
+        dropsUnnamedFields: true
     )
 }

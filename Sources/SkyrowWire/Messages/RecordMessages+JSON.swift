@@ -12,6 +12,7 @@ extension SaveRequest {
         let isAtomic = try parameters.boolean("atomic") ?? false
         let returnedMembers = try parameters.returnedMembers()
         let idempotencyKey = try parameters.idempotencyKey()
+        let isUpdateOnly = try parameters.boolean("update_only") ?? false
         let records = try parameters.required("records", parameters.array("records"))
         guard records.count > 0 else { throw .invalidArgument("\"records\" is empty.", "records") }
         guard records.count <= WireLimits.batchCount else { throw parameters.tooMany("records", WireLimits.batchCount) }
@@ -19,7 +20,9 @@ extension SaveRequest {
         items.reserveCapacity(records.count)
         for record in records.elements {
             do throws(SkyrowError) {
-                items.append(.draft(try RecordDraft(record, rules: rules)))
+                var draft = try RecordDraft(record, rules: rules)
+                if isUpdateOnly { try draft.requireUpdate() }
+                items.append(.draft(draft))
             } catch {
                 items.append(.failure(error.inRecord(at: items.count), id: RecordDraft.sentID(record)))
             }
@@ -35,6 +38,18 @@ extension SaveRequest {
     }
 }
 
+extension RecordDraft {
+    /// Has the save create nothing; a revision that is named says so already.
+    ///
+    /// Throws `108 InvalidArgument` for a record that is to be new.
+    fileprivate mutating func requireUpdate() throws(SkyrowError) {
+        guard precondition != .isNew, !id.isTemporary else {
+            throw .invalidArgument("With \"update_only\" no record is new.", "update_only")
+        }
+        precondition = precondition ?? .exists
+    }
+}
+
 extension Parameters {
     fileprivate func returnedMembers() throws(SkyrowError) -> ReturnedMembers {
         guard let name = try string("return") else { return .record }
@@ -45,8 +60,8 @@ extension Parameters {
     }
 }
 
-/// What makes two requests the same: database, atomicity, list in canonical form, and what is returned of each record where
-/// that is not all of it.
+/// What makes two requests the same: database, atomicity, list in canonical form, what is returned of each record where
+/// that is not all of it, and whether records may be new where they may not.
 private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
     let writer = JSONWriter(capacity: list.source.count + 64)
     writer.beginArray()
@@ -54,6 +69,7 @@ private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
     writer.boolean(parameters["atomic"]?.boolean ?? false)
     writer.canonical(list)
     if let members = parameters["return"], !members.equals("record") { writer.canonical(members) }
+    if parameters["update_only"]?.boolean ?? false { writer.string("update_only") }
     writer.endArray()
     return writer.bytes
 }

@@ -45,25 +45,27 @@ extension RelationBlockRequest {
 
 extension RelationQuery {
     /// Reads `relation:query`; an empty direction is none, as in Skygear.
-    package init(queryParameters json: JSONView) throws(SkyrowError) {
+    ///
+    /// Skygear's action has no `page`, and its JavaScript SDK always sends one.
+    package init(queryParameters json: JSONView, rules: ReadingRules) throws(SkyrowError) {
         let parameters = Parameters(json)
         let text = try parameters.string("direction") ?? ""
         guard let direction = text.isEmpty ? .mutual : RelationDirection(rawValue: text) else {
             throw .invalidArgument("A direction is outward, inward or mutual.", "direction")
         }
         self.init(try UserRelation(parameters), direction)
-        try readPart(parameters)
+        try readPart(parameters, hasPages: rules != .v1)
     }
 
     /// Reads `relation:requests`.
     package init(requestsParameters json: JSONView) throws(SkyrowError) {
         self.init(.friend, .inward, isPending: true)
-        try readPart(Parameters(json))
+        try readPart(Parameters(json), hasPages: true)
     }
 
-    private mutating func readPart(_ parameters: Parameters) throws(SkyrowError) {
+    private mutating func readPart(_ parameters: Parameters, hasPages: Bool) throws(SkyrowError) {
         limit = try parameters.integer("limit", in: 0...PageRequest.maximumLimit) ?? PageRequest.defaultLimit
-        let page = try parameters.integer("page", in: 1...RecordQuery.maximumOffset + 1) ?? 1
+        let page = hasPages ? try parameters.integer("page", in: 1...RecordQuery.maximumOffset + 1) ?? 1 : 1
         offset = try parameters.integer("offset", in: 0...RecordQuery.maximumOffset) ?? (page - 1) * limit
         guard offset <= RecordQuery.maximumOffset else {
             throw .invalidArgument("At most \(RecordQuery.maximumOffset) users are passed over.", "page")

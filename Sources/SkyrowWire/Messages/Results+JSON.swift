@@ -123,6 +123,10 @@ extension JSONWriter {
             key("is_new")
             boolean(isNew)
         }
+        if result.isAnonymous {
+            key("is_anonymous")
+            boolean(true)
+        }
         endObject()
     }
 

@@ -89,7 +89,15 @@ extension RecordPredicate {
             guard json.count == 3, let owner = rest.next(), let field = rest.next() else {
                 throw malformed("\"related_to\" takes a reference and the name of a relation.")
             }
-            guard owner.isObject, case .reference(let target) = try literal(owner, at: 1) else {
+            let target: RecordID
+            if let id = owner["$id"], owner.isObject, owner["$type"]?.equals("ref") == true,
+                let role = try? RecordID(json: id, isReadable: true), role.type == .role
+            {
+                // No value is a reference to a role.
+                target = role
+            } else if owner.isObject, case .reference(let record) = try literal(owner, at: 1) {
+                target = record
+            } else {
                 throw malformed("\"related_to\" takes a reference and the name of a relation.").at(1)
             }
             do throws(SkyrowError) { self = .related(to: target, try FieldPath(key: field)) } catch {

@@ -4,7 +4,7 @@ package import SkyrowModel
 extension RecordDraft {
     /// Reads a record to be saved (skygear.md 3.1).
     ///
-    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_parent`, `_access`, `_if_revision`,
+    /// Members that begin with `_`, and in Skygear's envelope those that are empty, are dropped, but for `_id`, `_parent`, `_access`, `_if_revision`,
     /// `_if` and the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
     /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
     package init(_ json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
@@ -22,7 +22,7 @@ extension RecordDraft {
         for (key, value) in json.members {
             if key.firstByte == UInt8(ascii: "_"), !key.equals("_parent") {
                 members.readReserved(key, value)
-            } else if let name = key.string, !name.isEmpty {
+            } else if let name = key.string, !name.isEmpty || !rules.dropsUnnamedFields {
                 if let change = value.isObject ? try FieldOperator(value, of: name, rules: rules) : nil {
                     try members.fields.append(name, change)
                 } else {
@@ -190,10 +190,12 @@ extension SavePrecondition {
         if json.isNull { return nil }
         if json.equals("new") {
             self = .isNew
+        } else if json.equals("any") {
+            self = .exists
         } else if let revision = json.wholeNumber {
             self = .revision(revision)
         } else {
-            throw .invalidArgument("_if_revision is a revision's number or \"new\".", "_if_revision")
+            throw .invalidArgument("_if_revision is a revision's number, \"new\" or \"any\".", "_if_revision")
         }
     }
 }
@@ -208,6 +210,9 @@ extension JSONWriter {
         case .isNew:
             key("_if_revision")
             string("new")
+        case .exists:
+            key("_if_revision")
+            string("any")
         case .revision(let revision):
             key("_if_revision")
             integer(revision)

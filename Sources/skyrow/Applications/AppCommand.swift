@@ -111,7 +111,7 @@ struct AppDeleteCommand: AsyncParsableCommand {
         abstract: "Delete an application with its keys and host names.",
         discussion: """
             Its schema stays, and `skyrow app create --existing` makes an application of it again; --drop-schema deletes it \
-            with all of its records and accounts.
+            with all of its records and accounts, table after table: a deletion that is interrupted is to be repeated.
             """
     )
 
@@ -131,10 +131,7 @@ struct AppDeleteCommand: AsyncParsableCommand {
                     dropsSchema
                     ? "Delete the application \(name) with all of its records and accounts?"
                     : "Delete the application \(name) and its keys?"
-                guard let isMeant = Confirmation.ask(question) else {
-                    throw ToolError.usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
-                }
-                guard isMeant else { throw ToolError.failure("Nothing was changed.") }
+                try Confirmation.require(question)
             }
             try await application.change { registry, name throws(SkyrowError) in
                 try await registry.delete(name, dropsSchema: dropsSchema)

@@ -12,7 +12,8 @@ struct BackupCommand: AsyncParsableCommand {
         discussion: """
             The archive has every table with its rows, indexes and comments: records, accounts with hashed passwords, roles, \
             deletions. It is readable by its owner alone, and nobody else should get it. The service may run meanwhile. \
-            `skyrow restore` puts it back. The API key and the master key are not in it.
+            `skyrow restore` puts it back. Sessions, one-time codes, mails that wait, and tables that refer to them are left out, \
+            unless --with-sessions keeps them. The API key and the master key are not in it.
             """
     )
 
@@ -42,12 +43,14 @@ struct BackupCommand: AsyncParsableCommand {
             let printsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
                 let summary = try await run(database.forBackup())
+                if printsJSON { return print(summary.json) }
                 print(
-                    printsJSON
-                        ? summary.json
-                        : "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables backed up to \(run.path), "
-                            + "\(megabytes(summary.bytes)), in \(summary.elapsed.inTenths)"
+                    "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables backed up to \(run.path), "
+                        + "\(megabytes(summary.bytes)), in \(summary.elapsed.inTenths)"
                 )
+                if !summary.leftOut.isEmpty {
+                    print("Left out, with the sessions: \(summary.leftOut.joined(separator: ", ")).")
+                }
             }
         }
     }

@@ -36,10 +36,18 @@ func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: 
 
 /// A question to the person at the terminal.
 enum Confirmation {
+    /// Asks, and throws ``ToolError`` where the answer is no, or there is nobody to ask.
+    static func require(_ question: String) throws(ToolError) {
+        guard let isMeant = ask(question) else {
+            throw .usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
+        }
+        guard isMeant else { throw .failure("Nothing was changed.") }
+    }
+
     /// Whether the user confirms; nil without a terminal.
     static func ask(_ question: String) -> Bool? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
-        let prompt = Array("\(question) [y/N] ".utf8)
+        let prompt = Array("\(printable(question)) [y/N] ".utf8)
         _ = write(STDERR_FILENO, prompt, prompt.count)
         let answer = readLine(strippingNewline: true)?.lowercased() ?? ""
         return answer == "y" || answer == "yes"

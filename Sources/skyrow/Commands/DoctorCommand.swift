@@ -28,6 +28,14 @@ struct DoctorCommand: AsyncParsableCommand {
     var quick = false
 
     @Option(
+        help: ArgumentHelp(
+            "How long one statement of a check may take, so that it does not hold up the service: 10s, 5m.",
+            valueName: "time"
+        )
+    )
+    var timeout = "10s"
+
+    @Option(
         name: .customLong("check"),
         help: ArgumentHelp("Make this check and no other; may be repeated.", valueName: "name"),
         completion: .list(DoctorCommand.checks.map(\.name))
@@ -42,7 +50,10 @@ struct DoctorCommand: AsyncParsableCommand {
             // Settings of the service decide what it needs.
             var loader = options.loader
             loader.groups = SettingsTable.groups
-            let report = try await examine(try await loader.loadForApplication(), try chosen())
+            guard let timeout = DurationText.duration(timeout), timeout > .zero else {
+                throw ToolError.usage("--timeout must be a time such as 30s or 5m; it is '\(timeout)'.")
+            }
+            let report = try await examine(try await loader.loadForApplication(), try chosen(), timeout)
             print(output.isJSON ? report.json : report.text)
             exitCode = report.exitCode
         }
@@ -57,7 +68,12 @@ struct DoctorCommand: AsyncParsableCommand {
         return DoctorCommand.checks.filter { names.isEmpty || names.contains($0.name) }
     }
 
-    private func examine(_ settings: Settings, _ chosen: [DoctorCheck]) async throws(ToolError) -> DoctorReport {
+    /// - Parameter timeout: of a statement.
+    private func examine(
+        _ settings: Settings,
+        _ chosen: [DoctorCheck],
+        _ timeout: Duration
+    ) async throws(ToolError) -> DoctorReport {
         let machine = HostObservation(settings: settings, environment: processEnvironment())
         var limits = DoctorLimits()
         limits.connectionsOfAService = settings.pools.connections
@@ -77,7 +93,10 @@ struct DoctorCommand: AsyncParsableCommand {
         guard !checks.isEmpty else { return DoctorReport(chosen, diagnoses) }
         let decided = limits
         do throws(ToolError) {
-            try await withClient(settings, readsOnly: true) { client, schema, logger throws(ToolError) in
+            try await withClient(settings, readsOnly: true, readTimeout: timeout) {
+                client,
+                schema,
+                logger throws(ToolError) in
                 let run = DoctorRun(
                     client: client,
                     schema: schema,

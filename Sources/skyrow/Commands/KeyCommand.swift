@@ -39,7 +39,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
         commandName: "create",
         abstract: "Make a key, which is shown this once.",
         discussion: """
-            Without a scope it does all that is open to its kind. A scope is read, write, signup, type:<type>, type:<type>:read \
+            Without a scope it does all that is open to its kind. A scope is read, read_private, write, signup, type:<type>, type:<type>:read \
             or action:<name of an action>. Every running service of the application takes the key within a second.
             """
     )

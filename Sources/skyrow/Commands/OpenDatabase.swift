@@ -29,11 +29,14 @@ struct OpenDatabase: Sendable {
 
 /// Lends the settings' database, which is started for the purpose if need be.
 ///
-/// - Parameter readsOnly: whether PostgreSQL is to refuse whatever would change something.
+/// - Parameters:
+///   - readsOnly: whether PostgreSQL is to refuse whatever would change something.
+///   - readTimeout: how long one statement that reads may take; nil is without limit.
 func withDatabase(
     _ settings: Settings,
     use: DatabaseUse = .shared,
     readsOnly: Bool = false,
+    readTimeout: Duration? = nil,
     _ body: (OpenDatabase) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     let logger = toolLogger()
@@ -46,6 +49,7 @@ func withDatabase(
             database.searchPath = (try? SQLIdentifier(settings.database.schema)).map { [$0] }
             // What a tool does may take hours, and its transactions wait for files and other programs.
             database.statementTimeout = nil
+            database.readTimeout = readTimeout
             database.sessionSettings["statement_timeout"] = "0"
             database.idleTransactionTimeout = .zero
             if readsOnly { database.sessionSettings["default_transaction_read_only"] = "on" }
@@ -69,9 +73,10 @@ func withDatabase(
 func withClient(
     _ settings: Settings,
     readsOnly: Bool = false,
+    readTimeout: Duration? = nil,
     _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
 ) async throws(ToolError) {
-    try await withDatabase(settings, readsOnly: readsOnly) { database throws(ToolError) in
+    try await withDatabase(settings, readsOnly: readsOnly, readTimeout: readTimeout) { database throws(ToolError) in
         try await body(database.client, database.schema, database.logger)
     }
 }

@@ -27,7 +27,8 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Make policies, views and rights as the rules say.",
         discussion: """
-            All of it is made or nothing. Without --login it is made anew for the roles that there are, as after a change of \
+            A type that is made anew is closed to roles until all are made; where they are many, some are made at a time, and what is \
+            interrupted goes on when it is repeated. Without --login it is made anew for the roles that there are, as after a change of \
             rules or fields. A role must exist, and must have no rights that pass policies.
             """
     )
@@ -38,7 +39,7 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("login"),
         help: ArgumentHelp(
-            "A role of PostgreSQL, and the id of the user whom it stands for; may be repeated.",
+            "A role of PostgreSQL, and the user whom it stands for, by id, username or mail address; may be repeated.",
             valueName: "role=user"
         )
     )
@@ -53,8 +54,13 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
                 }
                 parsed.append(login)
             }
-            let logins = parsed
+            let given = parsed
             try await withRules(options) { store throws(ToolError) in
+                var logins: [DatabaseLogin] = []
+                for login in given {
+                    let user = try await store.account(named: login.user.rawValue).id
+                    logins.append(DatabaseLogin(role: login.role, user: user))
+                }
                 let outcome = try await failingAsDatabase { try await store.applyPolicies(for: logins) }
                 guard output.isJSON else {
                     let types = counted(outcome.types, "type")
@@ -190,6 +196,7 @@ private func withRules(
                 loginKeys: keys,
                 loginKeyReaders: settings.accounts.loginKeyReaders,
                 sharedAccessLists: settings.records.sharedAccessLists,
+                accessListReaders: settings.records.accessListReaders,
                 logger: logger
             )
         )

@@ -17,6 +17,9 @@ struct PsqlCommand: AsyncParsableCommand {
             The session has the rights of the service, which owns the database and is no superuser; --administrator is \
             for what needs one, such as CREATE EXTENSION and ALTER SYSTEM. A superuser should not change tables that come \
             from an archive of somebody else: their triggers run with the rights of the role that changes them.
+
+            Other tools, such as DBeaver, pgAdmin and Metabase, take the address that --print-url prints. The embedded PostgreSQL \
+            has one while a service runs on it with --embedded-port.
             """
     )
 
@@ -24,6 +27,12 @@ struct PsqlCommand: AsyncParsableCommand {
 
     @Flag(name: .customLong("administrator"), help: "Be the superuser of the embedded PostgreSQL.")
     var isAdministrator = false
+
+    @Flag(
+        name: .customLong("print-url"),
+        help: "Print the address at which any PostgreSQL tool reaches the database, with its password, and end."
+    )
+    var printsURL = false
 
     @Argument(parsing: .allUnrecognized, help: "Options and arguments of psql.")
     var arguments: [String] = []
@@ -36,6 +45,7 @@ struct PsqlCommand: AsyncParsableCommand {
                     "--administrator is for the embedded PostgreSQL: name the role in --database-url."
                 )
             }
+            if printsURL { return print(try ToolAddress.url(of: settings)) }
             let access = try await DatabaseAccess(settings, logger: toolLogger())
             let status: ProcessExit
             do throws(ToolError) {

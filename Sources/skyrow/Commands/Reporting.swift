@@ -19,7 +19,7 @@ func reportingErrors(failure: Int32 = ExitStatus.failure.rawValue, _ work: () as
 
 /// Writes a line to standard error.
 func complain(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
+    let bytes = Array((printable(line) + "\n").utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
 }
 

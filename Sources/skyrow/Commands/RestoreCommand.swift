@@ -32,7 +32,10 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(help: "Put it in the place of what is there, which is lost.")
     var replace = false
 
-    @Flag(name: .customLong("dry-run"), help: "Check the archive, tell what is in it, and change nothing.")
+    @Flag(
+        name: .customLong("dry-run"),
+        help: "Check that the archive is whole, show what is in it, and run none of its SQL."
+    )
     var isDryRun = false
 
     @Flag(
@@ -84,8 +87,13 @@ struct RestoreCommand: AsyncParsableCommand {
                 + (manifest.hasSessions ? ", with sessions." : ", without sessions.")
         )
         for table in manifest.tables { print("\(table.name)  \(decimal(table.rows))") }
-        if code.isEmpty { return print("All of its functions and triggers are those of skyrow.") }
-        print("Functions and triggers that skyrow did not make:")
+        if !manifest.leftOut.isEmpty { print("Left out: \(manifest.leftOut.joined(separator: ", ")).") }
+        print(
+            code.isEmpty
+                ? "All of its functions and triggers are those of skyrow."
+                : "Functions and triggers that skyrow did not make:"
+        )
         for code in code { print("\(code.kind.lowercased())  \(code.name)") }
+        print("It was not restored: whether PostgreSQL takes it shows a restore into another database.")
     }
 }

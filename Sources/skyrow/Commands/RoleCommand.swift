@@ -10,9 +10,64 @@ import SkyrowWire
 struct RoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",
-        abstract: "Show roles and what they contain, and change that.",
-        subcommands: [RoleListCommand.self, RoleMembersCommand.self, RoleAddCommand.self, RoleRemoveCommand.self]
+        abstract: "Make and show roles and what they contain, and change that.",
+        subcommands: [
+            RoleCreateCommand.self, RoleListCommand.self, RoleMembersCommand.self, RoleAddCommand.self,
+            RoleRemoveCommand.self,
+        ]
     )
+}
+
+/// `skyrow role create`
+struct RoleCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a role.",
+        discussion: "Administrators alone may fill it; role:save gives it a list of others who may."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    @Flag(name: .customLong("administrators"), help: "Make its users administrators.")
+    var isAdministrators = false
+
+    @Flag(name: .customLong("default"), help: "Give it to every new account.")
+    var isDefault = false
+
+    @Flag(help: "Take the name of a role that was deleted within 30 days.")
+    var force = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let request = RoleSaveRequest(
+                name: RoleName(name),
+                isDefault: isDefault,
+                isAdministrators: isAdministrators,
+                forces: force
+            )
+            try await withAccounts(options) { store throws(ToolError) in
+                let role = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.withTransaction { transaction throws(SkyrowError) in
+                        let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
+                        guard known[request.name] == nil else {
+                            throw SkyrowError(.duplicated, "There is a role '\(request.name)' already.")
+                        }
+                        return try await store.roles.save(
+                            request,
+                            owner: nil,
+                            in: transaction,
+                            recording: AuditEvent(.roleSave, by: .operator)
+                        )
+                    }
+                }
+                print(output.isJSON ? json(.roles(MemberPage([role]))) : "Made the role \(role.name).")
+            }
+        }
+    }
 }
 
 /// `skyrow role list`

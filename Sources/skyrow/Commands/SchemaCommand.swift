@@ -87,10 +87,12 @@ struct SchemaDiffCommand: AsyncParsableCommand {
 struct SchemaApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Make the database as a file says: all of it or nothing.",
+        abstract: "Make the database as a file says.",
         discussion: """
             It shows what it is going to do and asks. Data is deleted only with --allow-data-loss. What psql made otherwise \
-            than Skyrow does is repaired where that takes no decision. Running services go on with the new schema.
+            than Skyrow does is repaired where that takes no decision. Running services go on with the new schema, and their \
+            clients with large tables while these are changed: after all else, step by step. Of what cannot be done so \
+            nothing is done without --lock-tables.
             """
     )
 
@@ -105,6 +107,12 @@ struct SchemaApplyCommand: AsyncParsableCommand {
 
     @Flag(name: .customLong("leave-drift"), help: "Leave alone what psql made otherwise.")
     var leavesDrift = false
+
+    @Flag(
+        name: .customLong("lock-tables"),
+        help: "Have everybody wait for large tables as long as their change takes; for when nobody uses the service."
+    )
+    var locksTables = false
 
     @Flag(help: "Do not ask; needed where there is no terminal.")
     var yes = false
@@ -130,9 +138,10 @@ struct SchemaApplyCommand: AsyncParsableCommand {
         if !output.isJSON { print(report.text(file: file, in: schema)) }
         fflush(nil)
         if let refusal = difference.refusals.first { throw .failure("Nothing was changed. \(refusal)") }
+        if !locksTables, let obstacle = report.obstacles.first { throw .failure("Nothing was changed. \(obstacle)") }
         let plan = difference.plan(repairing: !leavesDrift)
         if !plan.isEmpty {
-            guard allowsDataLoss || !difference.losesData else {
+            guard allowsDataLoss || !report.losesData else {
                 throw .failure(
                     "Nothing was changed, since data would be lost. If that is meant, add --allow-data-loss."
                 )
@@ -144,7 +153,13 @@ struct SchemaApplyCommand: AsyncParsableCommand {
                 guard isMeant else { throw .failure("Nothing was changed.") }
             }
             try await failingAsTool { () async throws(SkyrowError) in
-                try await store.applySchema(document, expecting: difference, repairing: !leavesDrift)
+                try await store.applySchema(
+                    document,
+                    expecting: difference,
+                    repairing: !leavesDrift,
+                    allowingLoss: allowsDataLoss,
+                    lockingTables: locksTables
+                )
             }
         }
         if output.isJSON {

@@ -1,5 +1,6 @@
-/// Rows of cells as lines with aligned columns, two spaces between them.
+/// Rows of cells as lines with aligned columns, two spaces between them; a cell is on one line.
 func textTable(_ rows: [[String]]) -> String {
+    let rows = rows.map { $0.map { printable($0, keepingLines: false) } }
     let columns = rows.map(\.count).max() ?? 0
     let widths = (0..<columns).map { place in rows.map { place < $0.count ? $0[place].count : 0 }.max() ?? 0 }
     return rows.map { row in

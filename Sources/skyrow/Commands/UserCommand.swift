@@ -42,13 +42,14 @@ func withAccountSettings(
     _ body: (RecordStore, Settings) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     var loader = options.loader
-    loader.groups.append(AccountSettings.self)
-    let settings = try await loader.loadForApplication()
+    loader.groups += [AccountSettings.self, MailSettings.self]
+    let known = try await loader.loadForApplication()
     // Those of the service are not another application's.
-    let isDefault = settings.application.name == .default
-    let isGiven = isDefault && settings.given(AccountSettings().loginKeys.row) != nil
-    let given = isGiven ? settings.accounts.loginKeys : nil
-    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+    let isDefault = known.application.name == .default
+    let isGiven = isDefault && known.given(AccountSettings().loginKeys.row) != nil
+    let given = isGiven ? known.accounts.loginKeys : nil
+    let sources = loader
+    try await withClient(known, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         if !preparing { try await requireMigrated(client, schema, logger: logger) }
         let store: RecordStore
         do {
@@ -58,6 +59,14 @@ func withAccountSettings(
             if preparing { try await store.prepare() }
         } catch {
             throw ToolError(databaseFailure: error)
+        }
+        var settings = known
+        if !isDefault {
+            let registry = ApplicationRegistry(client: client, defaultSchema: schema, logger: logger)
+            let stored = try await failingAsTool { () async throws(SkyrowError) in
+                try await registry.settings(of: schema)
+            }
+            settings = try sources.load(of: known.application.name, stored: stored)
         }
         try await body(store, settings)
     }

@@ -29,11 +29,20 @@ struct UserDeleteCommand: AsyncParsableCommand {
     @Flag(help: "Set references of other records to the user to null that would keep the account from being deleted.")
     var release = false
 
+    @Flag(help: "Do not ask.")
+    var yes = false
+
     func run() async throws {
         try await reportingErrors {
-            let (name, release) = (name, release)
+            let (name, release, yes) = (name, release, yes)
             try await withAccountSettings(options) { store, settings throws(ToolError) in
-                let id = try await store.account(named: name).id
+                let account = try await store.account(named: name)
+                let id = account.id
+                if !yes {
+                    let keys = account.loginKeys.sorted { $0.key < $1.key }.map(\.value).joined(separator: ", ")
+                    let whom = keys.isEmpty ? id.rawValue : "\(id) (\(keys))"
+                    try Confirmation.require("Delete the account \(whom) with its private records?")
+                }
                 // What records there are, and by which rules they refer to each other.
                 do {
                     try await store.cache.reload()

@@ -31,10 +31,22 @@ struct UserInviteCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The language of the mail, such as de; English without it.", valueName: "tag"))
     var language: String?
 
+    @Flag(
+        help: "Invite although the settings that this command sees send no mail, since the running service has others."
+    )
+    var force = false
+
     func run() async throws {
         try await reportingErrors {
+            let force = force
             let (address, roles, language) = (address, roles.map { RoleName($0) }, language)
             try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
+                guard force || settings.mail.isSent else {
+                    throw .failure(
+                        "This service sends no mail: set mail, mail-from and public-url for this command too, or add --force if "
+                            + "the running service has them."
+                    )
+                }
                 let account = try await failingAsTool { () async throws(SkyrowError) in
                     let desk = AccountDesk(store: store, policy: AccountPolicy(settings))
                     let id = try await desk.invite(address, roles: roles, language: language)

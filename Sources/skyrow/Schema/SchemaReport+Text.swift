@@ -23,6 +23,12 @@ extension SchemaReport {
             let lines = difference.refusals.map { "  \($0)" }
             parts.append("What cannot be done:\n\n" + lines.joined(separator: "\n"))
         }
+        if !obstacles.isEmpty {
+            parts.append(
+                "What cannot be done while the service is used:\n\n"
+                    + obstacles.map { "  \($0)" }.joined(separator: "\n")
+            )
+        }
         parts.append(conclusion)
         return parts.joined(separator: "\n\n")
     }
@@ -49,7 +55,7 @@ extension SchemaReport {
 
     private var conclusion: String {
         var sentences: [String] = []
-        let lossy = difference.changes.count { $0.loss != nil }
+        let lossy = difference.changes.count { isLossy($0) }
         if !difference.changes.isEmpty {
             let part = lossy > 0 ? ", \(decimal(lossy)) of which \(lossy == 1 ? "loses" : "lose") data" : ""
             sentences.append("\(counted(difference.changes.count, "change"))\(part).")

@@ -67,6 +67,7 @@ extension SettingOrigin {
         case .environment: "environment"
         case .file: "file"
         case .table: "table"
+        case .preset: "compatibility"
         }
     }
 }

@@ -14,10 +14,12 @@ HANDSHAKE = ("GET /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpg
              "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
 
 
-def open_websocket(service, source: str, timeout: float = 10, key: bool = True):
+def open_websocket(service, source: str, timeout: float = 10, key: bool = True, token: str | None = None):
     """Opens a WebSocket; raises OSError where the service does not."""
     opened = open_socket(service, source, timeout)
     fields = f"X-Skygear-API-Key: {service.api_key}\r\n" if key else ""
+    if token:
+        fields += f"Authorization: Bearer {token}\r\n"
     opened.sendall((HANDSHAKE + fields + "\r\n").encode())
     head = b""
     while b"\r\n\r\n" not in head:

@@ -267,6 +267,57 @@ import Testing
         }
     }
 
+    /// A thief confirms a factor, replaces one, or lets one wait; a factor of before that was left alone stays.
+    @Test(arguments: [
+        (before: false, after: "confirmed", left: ""), (false, "waiting", ""), (true, "confirmed", ""),
+        (true, "waiting", "totp|f\nrecovery|f"), (true, "none", "totp|f\nrecovery|f"),
+    ])
+    func factorsThatWereConfirmedAfterTheChangeGoWithIt(before: Bool, after: String, left: String) async throws {
+        try await withMailingService(.optional) { mailing in
+            try await mailing.signUp("ann")
+            try await mailing.service.confirmAddress(CodeConfirmation(code: try await mailing.lastMail().linkCode))
+            let visit = try await logIn(mailing)
+            let factor = """
+                INSERT INTO _factor (user_id, kind, secret_sealed, hash, confirmed_at)
+                VALUES ('\(visit.user)', 'totp', '\\x01', NULL, now()), ('\(visit.user)', 'recovery', NULL, '\\x02', now())
+                """
+            if before { try await mailing.fixture.psql(factor) }
+            let undo = try await change(mailing, visit, to: "new@example.org")
+            switch (after, before) {
+            case ("confirmed", false): try await mailing.fixture.psql(factor)
+            case ("confirmed", true):
+                try await mailing.fixture.psql("UPDATE _factor SET confirmed_at = now(), hash = hash || hash")
+            case ("waiting", false):
+                try await mailing.fixture.psql(
+                    """
+                    INSERT INTO _factor (user_id, kind, pending_sealed, pending_at)
+                    VALUES ('\(visit.user)', 'totp', '\\x03', now())
+                    """
+                )
+            case ("waiting", true):
+                try await mailing.fixture.psql(
+                    "UPDATE _factor SET pending_sealed = '\\x03', pending_at = now() WHERE kind = 'totp'"
+                )
+            default: break
+            }
+            try await mailing.waitAMinute()
+            try await mailing.service.undoAddressChange(undo)
+            let factors = "SELECT kind, pending_sealed IS NOT NULL FROM _factor ORDER BY kind DESC"
+            #expect(try await mailing.fixture.psql(factors) == left)
+            let confirmation = ResetConfirmation(
+                code: CodeConfirmation(code: try await mailing.lastMail().linkCode),
+                password: "my own secret"
+            )
+            if left.isEmpty {
+                _ = try await mailing.service.resetPassword(confirmation)
+            } else {
+                try await expectError(.secondFactorRequired) {
+                    try await mailing.service.resetPassword(confirmation)
+                }
+            }
+        }
+    }
+
     /// The link of a later change gives back what that has changed, and the one of the first counts after it.
     @Test func theFirstLinkOutlivesTheLaterOnes() async throws {
         try await withMailingService(.optional) { mailing in

@@ -216,6 +216,72 @@ import Testing
         }
     }
 
+    private static let stranger = ClientKey(high: 1, low: 1)
+    private static let home = ClientKey(high: 2, low: 2)
+
+    @Test func theRequestsOfAStrangerLeaveAMailForTheOwner() async throws {
+        try await withLinks { mailing in
+            try await signUp(mailing, "ann")
+            let link = CodeRequest(email: "ann@example.org")
+            func ask(from client: ClientKey) async throws -> (handle: String, isSent: Bool) {
+                let before = await mailing.sent().count
+                let ticket = try await mailing.service.requestLogInLink(link, from: client)
+                return (ticket.handle, await mailing.sent().count > before)
+            }
+            for number in 0..<7 {
+                #expect(try await ask(from: Self.stranger).isSent == (number < 5))
+                try await mailing.waitAMinute()
+            }
+            let own = try await ask(from: Self.home)
+            #expect(own.isSent)
+            let digits = try await mailing.lastMail().digits
+            // What another asks for voids no code.
+            #expect(try await !ask(from: Self.home).isSent)
+            try await mailing.waitAMinute()
+            try await mailing.fixture.psql("DELETE FROM _mail WHERE client_key = '\\x00000000000000010000000000000001'")
+            #expect(try await ask(from: Self.stranger).isSent)
+            _ = try await logIn(mailing, digits, own.handle, from: Self.home)
+            try await mailing.waitAMinute()
+            // Who has another mail is not the one who asked.
+            let again = try await ask(from: Self.home)
+            let mail = try await mailing.lastMail()
+            try await expectError(.invalidToken) { try await logIn(mailing, digits, again.handle) }
+            _ = try await logIn(mailing, mail.digits, again.handle)
+        }
+    }
+
+    @Test(arguments: [CodeKind.link, .reset])
+    func manyStrangersLeaveMailsForWhereTheOwnerWas(kind: CodeKind) async throws {
+        try await withLinks { mailing in
+            try await signUp(mailing, "ann")
+            let request = CodeRequest(email: "Ann@example.org")
+            func isSent(from client: ClientKey, to request: CodeRequest = request) async throws -> Bool {
+                let before = try await mailing.fixture.psql("SELECT count(*) FROM _mail")
+                if kind == .link {
+                    _ = try await mailing.service.requestLogInLink(request, from: client)
+                } else {
+                    _ = try await mailing.service.requestReset(request, from: client)
+                }
+                return try await mailing.fixture.psql("SELECT count(*) FROM _mail") != before
+            }
+            // The owner has logged in from home before.
+            let ticket = try await mailing.service.requestLogInLink(request, from: Self.home)
+            _ = try await logIn(mailing, try await mailing.lastMail().digits, ticket.handle, from: Self.home)
+            try await mailing.fixture.psql("DELETE FROM _mail")
+            for number in 0..<20 {
+                #expect(try await isSent(from: ClientKey(high: 3, low: UInt64(number))))
+                #expect(try await !isSent(from: ClientKey(high: 4, low: UInt64(number))))
+                if number < 19 { try await mailing.waitAMinute() }
+            }
+            // The owner waits for no one's minute, and the others for the hour.
+            #expect(try await isSent(from: Self.home))
+            try await mailing.waitAMinute()
+            #expect(try await !isSent(from: ClientKey(high: 3, low: 20)))
+            #expect(try await isSent(from: Self.home))
+            #expect(try await !isSent(from: Self.home))
+        }
+    }
+
     @Test func digitsAreCountedByTheCodeAndByTheClient() async throws {
         try await withLinks(guesses: GuessLimits(client: 3, account: 50, total: 50)) { mailing in
             try await signUp(mailing, "ann")

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -40,6 +41,29 @@ import Testing
             let notice = try await mailing.lastMail()
             #expect(notice.to.description == "ann@example.org")
             #expect(notice.subject.contains("was changed") && notice.linkCode.isEmpty && notice.digits.isEmpty)
+        }
+    }
+
+    /// Any role of PostgreSQL can hold the advisory lock that requests for an address once waited for.
+    @Test func noLockOfOthersHoldsUpTheMailsOfAnAddress() async throws {
+        try await withMailingService { mailing in
+            try await mailing.signUp("ann")
+            let lock = """
+                SELECT pg_advisory_lock(hashtextextended(
+                    'app/address/' || encode(sha256('ann@example.org'), 'hex'), 6020
+                ))
+                """
+            let service = mailing.service
+            try await service.store.client.withTransaction { transaction in
+                try await transaction.executeScript(SQL(trustedText: lock))
+                _ = try await waiting(for: "a request for a mail") {
+                    try await service.requestReset(CodeRequest(email: "ann@example.org"))
+                }
+                try await transaction.execute("SELECT pg_advisory_unlock_all()")
+            }
+            #expect(try await mailing.lastMail().to.description == "ann@example.org")
+            // Nothing is left of those that waited for each other.
+            #expect(try await mailing.fixture.psql("SELECT count(*) FROM _throttle WHERE failures = 0") == "0")
         }
     }
 
@@ -326,8 +350,8 @@ import Testing
                 )
                 try await mailing.fixture.psql("DELETE FROM _mail")
             }
-            // A handle has no further use, so none is remembered.
-            #expect(try await mailing.fixture.psql("SELECT count(*) FROM _known_client") == "0")
+            // A handle has no further use, so none is remembered; where the reader of the address is, is one place.
+            #expect(try await mailing.fixture.psql("SELECT count(*) FROM _known_client") == "1")
         }
     }
 
@@ -416,6 +440,60 @@ import Testing
             try await mailing.fixture.psql("UPDATE _user SET disabled = true")
             try await expectError(.userDisabled) {
                 try await mailing.service.setPassword(request, by: ServiceFixture.masterCaller)
+            }
+        }
+    }
+
+    /// Of accounts without an address one may have it as its name.
+    @Test func aNameThatIsAnAddressGetsTheMail() async throws {
+        try await withMailingService(.optional) { mailing in
+            func signUp(_ authData: [String: String]) async throws -> UserID {
+                try await mailing.service.signUp(SignUpRequest(authData: authData, password: "a long secret")).userID
+            }
+            let ann = try await signUp(["username": "Ann@example.org"])
+            _ = try await signUp(["username": "bob@example.org", "email": "bob@example.com"])
+            let carl = try await signUp(["username": "carl", "email": "dora@example.org"])
+            _ = try await signUp(["username": "dora@example.org"])
+            try await mailing.fixture.psql("UPDATE _mail SET state = 'sent', created_at = now() - interval '2 hours'")
+            // The name of an account with an address is no address, and an address goes before a name.
+            for (email, user, to) in [
+                ("ann@example.org", ann, "Ann@example.org"), ("bob@example.org", nil, nil),
+                ("dora@example.org", carl, "dora@example.org"),
+            ] as [(String, UserID?, String?)] {
+                let before = await mailing.sent().count
+                let ticket = try await mailing.service.requestReset(CodeRequest(email: email))
+                let mails = await mailing.sent().dropFirst(before)
+                #expect(mails.map(\.to.description) == (to.map { [$0] } ?? []))
+                guard let user, let mail = mails.first else { continue }
+                let confirmation = ResetConfirmation(
+                    code: CodeConfirmation(code: mail.digits, handle: ticket.handle),
+                    password: "another secret"
+                )
+                #expect(try await mailing.service.resetPassword(confirmation).userID == user)
+            }
+            // It is no verified address of the profile, and a second factor from after that proof stays.
+            #expect(
+                try await mailing.fixture.psql("SELECT verified_email FROM _user WHERE id = '\(ann)'")
+                    == "Ann@example.org"
+            )
+            try await mailing.fixture.psql(
+                "INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('\(ann)', 'totp', '\\x01', now())"
+            )
+            try await mailing.waitAMinute()
+            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let code = try await mailing.lastMail().linkCode
+            try await expectError(.secondFactorRequired) {
+                try await mailing.service.resetPassword(
+                    ResetConfirmation(code: CodeConfirmation(code: code), password: "a third secret")
+                )
+            }
+            // Changed names void the code.
+            try await mailing.waitAMinute()
+            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let last = CodeConfirmation(code: try await mailing.lastMail().linkCode)
+            try await mailing.fixture.psql("UPDATE \"user\" SET username = 'ann' WHERE _id = '\(ann)'")
+            try await expectError(.invalidToken) {
+                try await mailing.service.resetPassword(ResetConfirmation(code: last, password: "a fourth secret"))
             }
         }
     }

@@ -238,6 +238,69 @@ import Testing
         }
     }
 
+    @Test func aSecretThatWaitsCountsForFiveTries() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let (_, caller) = try await service.signUp("ann")
+            let first = try totp(try await service.enrolTOTP(by: caller))
+            let now = try await step(fixture)
+            let wrong = (0...9).map { String(repeating: "\($0)", count: 6) }
+                .filter { code in !(now - 2...now + 60).contains { first.code(at: $0) == code } }
+            for code in wrong.prefix(5) {
+                try await expectError(.invalidCredentials) { try await service.confirmTOTP(code, by: caller) }
+            }
+            try await expectError(.resourceNotFound) {
+                try await service.confirmTOTP(first.code(at: try await step(fixture)), by: caller)
+            }
+            #expect(try await fixture.psql("SELECT second_factor FROM _user") == "f")
+            // Another secret has tries of its own, of which the last one counts.
+            let second = try totp(try await service.enrolTOTP(by: caller))
+            for _ in 0..<4 {
+                try await expectError(.invalidCredentials) { try await service.confirmTOTP("no code", by: caller) }
+            }
+            _ = try await service.confirmTOTP(second.code(at: try await step(fixture)), by: caller)
+        }
+    }
+
+    /// Tries at once are counted one after the other.
+    @Test func ofManyTriesAtOnceFiveAreCompared() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let (_, caller) = try await service.signUp("ann")
+            _ = try await service.enrolTOTP(by: caller)
+            let compared = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        do throws(SkyrowError) {
+                            _ = try await service.confirmTOTP("no code", by: caller)
+                            return true
+                        } catch {
+                            return error.code == .invalidCredentials
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(compared == 5)
+        }
+    }
+
+    /// A request that was admitted before its session ended adds no factor afterwards.
+    @Test func anEndedSessionConfirmsNothing() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let (result, caller) = try await service.signUp("ann")
+            let own = Credentials.token(result.accessToken)
+            let totp = try totp(try await service.enrolTOTP(by: caller, with: own))
+            try await fixture.psql("UPDATE _user SET epoch = epoch + 1")
+            try await expectError(.resourceNotFound) {
+                try await service.confirmTOTP(totp.code(at: try await step(fixture)), by: caller, with: own)
+            }
+            try await expectError(.accessTokenNotAccepted) { try await service.enrolTOTP(by: caller, with: own) }
+            #expect(try await fixture.psql("SELECT second_factor FROM _user") == "f")
+        }
+    }
+
     @Test func withoutAFactorALogInIsAsBefore() async throws {
         try await withService { fixture in
             let service = fixture.service
@@ -291,6 +354,7 @@ import Testing
         try await withMailingService { mailing in
             let service = mailing.service
             let before = try await mailing.signUp("ann")
+            try await mailing.fixture.psql("UPDATE _user SET verified_email = 'ann@example.org'")
             let caller = try await service.authenticate(.token(before.accessToken), for: .user)
             let totp = try totp(try await service.enrolTOTP(by: caller))
             _ = try await service.confirmTOTP(totp.code(at: try await step(mailing.fixture) - 1), by: caller)

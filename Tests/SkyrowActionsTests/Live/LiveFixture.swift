@@ -193,11 +193,15 @@ extension ServiceFixture {
 
 extension LiveSession {
     @discardableResult
-    func subscribe(_ request: LiveSubscribeRequest, as user: LiveUser) async throws(SkyrowError) -> LiveSubscribed {
+    func subscribe(
+        _ request: LiveSubscribeRequest,
+        as user: LiveUser,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> LiveSubscribed {
         let deadline = ContinuousClock.now + patience
         while true {
             do throws(SkyrowError) {
-                return try await subscribe(request, by: user.caller, with: user.credentials, from: .none)
+                return try await subscribe(request, by: user.caller, with: user.credentials, from: client)
             } catch {
                 // A slot is made when no transaction of the cluster writes, and other tests have some.
                 guard error.message.hasPrefix("Changes of the database cannot be followed"), .now < deadline else {
@@ -230,7 +234,7 @@ func withLiveService(
         func connect(_ configuration: inout PostgresConfiguration) {
             if let pooler {
                 configuration.connection = pooler.url(database: database.name)
-                configuration.namedStatements = false
+                configuration.preparedStatements = .never
                 configuration.listenConnection = database.url
                 configuration.replicationConnection = database.url
             }

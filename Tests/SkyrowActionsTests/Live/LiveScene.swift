@@ -7,6 +7,61 @@ import SkyrowTestSupport
 
 @testable import SkyrowActions
 
+extension LiveRegistry {
+    /// Judges at once, with as many steps as it takes.
+    mutating func dispatch(_ transaction: CommittedTransaction) -> Dispatch {
+        dispatch(transaction, questions(of: transaction).judged)
+    }
+
+    mutating func setMembers(
+        of number: SubscriptionIndex.Group,
+        _ reading: MembersLoading.Reading,
+        _ records: [StoredRecord],
+        readAt start: LiveStart
+    ) -> Dispatch? {
+        let verdicts = changes(duringReading: reading, of: number, readAt: start).map {
+            questions(of: $0, only: number).judged
+        }
+        return setMembers(of: number, reading, records, readAt: start, verdicts)
+    }
+
+    /// Judges what has changed of some records of a page.
+    func verdicts(of records: [StoredRecord], for subscriber: Subscriber) -> PageVerdicts {
+        guard let group = group(of: subscriber)?.group else { return [:] }
+        return unjudged(records, for: subscriber, [:]).reduce(into: [:]) { verdicts, entry in
+            verdicts[entry.number] = entry.after.map { group.matches($0) }
+        }
+    }
+
+    func judge(_ record: StoredRecord, for subscriber: Subscriber) -> PageRecord {
+        judge(record, for: subscriber, verdicts(of: [record], for: subscriber))
+    }
+}
+
+extension LiveState {
+    mutating func send(_ page: BeginningPage, to subscriber: LiveRegistry.Subscriber) {
+        let records = page.records.compactMap { $0.collected() }
+            .map { StoredRecord($0, in: .everyone) { $0.id } }
+        send(page, to: subscriber, registry.verdicts(of: records, for: subscriber))
+    }
+}
+
+extension LiveVerdicts {
+    var judged: LiveVerdicts {
+        var verdicts = self
+        var balances = clients.map { _ in Int.max }
+        _ = verdicts.judge(&balances, limit: .max)
+        return verdicts
+    }
+}
+
+extension SubscriptionGroup {
+    func matches(_ record: StoredRecord) -> Bool {
+        var budget = StepBudget(.max)
+        return predicate.map { $0.truth(of: record, within: &budget) == .yes } ?? true
+    }
+}
+
 /// Subscriptions without a service: what asks for them is made anew each time, as requests are.
 struct LiveScene {
     static let table = RecordTable(
@@ -41,19 +96,30 @@ struct LiveScene {
 
     /// Subscribes as the service does, and reads nothing yet.
     ///
-    /// - Parameter group: the value of `grp` that is asked for; nil for all records.
+    /// - Parameters:
+    ///   - group: the value of `grp` that is asked for; nil for all records.
+    ///   - title: a title that is not asked for, so that every change is judged.
+    ///   - length: of another such title.
     mutating func subscribe(
         _ name: String,
         on connection: LiveRegistry.Connection,
         group: Int64? = nil,
+        title: String? = nil,
+        length: Int? = nil,
         as user: UserID? = nil,
         from position: LiveSubscriber.Position = .now,
         of table: RecordTable = LiveScene.table,
-        hasKeysAlone: Bool = false
+        hasKeysAlone: Bool = false,
+        by client: ClientKey = .none
     ) throws -> LiveRegistry.Subscriber {
-        let predicate = group.map { group in
-            RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "grp")), .value(.integer(group)))
+        var parts: [RecordPredicate] = []
+        func compare(_ comparison: ComparisonOperator, _ name: String, _ value: RecordValue) {
+            parts.append(.comparison(comparison, .keyPath(FieldPath(unchecked: name)), .value(value)))
         }
+        if let group { compare(.eq, "grp", .integer(group)) }
+        if let title { compare(.neq, "title", .string(title)) }
+        if let length { compare(.neq, "title", .string(String(repeating: "x", count: length))) }
+        let predicate = parts.count > 1 ? RecordPredicate.and(parts) : parts.first
         let caller = user.map { Caller(kind: .user($0), isRegistered: true) } ?? .anonymous
         let access = RecordAccess(in: .everyone, for: .reading, by: caller)
         var resolver = Resolver(schema: Self.catalog, root: Self.table, access: access)
@@ -65,7 +131,7 @@ struct LiveScene {
                 holder: LiveHolder(
                     caller: caller,
                     credentials: Credentials(key: "a key that is longer than fifteen bytes \(connection)"),
-                    client: .none
+                    client: client
                 ),
                 question: LiveQuestion(
                     database: .everyone,
@@ -89,7 +155,7 @@ struct LiveScene {
         ChangeMoment(
             snapshot: TransactionSnapshot(xmin: running.first ?? end, xmax: end, running: running),
             transactions: TransactionSet(end: end, missing: running),
-            branch: 7,
+            place: HistoryPlace(branch: 7, start: 1, position: 0),
             takenAt: time,
             walPosition: UInt64(end) * 100
         )
@@ -98,7 +164,7 @@ struct LiveScene {
     /// A token of a subscription at a moment; the query distinguishes those of other predicates.
     static func token(at moment: ChangeMoment, query: UInt64 = 3) -> ChangeToken {
         ChangeToken(
-            branch: moment.branch,
+            place: moment.place,
             takenAt: moment.takenAt,
             transactions: moment.transactions,
             audience: 1,

@@ -74,7 +74,7 @@ import Testing
             let moment = ChangeMoment(
                 snapshot: TransactionSnapshot(xmin: open.first ?? lastID + 1, xmax: lastID + 1, running: open),
                 transactions: TransactionSet(end: lastID + 1, missing: open),
-                branch: 7,
+                place: HistoryPlace(branch: 7, start: 1, position: 0),
                 takenAt: 0,
                 walPosition: log
             )

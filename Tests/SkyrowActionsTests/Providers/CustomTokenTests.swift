@@ -90,6 +90,7 @@ import Testing
         ("exp", "remove", .invalidCredentials), ("sub", #""""#, .invalidCredentials), ("sub", "1", .invalidCredentials),
         ("exp", #""x""#, .invalidCredentials), ("exp", "-58", nil), ("exp", "-60", .badRequest), ("iat", "59", nil),
         ("iat", "62", .badRequest), ("exp", "3600", nil), ("exp", "3601", .invalidCredentials),
+        ("nbf", "-600", nil), ("nbf", "59", nil), ("nbf", "62", .badRequest), ("nbf", #""x""#, .invalidCredentials),
         ("jti", "1", .invalidCredentials), ("jti", #""""#, .invalidCredentials), ("jti", #""t-1""#, nil),
         ("skyprofile", "1", nil), ("more", "{}", nil),
     ]
@@ -98,7 +99,7 @@ import Testing
     func claimsAreJudged(_ claim: String, _ value: String, _ code: ErrorCode?) async throws {
         try await withSigning { signing in
             var changes: [String: String?] = [claim: value == "remove" ? nil : value]
-            if claim != "jti", let seconds = Int(value), claim == "exp" || claim == "iat" {
+            if claim != "jti", let seconds = Int(value), ["exp", "iat", "nbf"].contains(claim) {
                 changes[claim] = "\(signing.now + seconds)"
                 // So that the lifetime is not what is wrong.
                 if claim == "iat" { changes["exp"] = "\(signing.now + 600)" }

@@ -17,6 +17,8 @@ import Testing
         var fault: TokenFault?
         var nonce = "n-1"
         var accessToken: String?
+        /// How long ago the user may have signed in.
+        var signInAge: Double?
 
         var testDescription: String { name }
 
@@ -25,8 +27,10 @@ import Testing
             _ changes: [String: String?] = [:],
             _ fault: TokenFault? = nil,
             nonce: String = "n-1",
-            accessToken: String? = nil
+            accessToken: String? = nil,
+            signInAge: Double? = nil
         ) {
+            self.signInAge = signInAge
             self.name = name
             self.changes = changes
             self.fault = fault
@@ -72,6 +76,13 @@ import Testing
         Row("another access token", ["at_hash": #""77QmUPtjPfzWtF2AnpK9RQ""#], .accessToken, accessToken: "other"),
         Row("an access token that it does not name", [:], .accessToken, accessToken: token),
         Row("a hash without an access token", ["at_hash": #""77QmUPtjPfzWtF2AnpK9RQ""#]),
+        Row("a sign-in of any time", ["auth_time": at(-2_592_000)]),
+        Row("a sign-in in words", ["auth_time": #""now""#], .claim),
+        Row("signed in 10 min ago", ["auth_time": at(-659)], signInAge: 600),
+        Row("signed in longer ago", ["auth_time": at(-661)], .age, signInAge: 600),
+        Row("signed in 59 s ahead", ["auth_time": at(59)], signInAge: 600),
+        Row("signed in 61 s ahead", ["auth_time": at(61)], .age, signInAge: 600),
+        Row("a sign-in that it does not tell", [:], .age, signInAge: 600),
     ]
 
     private static func fault(_ row: Row) throws -> TokenFault? {
@@ -84,7 +95,14 @@ import Testing
         return try JSONDocument(Array(text.utf8)).withRoot { json -> TokenFault? in
             do throws(TokenFault) {
                 let claims = try IDTokenClaims(json)
-                try rules.check(claims, nonce: row.nonce, accessToken: row.accessToken, .rs256, at: now)
+                try rules.check(
+                    claims,
+                    nonce: row.nonce,
+                    accessToken: row.accessToken,
+                    .rs256,
+                    signedInWithin: row.signInAge,
+                    at: now
+                )
                 return nil
             } catch {
                 return error

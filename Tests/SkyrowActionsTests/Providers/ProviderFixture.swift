@@ -22,7 +22,7 @@ struct ProviderFixture: Sendable {
         var claims = [
             "iss": "\"\(provider.issuer)\"", "aud": "\"\(Self.clientID)\"", "sub": "\"\(subject)\"",
             "exp": "\(now + 600)",
-            "iat": "\(now)", "nonce": "\"\(nonce)\"",
+            "iat": "\(now)", "auth_time": "\(now)", "nonce": "\"\(nonce)\"",
         ]
         for (name, value) in changes { claims[name] = value }
         return "{" + claims.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"

@@ -24,6 +24,7 @@ struct FlowFixture: Sendable {
         redirect: String = FlowFixture.redirect,
         state: String? = nil,
         purpose: ProviderFlowPurpose = .logIn,
+        scopes: [String] = [],
         as result: AuthResult? = nil,
         from client: ClientKey = FlowFixture.client
     ) async throws -> ProviderStart {
@@ -32,7 +33,8 @@ struct FlowFixture: Sendable {
             redirect: redirect,
             codeChallenge: FlowSecret.challenge(of: Self.verifier),
             state: state,
-            purpose: purpose
+            purpose: purpose,
+            scopes: scopes
         )
         return try await service.startProvider(request, with: credentials(of: result), from: client)
     }
@@ -190,6 +192,7 @@ func withFlows(
                 providers[index].domains = domains
                 providers[index].allowsLogIn = name != off
                 providers[index].flow?.keepsTokens = keepsTokens
+                providers[index].flow?.furtherScopes = ["calendar.read", "https://x.example/drive"]
                 if name == unregistered { providers[index].flow = nil }
             }
             let configured = providers

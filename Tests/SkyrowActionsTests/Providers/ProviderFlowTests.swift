@@ -130,6 +130,28 @@ import Testing
         }
     }
 
+    /// What the id token says of the sign-in, and whether that steps up: nil leaves it out.
+    @Test(
+        arguments: [("0", true), ("-659", true), ("-661", false), ("-2592000", false), (nil, false)]
+            as [(String?, Bool)]
+    )
+    func anIDTokenStepsUpThatIsOfASignInLately(age: String?, counts: Bool) async throws {
+        try await withFlows { flows in
+            let ann = try await flows.logIn()
+            try await flows.fixture.psql("UPDATE _session SET elevated_until = NULL")
+            let now = Int(flows.fixture.clock.clock.now().secondsSince1970)
+            let claims = age.flatMap(Int.init).map { "{\"auth_time\":\(now + $0)}" } ?? "{}"
+            try await flows.provider.set(tokens: claims)
+            let code = try await flows.code(purpose: .stepUp, as: ann)
+            #expect((code != nil) == counts)
+            if counts { _ = try await flows.finish(code, as: ann) }
+            let isElevated = try await flows.fixture.psql("SELECT elevated_until IS NOT NULL FROM _session")
+            #expect(isElevated == (counts ? "t" : "f"))
+            // A log-in asks for no time.
+            _ = try await flows.logIn()
+        }
+    }
+
     @Test func aSecondFactorIsAskedForAndTokensAreKeptMeanwhile() async throws {
         try await withFlows(keepsTokens: true) { flows in
             let ann = try await flows.logIn()
@@ -300,6 +322,31 @@ import Testing
             try await flows.fixture.psql("UPDATE _flow SET expires_at = now()")
             try await expectError(.invalidToken) { try await flows.finish(code) }
             #expect(try await flows.service.store.flows.purge() == 2)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], "", nil), (["calendar.read"], " calendar.read", nil), (["openid"], "", nil),
+            (
+                ["https://x.example/drive", "calendar.read", "calendar.read"], " https://x.example/drive calendar.read",
+                nil
+            ),
+            (["calendar.write"], "", "scopes[0]"), (["calendar.read", ""], "", "scopes[1]"),
+            (["calendar.read calendar.write"], "", "scopes[0]"), (["Calendar.read"], "", "scopes[0]"),
+        ] as [([String], String, String?)]
+    )
+    func aSignInAsksForScopesOfTheSettings(_ scopes: [String], _ added: String, _ path: String?) async throws {
+        try await withFlows { flows in
+            if let path {
+                let error = try await expectError(.invalidArgument) { try await flows.start(scopes: scopes) }
+                #expect(error?.path == path)
+            } else {
+                let plain = FlowFixture.fields(of: try await flows.start().url)["scope"] ?? "none"
+                let start = try await flows.start(scopes: scopes)
+                #expect(FlowFixture.fields(of: start.url)["scope"] == plain + added)
+                #expect(try await flows.redirected(try await flows.signIn(start))["code"] != nil)
+            }
         }
     }
 

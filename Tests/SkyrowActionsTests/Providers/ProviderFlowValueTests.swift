@@ -65,7 +65,10 @@ import Testing
             #expect((request.nonce != nil) == kind.hasIDTokens)
             #expect(url.contains("response_mode=form_post") == (kind == .apple))
             #expect(url.contains("access_type=offline") == (kind == .google))
-            #expect(url.contains("prompt=login") == kind.hasIDTokens)
+            #expect(url.contains("prompt=login&max_age=600") == kind.hasIDTokens)
+            #expect(url.contains("claims=") == (kind == .google))
+            let logIn = request.url(at: address, of: flow(kind), .logIn)
+            #expect(!logIn.contains("prompt=") && !logIn.contains("max_age") && !logIn.contains("claims="))
         }
         #expect(Set((0..<100).map { _ in FlowSecret.draw() }).count == 100)
         // The example of RFC 7636, appendix B.

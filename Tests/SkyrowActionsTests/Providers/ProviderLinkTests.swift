@@ -238,6 +238,16 @@ import Testing
             try await expectError(.invalidCredentials) {
                 try await stepUp(ProviderToken(provider: "test", idToken: old, nonce: "old"))
             }
+            // Nor does a new token of a sign-in long ago count, or one that does not say when that was.
+            for (number, signedIn) in ["\(now - 2_592_000)", "\(now - 661)", "\(now + 61)", nil].enumerated() {
+                let nonce = "signed-in-\(number)"
+                let stale = try await providers.provider.token(
+                    providers.claims("ann", nonce: nonce, ["auth_time": signedIn])
+                )
+                try await expectError(.invalidCredentials) {
+                    try await stepUp(ProviderToken(provider: "test", idToken: stale, nonce: nonce))
+                }
+            }
             _ = try await providers.logIn("bob")
             for other in ["bob", "unknown"] {
                 try await expectError(.invalidCredentials) { try await stepUp(try await providers.token(other)) }

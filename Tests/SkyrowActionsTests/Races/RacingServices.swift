@@ -140,7 +140,7 @@ private func withServices(
 ) async throws {
     guard others.count < count else { return try await body(others) }
     func connect(_ connection: inout PostgresConfiguration) {
-        connection.namedStatements = pooler == nil
+        if pooler != nil { connection.preparedStatements = .never }
         // However busy the machine is, none is refused for it.
         connection.acquireTimeout = testPatience
         if hearing == .none { connection.listenConnection = "host=/nowhere" }

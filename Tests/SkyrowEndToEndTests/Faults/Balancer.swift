@@ -66,6 +66,11 @@ final class Balancer: Sendable {
         return line?.split(separator: " ").dropFirst(5).first == "2"
     }
 
+    /// Ends all connections of a service, as a network does that is lost.
+    func cut(_ number: Int) async throws {
+        _ = try await command("shutdown sessions server services/s\(number)")
+    }
+
     func stop() async {
         process.send(signal: SIGKILL)
         _ = await process.ended("haproxy")

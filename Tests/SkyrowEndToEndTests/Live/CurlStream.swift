@@ -51,8 +51,10 @@ final class CurlStream: Sendable {
     /// The reasons of resets.
     var resets: [String] { state.withLock { $0.resets } }
 
-    /// Whether there is an id to go on from.
-    var hasToken: Bool { state.withLock { $0.lastID != nil } }
+    /// The id of its last event that has one.
+    var lastID: String? { state.withLock { $0.lastID } }
+    /// Whether there is a change token to go on from.
+    var hasToken: Bool { lastID.map { !$0.hasPrefix(".") } ?? false }
 
     func send(signal: Int32) { process.send(signal: signal) }
 

@@ -152,7 +152,7 @@ import Testing
             )
             let user = try #require(try JSONSerialization.jsonObject(with: Data(signup.utf8)) as? [String: Any])
             let token = try #require(user["access_token"] as? String)
-            // A token opens one stream, so the page asks for another and says from where it goes on.
+            // A token opens one stream, so a page that closes it asks for another and says from where it goes on.
             let script = """
                 const [token, done] = arguments;
                 const call = async (method, params = {}) => {
@@ -223,6 +223,83 @@ import Testing
                 for line in log where !distinct.contains(line) { distinct.append(line) }
                 #expect(distinct == expected, "\(log)")
             }
+        }
+    }
+
+    /// The connection is cut twice, and the page does nothing about it: `EventSource` comes back by itself, with the ticket that
+    /// is in its address and the id of the last event.
+    @Test(arguments: [true, false])
+    func eventSourceComesBackByItself(hasUser: Bool) async throws {
+        let folder = try TemporaryDirectory()
+        try await withService { service in
+            let balancer = try await Balancer(in: folder.path, services: 1)
+            do {
+                try await balancer.place(service, at: 1)
+                try await expectEventSource(through: balancer, of: service, hasUser: hasUser)
+            } catch {
+                await balancer.stop()
+                throw error
+            }
+            await balancer.stop()
+        }
+    }
+
+    private func expectEventSource(
+        through balancer: Balancer,
+        of service: RunningService,
+        hasUser: Bool
+    ) async throws {
+        var credentials = ["X-Skygear-API-Key": try service.key("SKYROW_API_KEY")]
+        if hasUser {
+            let signup = try await service.call(
+                "auth:signup",
+                #"{"auth_data":{"username":"ann"},"password":"correct horse"}"#
+            )
+            let user = try #require(try JSONSerialization.jsonObject(with: Data(signup.utf8)) as? [String: Any])
+            credentials = ["Authorization": "Bearer \(try #require(user["access_token"] as? String))"]
+        }
+        let headers = String(decoding: try JSONSerialization.data(withJSONObject: credentials), as: UTF8.self)
+        try await service.save("note/1", content: "one")
+        // The page shows what it holds in its title.
+        let script = """
+            const [headers, done] = arguments;
+            (async () => {
+                const answer = await fetch("/rpc", {
+                    method: "POST",
+                    headers: {"Content-Type": "application/json", ...JSON.parse(headers)},
+                    body: JSON.stringify({jsonrpc: "2.0", id: 1, method: "live:ticket"}),
+                });
+                const token = encodeURIComponent((await answer.json()).result.token);
+                const source = new EventSource(`/live?record_type=note&initial=true&live-query-token=${token}`);
+                const held = {};
+                let opened = 0;
+                source.onopen = () => opened += 1;
+                source.addEventListener("live:changes", event => {
+                    for (const change of JSON.parse(event.data).changes) {
+                        if (change.record) held[change.record._id] = change.record.content;
+                        else delete held[change.id];
+                    }
+                    const texts = Object.keys(held).sort().map(id => `${id}=${held[id]}`);
+                    document.title = `${opened} ${texts.join(" ")}`;
+                });
+                done("");
+            })().catch(error => done(String(error)));
+            """
+        try await Browser.withBrowser(Browser.Options()) { browser in
+            func waits(for title: String) async throws {
+                try await waiting(until: "the page shows \(title)", within: .seconds(60)) {
+                    try await browser.title() == title
+                }
+            }
+            try await browser.open(balancer.address.appendingPathComponent("healthz"))
+            #expect(try await browser.run(script, [headers]) == "")
+            try await waits(for: "1 note/1=one")
+            try await balancer.cut(1)
+            try await service.save("note/2", content: "two")
+            try await waits(for: "2 note/1=one note/2=two")
+            try await balancer.cut(1)
+            _ = try await service.call("record:delete", #"{"ids":["note/1"]}"#)
+            try await waits(for: "3 note/2=two")
         }
     }
 }

@@ -29,7 +29,8 @@ import Testing
             }
             let nothing = try await run("check")
             #expect(nothing.status == .exited(0) && nothing.output == "There are no policies.")
-            let applied = try await run("apply", "--login", "\(role)=ann")
+            try await database.psql("UPDATE app.\"user\" SET username = 'Ann' WHERE _id = 'ann'")
+            let applied = try await run("apply", "--login", "\(role)=ANN")
             #expect(applied.status == .exited(0), "\(applied.errors)")
             #expect(applied.output == "Made policies for 3 of 3 types, and rights for \(role).")
             let url = database.url.replacingOccurrences(of: "user=postgres", with: "user=\(role)")
@@ -59,7 +60,7 @@ import Testing
                 (["apply", "--login", "ann"], "--login must be a role and a user"),
                 (["apply", "--login", "no_such_role=ann"], "There is no role no_such_role"),
                 (["apply", "--login", "postgres=ann"], "The role postgres is a superuser"),
-                (["apply", "--login", "\(role)=gone"], "There is no user 'gone'."),
+                (["apply", "--login", "\(role)=gone"], "There is no account 'gone'."),
                 (["drop", "--login", "postgres"], "The role postgres stands for no user."),
             ] {
                 let failed = try await Tool.run(

@@ -20,7 +20,12 @@ import Testing
             let master = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_MASTER_KEY"))
             let ann = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
             let account = try await ann.signUp(["username": "ann"], password: "correct horse")
-            try await master.saveRole("staff", access: nil)
+            let made = try await run("role", "create", "staff")["roles"] as? [[String: Any]]
+            #expect(made?.compactMap { $0["name"] as? String } == ["staff"])
+            _ = try await run("role", "create", "chief", "--administrators", "--default")
+            let chief = try await service.psql("SELECT is_admin, by_default FROM app._role WHERE name = 'chief'")
+            #expect(chief == "t|t")
+            try await master.deleteRole("chief")
             #expect(try await run("role", "add", "staff", "--user", "ann")["added"] as? Int == 1)
             #expect(try await run("role", "add", "Admin", "--role", "staff")["added"] as? Int == 1)
             // The service applies it within a second.
@@ -44,6 +49,9 @@ import Testing
                 (["role", "add", "staff", "--user", "ghost"], "There is no account 'ghost'"),
                 (["role", "members", "none"], "There is no such role"),
                 (["role", "add", "staff"], "Give a --user or a --role"),
+                (["role", "create", "staff"], "There is a role 'staff' already"),
+                (["role", "create", "chief"], "name"),
+                (["role", "create", " x"], "name"),
             ] {
                 let failed = try await Tool.run(words: [Tool.path] + words + ["--data-directory", service.directory])
                 #expect(failed.status != .exited(0), "\(words)")

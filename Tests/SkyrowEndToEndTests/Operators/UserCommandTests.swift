@@ -84,7 +84,11 @@ import Testing
             }
             let ann = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
             let account = try await ann.signUp(["username": "ann"], password: "correct horse")
-            let deleted = try await run("delete", "Ann", "--json")
+            let unasked = try await run("delete", "Ann")
+            #expect(unasked.status == .exited(64))
+            #expect(unasked.errors.contains("there is no terminal to ask on. Add --yes"))
+            #expect(try await ann.me().userID == account.userID)
+            let deleted = try await run("delete", "Ann", "--yes", "--json")
             let report = try CommandOutputTests.object(deleted)
             #expect(report["id"] as? String == account.userID.rawValue)
             #expect((report["deletion"] as? [String: Any])?["finished"] as? Bool == true, "\(deleted.output)")
@@ -96,7 +100,7 @@ import Testing
                     return error.serverError != nil
                 }
             }
-            let again = try await run("delete", "ann")
+            let again = try await run("delete", "ann", "--yes")
             #expect(again.status == .exited(1))
             #expect(again.errors == "skyrow: There is no account 'ann'.")
             // Within 30 days the name is given to another one by an operator alone who says so.
@@ -126,10 +130,20 @@ import Testing
             "--public-url", "https://api.example.org", "--self-signup", "off", "--password-strength", "2",
         ]
         try await withService(arguments: arguments) { service in
+            let invitation = [
+                Tool.path, "user", "invite", "ann@example.org", "--role", "admin", "--json",
+                "--data-directory", service.directory,
+            ]
+            // The settings of the service are on its own command line.
+            let refused = try await Tool.run(words: invitation)
+            #expect(refused.status == .exited(1))
+            #expect(refused.errors.contains("This service sends no mail: "))
+            #expect(try await service.psql("SELECT count(*) FROM app._user") == "0")
             let invited = try await Tool.run(
-                words: [
-                    Tool.path, "user", "invite", "ann@example.org", "--role", "admin", "--json",
-                    "--data-directory", service.directory,
+                words: invitation,
+                environment: [
+                    "SKYROW_MAIL": "file:\(mails)", "SKYROW_MAIL_FROM": "service@example.org",
+                    "SKYROW_PUBLIC_URL": "https://api.example.org",
                 ]
             )
             let user = try #require(try CommandOutputTests.object(invited)["user_id"] as? String)

@@ -1,7 +1,9 @@
 import Foundation
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowHTTP
 @testable import SkyrowMaintenance
 @testable import SkyrowServer
 @testable import SkyrowSystem
@@ -104,6 +106,53 @@ import Testing
             let environment = try #require(service["environment"] as? [String: String])
             #expect(environment["SKYROW_TRUSTED_PROXIES"] == addresses.first?["subnet"])
         }
+    }
+
+    /// The proxy names the address of each client, and one of a private network may be anybody's.
+    @Test func inProductionTheMasterKeyIsForTheContainerAlone() async throws {
+        let folder = try TemporaryDirectory()
+        _ = try await Self.makeKeys(in: folder.path)
+        for (name, service) in try await ComposeFile(Self.files[1]).skyrowServices {
+            let clients = ClientIdentification(try Self.loadSettings(service, keys: folder.path))
+            for (address, isAdmitted) in [
+                ("127.0.0.1", true), ("::1", true), ("172.30.77.2", false), ("10.0.0.7", false),
+                ("192.168.1.7", false), ("203.0.113.9", false),
+            ] {
+                let client = Client(address: try #require(ClientAddress(address)), isSecure: true)
+                #expect(clients.admitsMasterKey(client) == isAdmitted, "\(name): \(address)")
+            }
+        }
+    }
+
+    /// Without it each event of a stream waits for the next one, 200 ms at most.
+    @Test func theProxyPassesEventsOnAtOnce() throws {
+        let text = try String(contentsOfFile: "\(ImportTests.project)/docker/production/haproxy.cfg", encoding: .utf8)
+        let defaults = try #require(
+            text.components(separatedBy: "\ndefaults\n").last?.components(separatedBy: "\n\n").first
+        )
+        #expect(defaults.contains("\n    option http-no-delay\n"))
+    }
+
+    /// The stand-in of `docker/try` starts PostgreSQL with the very command of the stacks.
+    @Test(arguments: files) func theCommandOfTheDatabaseIsUnderstood(path: String) async throws {
+        let folder = try TemporaryDirectory()
+        let programs = folder.path + "/bin"
+        try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)
+        for (name, script) in [("postgres", "echo \"$@\""), ("id", "echo 70")] {
+            try "#!/bin/sh\n\(script)\n".write(toFile: "\(programs)/\(name)", atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(programs)/\(name)")
+        }
+        let data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        try "15\n".write(toFile: "\(data)/PG_VERSION", atomically: true, encoding: .utf8)
+        let command = try #require(try await ComposeFile(path).services["database"]).texts("command")
+        #expect(command.first == "postgres")
+        let entrypoint = "\(ImportTests.project)/docker/trial/database-entrypoint"
+        let started = try await Tool.run(
+            words: [entrypoint] + command,
+            environment: ["PATH": "\(programs):/usr/bin:/bin", "PGDATA": data]
+        )
+        #expect(started.output == command.dropFirst().joined(separator: " "), "\(started.errors)")
     }
 
     @Test func theSecretsOfProductionAreThoseThatAreMade() async throws {

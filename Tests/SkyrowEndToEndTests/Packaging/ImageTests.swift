@@ -61,6 +61,14 @@ import Testing
         #expect(paths == ["/built/usr/bin/skyrow", "/built/usr/share/doc/skyrow"])
     }
 
+    /// An image is built without Package.resolved.
+    @Test func thePackagesThatItIsBuiltFromArePinned() throws {
+        let manifest = try String(contentsOfFile: "\(ImportTests.project)/Package.swift", encoding: .utf8)
+        let packages = manifest.split(separator: "\n").filter { $0.contains(".package(url:") }
+        #expect(packages.count > 5)
+        for package in packages { #expect(package.contains(#/, exact: "\d+\.\d+\.\d+"\)/#), "\(package)") }
+    }
+
     /// Dependencies and targets of the manifest, the scripts: all of it, and neither data nor keys.
     @Test func whatIsBuiltFromIsInTheContext() throws {
         let text = try String(contentsOfFile: "\(ImportTests.project)/.dockerignore", encoding: .utf8)

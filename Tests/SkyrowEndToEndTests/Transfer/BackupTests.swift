@@ -21,7 +21,7 @@ import Testing
             'SELECT %L; COPY (SELECT %s FROM %I AS t ORDER BY t::text COLLATE "C") TO STDOUT (FORMAT csv, FORCE_QUOTE *)',
             table_name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position), table_name
         ) FROM information_schema.columns
-        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail', '_pending_login')
+        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail', '_pending_login', '_live_ticket', '_flow')
         GROUP BY table_name ORDER BY table_name COLLATE "C"
         \gexec
         SELECT indexdef FROM pg_indexes WHERE schemaname = 'app' ORDER BY 1;
@@ -57,6 +57,9 @@ import Testing
         INSERT INTO _role VALUES ('editor', true, false);
         INSERT INTO _user_role VALUES ('ann', 'editor');
         INSERT INTO _session (token_hash, user_id) VALUES ('\x0102', 'ann');
+        INSERT INTO _live_ticket SELECT '\x05', id, now(), now() + '1 min' FROM _session;
+        INSERT INTO _flow (hash, kind, purpose, provider, challenge, redirect, user_id, session_id, expires_at)
+        SELECT sha256('f'), 'state', 'link', 'google', repeat('c', 43), 'app:/', user_id, id, now() + '10 min' FROM _session;
         INSERT INTO _code (
             kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
         ) VALUES ('reset', '\x01', '\x02', 'ann', 0, 'ann@example.org', '', '\x03', '\x04', now() + '1 h', now() + '15 min');
@@ -146,7 +149,7 @@ import Testing
                 before.contains("by_title") && before.contains("by_words") && before.contains("spoken")
                     && before.contains("editor") && before.contains("Found by parts.") == false
             )
-            for table in ["_session", "_code", "_mail", "_pending_login"] {
+            for table in ["_session", "_code", "_mail", "_pending_login", "_live_ticket", "_flow"] {
                 let count = try await target.psql("SELECT count(*) FROM app.\(table)")
                 #expect(count == (withSessions ? "1" : "0"), "\(table)")
             }
@@ -330,6 +333,47 @@ import Testing
             let shown = try await Tool.run("restore", path, "--dry-run")
             #expect(shown.output.contains("is whole: taken 20"))
             #expect(shown.output.contains("note  14"))
+            #expect(shown.output.contains("\nLeft out: _code, _flow, _live_ticket, _mail, _pending_login, _session.\n"))
+            #expect(shown.output.contains("\nIt was not restored: "))
+        }
+    }
+
+    /// Archives of earlier versions have live tickets without the sessions that these belong to.
+    @Test func anArchiveWithTicketsOfSessionsThatItLacksIsRestored() async throws {
+        try await Self.withDatabases { source, target, folder in
+            let path = folder + "/b.tar"
+            let program = try #require(await DumpProgram.installed().min { $0.majorVersion < $1.majorVersion })
+            let words = program.dump(
+                schema: "app",
+                extensions: ["pg_trgm"],
+                leftOut: ["_session", "_code", "_mail", "_pending_login", "_flow"]
+            )
+            let dump = folder + "/dump"
+            _ = try await ProgramOutput.text(of: words + ["--file=\(dump)", source.url])
+            let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: dump)))
+            let writer = BackupWriter(try OutputFile(path: path), time: Timestamp(microseconds: 0))
+            try await writer.add(BackupArchive.dump) { write throws(ToolError) in try write(bytes) }
+            let entry = TarEntry(name: "", offset: 0, size: bytes.count)
+            let rows = try await DumpReader(path: dump, entry: entry, program: program).rows()
+            while try await rows.next() != nil {}
+            let manifest = BackupManifest(
+                schemaVersion: rows.schemaVersion,
+                postgresVersion: program.majorVersion,
+                time: Timestamp(microseconds: 0),
+                schema: "app",
+                hasSessions: false,
+                tables: rows.tables
+            )
+            #expect(rows.tables.first { $0.name == "_live_ticket" }?.rows == 1)
+            let text = String(decoding: manifest.json, as: UTF8.self)
+            let old = text.replacingOccurrences(of: #","left_out":[]"#, with: "")
+            #expect(old != text)
+            try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(Array(old.utf8)) }
+            try await writer.finish()
+
+            try await ExportTests.run("restore", path, "--keep-sessions", on: target)
+            #expect(Self.difference(try await source.psql(Self.contents), try await target.psql(Self.contents)) == [])
+            #expect(try await target.psql("SELECT count(*) FROM app._live_ticket") == "0")
         }
     }
 

@@ -20,7 +20,7 @@ import Testing
                 // Live queries judge the records before by what they have kept of them, where the log has keys alone.
                 let identity = number.isMultiple(of: 2) ? "FULL" : "DEFAULT"
                 _ = try await service.database.psql("ALTER TABLE app.card REPLICA IDENTITY \(identity)")
-                try await run.set(rules)
+                try await run.set(rules, listReaders: OracleWorld.listReaders[number % 3])
                 let callers = world.callers.shuffled(using: &random).prefix(5) + world.callers.prefix(1)
                 for (place, caller) in callers.enumerated() {
                     try await run.reads(of: caller)
@@ -40,6 +40,12 @@ import Testing
             #expect(run.cases >= 100_000, "\(run.cases)")
             run.requireSubjectsThatCount()
             #expect(rest.count < world.leaves.count)
+            for readers in OracleWorld.listReaders {
+                for isWhole in [true, false] {
+                    let count = run.lists[OracleRun.ListCase(readers: readers, isWhole: isWhole)] ?? 0
+                    #expect(count > 100 || readers == "read" && !isWhole, "\(readers), \(isWhole): \(count)")
+                }
+            }
             // Each row of the table that there is has been asked, with each of its answers.
             let expected: [(Int, [OracleAnswer])] = [
                 (1, [.yes, .missing]), (2, [.yes]), (3, [.missing]), (4, [.yes, .missing, .logIn]),
@@ -127,6 +133,13 @@ struct OracleRun {
     private(set) var cases = 0
     /// How often each row gave each answer.
     private(set) var asked: [OracleDecision: Int] = [:]
+    /// How often lists that name someone were shown whole and in part.
+    private(set) var lists: [ListCase: Int] = [:]
+
+    struct ListCase: Hashable {
+        let readers: String
+        let isWhole: Bool
+    }
 
     init(world: OracleWorld, seed: UInt64) {
         self.world = world
@@ -158,8 +171,11 @@ struct OracleRun {
     }
 
     /// Gives the cards other rules.
-    mutating func set(_ rules: [OracleAction: OracleRule]) async throws {
+    ///
+    /// - Parameter listReaders: who sees whole lists.
+    mutating func set(_ rules: [OracleAction: OracleRule], listReaders: String = "owner") async throws {
         oracle.rules = rules
+        oracle.listReaders = listReaders
         let members = [("read", OracleAction.read), ("update", .update), ("delete", .delete)].map { name, action in
             guard let rule = rules[action] else { return "\"\(name)\":null" }
             let subjects = rule.allow.sorted().map { key in
@@ -170,7 +186,7 @@ struct OracleRun {
         }
         let response = try await world.service.call(
             "schema:access:set",
-            "{\"record_type\":\"card\",\"rules\":{\(members.joined(separator: ","))}}",
+            "{\"record_type\":\"card\",\"list_read_by\":\"\(listReaders)\",\"rules\":{\(members.joined(separator: ","))}}",
             key: TestService.masterKey
         )
         guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
@@ -207,6 +223,43 @@ struct OracleRun {
         )
     }
 
+    /// Compares the lists of cards that are sent to a caller with what the caller may see of them.
+    mutating func compareLists(_ exit: String, _ client: OracleClient, _ sent: [JSONValue]) {
+        for card in sent where card["_type"].string == "record" {
+            guard let id = card["_id"].string?.dropFirst(5), let record = world.cardsByID[String(id)] else { continue }
+            let expected = oracle.shownList(client.subject, record)
+            let found = Self.list(card["_access"])
+            cases += 1
+            if record.list?.keys.contains(where: { $0.contains(":") }) == true {
+                lists[
+                    ListCase(readers: oracle.listReaders, isWhole: found?.keys.contains { $0.contains(":") } == true),
+                    default: 0
+                ] += 1
+            }
+            #expect(
+                found == expected && (found == nil) == (card["_access"] == .null),
+                "seed \(seed): \(exit) by \(client.subject): \(card["_access"]) of \(record)"
+            )
+        }
+    }
+
+    /// A list as psql shows it; nil for null.
+    private static func list(_ json: JSONValue) -> [String: String]? {
+        guard json != .null else { return nil }
+        var list: [String: String] = [:]
+        for entry in json.elements {
+            let level = entry["level"].string
+            for kind in ["public", "users", "registered", "verified", "owner"] where entry[kind] == .boolean(true) {
+                list[kind] = level
+            }
+            for (member, kind) in [("user_id", "user"), ("role", "role"), ("group", "group"), ("relation", "relation")]
+            {
+                if let name = entry[member].string { list["\(kind):\(name)"] = level }
+            }
+        }
+        return list
+    }
+
     private func ids(_ response: JSONValue, dropping prefix: String) -> Set<String> {
         Set(
             response["result"]["records"].elements.compactMap {
@@ -232,6 +285,7 @@ struct OracleRun {
         #expect(fetched.count == cards.count)
         let seen = zip(cards, fetched).filter { $1["_type"].string == "record" }.map(\.0.id)
         #expect(fetched.filter { $0["_type"].string == "error" }.allSatisfy { $0["code"].integer == 110 })
+        compareLists("fetch", client, fetched)
         compare("fetch", client, .read, cards, found: Set(seen))
 
         for (exit, query) in [
@@ -242,8 +296,9 @@ struct OracleRun {
                 "{\"record_type\":\"card\",\"limit\":1000,\"predicate\":[\"related_to\",{\"$type\":\"ref\",\"$id\":\"holder/all\"},\"deck\"]}"
             ),
         ] {
-            let found = ids(try await call(client, "record:query", query), dropping: "card/")
-            compare(exit, client, .read, cards, found: found)
+            let response = try await call(client, "record:query", query)
+            compareLists(exit, client, response["result"]["records"].elements)
+            compare(exit, client, .read, cards, found: ids(response, dropping: "card/"))
         }
         let sorted = try await call(
             client,
@@ -275,6 +330,7 @@ struct OracleRun {
         )
         let holders = included["result"]["records"].elements
         #expect(holders.count == open.count + 1)
+        compareLists("include", client, holders.map { $0["_transient"]["card"] })
         compare(
             "include",
             client,
@@ -333,7 +389,7 @@ struct OracleRun {
 
     /// The ids of the cards that an action of the change feed lists on all of its pages, those that it says are gone, and the
     /// token at the end.
-    private func changes(
+    private mutating func changes(
         _ method: String,
         of client: OracleClient,
         _ position: String = ""
@@ -346,6 +402,7 @@ struct OracleRun {
             listed.formUnion(page["changed"].elements.compactMap { $0["_id"].string.map(id) })
             listed.formUnion(page["records"].elements.compactMap { $0[0].string })
             removed.formUnion(page["removed"].elements.compactMap { $0.string.map(id) })
+            compareLists(method, client, page["changed"].elements)
             if let token = page["token"].string { return (listed, removed, token) }
             position = ",\"cursor\":\"\(try #require(page["cursor"].string, "\(page)"))\""
         }
@@ -363,6 +420,7 @@ struct OracleRun {
             if client.subject.user != user, !client.subject.isMaster {
                 #expect(response["error"]["code"].integer == 102)
             }
+            compareLists("database", client, response["result"]["records"].elements)
             compare("database", client, .read, world.cards, in: user, found: ids(response, dropping: "card/"))
         }
     }
@@ -382,6 +440,7 @@ struct OracleRun {
         #expect(outcomes.count == open.count)
         // A record that the caller may not read is not created, and says no more than one that it may not write.
         #expect(outcomes.filter { $0["_type"].string == "error" }.allSatisfy { $0["code"].integer == 102 })
+        compareLists("save", client, outcomes)
         let saved = zip(open, outcomes).filter { $1["_type"].string == "record" }.map(\.0.id)
         compare("save", client, .update, open, found: Set(saved))
     }

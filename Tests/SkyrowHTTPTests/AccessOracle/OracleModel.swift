@@ -128,6 +128,8 @@ struct AccessOracle {
     var follows: Set<OracleEdge> = []
     /// The rules that the type has.
     var rules: [OracleAction: OracleRule] = [:]
+    /// Who sees whole lists, of those who read: `owner`, `update` or `read`.
+    var listReaders = "owner"
 
     /// The roles given to a user, and those that they count as.
     private func held(_ given: Set<String>) -> Set<String> {
@@ -162,6 +164,31 @@ struct AccessOracle {
         if action == .read { return OracleDecision(row: read.row, answer: .yes) }
         let write = judge(caller, action, record)
         return OracleDecision(row: write.row == 13 ? 15 : write.row, answer: write.holds ? .yes : .denied)
+    }
+
+    /// What a caller who reads a record is shown of its list, levels by subject keys; nil where there is none. What means no one is not
+    /// shown at all.
+    func shownList(_ caller: OracleCaller, _ record: OracleRecord) -> [String: String]? {
+        guard let list = record.list?.filter({ means($0.key) }) else { return nil }
+        return seesList(caller, record) ? list : list.filter { !$0.key.contains(":") }
+    }
+
+    private func seesList(_ caller: OracleCaller, _ record: OracleRecord) -> Bool {
+        if caller.isMaster || record.database != "_public" || listReaders == "read" { return true }
+        guard caller.user != nil else { return false }
+        if listReaders == "owner" { return caller.user == record.owner }
+        // Friends and followers may change the record without seeing its list.
+        var unrelated = self
+        unrelated.friends = []
+        unrelated.follows = []
+        return unrelated.judge(caller, .update, record).holds
+    }
+
+    /// Whether a key is of a kind that there is.
+    private func means(_ key: String) -> Bool {
+        if ["public", "users", "registered", "verified", "owner"].contains(key) { return true }
+        if ["relation:friend", "relation:follower", "relation:followed"].contains(key) { return true }
+        return ["user:", "role:", "group:"].contains { key.hasPrefix($0) }
     }
 
     /// Whom a caller is, whatever the record.

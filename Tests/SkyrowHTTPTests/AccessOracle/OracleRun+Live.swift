@@ -24,6 +24,7 @@ extension OracleRun {
         }
         let cards = world.cards
         let (initial, updated) = (Set(phases[0].map(\.id)), Set(phases[1].map(\.id)))
+        compareLists("live", client, (phases[0] + phases[1]).map(\.record))
         compare("live:subscribe", client, .read, cards, found: initial)
         compare("live:changes", client, .read, cards, found: updated)
         #expect(phases[1].allSatisfy { $0.kind == "updated" && ($0.old != nil) == hasPrevious })
@@ -60,6 +61,7 @@ extension OracleRun {
     private struct Event {
         let id: String
         let kind: String
+        let record: JSONValue
         /// The old title.
         let old: String?
     }
@@ -111,6 +113,7 @@ extension OracleRun {
                             Event(
                                 id: String(id.dropFirst(5)),
                                 kind: item["event"].string ?? "",
+                                record: item["record"],
                                 old: item["previous"]["title"].string
                             )
                         )

@@ -14,11 +14,13 @@ struct OracleWorld {
     let callers: [OracleClient]
     /// Records that others refer to: never deleted.
     let cards: [OracleRecord]
+    let cardsByID: [String: OracleRecord]
     /// Records to delete.
     let leaves: [OracleRecord]
 
     static let roles = (0..<60).map { "role \($0)" }
     static let groups = ["golf", "chess", "bridge", "go"]
+    static let listReaders = ["owner", "update", "read"]
     static let relations = ["relation:friend", "relation:follower", "relation:followed"]
 
     /// Rules of every mode, about every kind of subject.
@@ -182,6 +184,7 @@ struct OracleWorld {
             cards[place].list = [keys[number % keys.count]: levels[number / keys.count]]
         }
         self.cards = cards
+        cardsByID = Dictionary(uniqueKeysWithValues: cards.map { ($0.id, $0) })
         leaves = (0..<120).map { Self.record("l\($0)", users, privately: false, &random) }
         try await insert(cards, into: "card")
         try await insert(leaves, into: "leaf")

@@ -176,6 +176,111 @@ import Testing
         }
     }
 
+    /// The users and roles in a role, by its relations: those that the caller sees, of roles that it sees.
+    @Test func queriesAskForTheMembersOfRoles() async throws {
+        try await withService { service in
+            var ids: [String: String] = [:]
+            var tokens: [String: String] = [:]
+            for name in ["ann", "bob", "carl"] {
+                let user = try await service.signUp(name)
+                (ids[name], tokens[name]) = (user.id, user.token)
+            }
+            for (name, access) in [
+                ("staff", #"[{"users":true,"level":"read"}]"#), ("crew", #"[{"users":true,"level":"read"}]"#),
+                ("secret", #"[{"user_id":"\#(ids["ann"] ?? "")","level":"read"}]"#),
+            ] {
+                _ = try await master(service, "role:save", #"{"name":"\#(name)","access":\#(access)}"#)
+            }
+            func add(_ role: String, _ members: String) async throws {
+                _ = try await master(service, "role:add", #"{"role":"\#(role)",\#(members)}"#)
+            }
+            try await add(
+                "staff",
+                #""users":["\#(ids["ann"] ?? "")","\#(ids["bob"] ?? "")"],"roles":["crew","secret"]"#
+            )
+            try await add("secret", #""users":["\#(ids["carl"] ?? "")"]"#)
+            // Of users who are hidden nothing is said.
+            _ = try await service.call(
+                "record:save",
+                #"{"records":[{"_id":"user/\#(ids["bob"] ?? "")","_access":[]}]}"#,
+                token: tokens["bob"]
+            )
+            func ref(_ id: String) -> String { #"{"$type":"ref","$id":"\#(id)"}"# }
+            func path(_ name: String) -> String { #"{"$type":"keypath","$val":"\#(name)"}"# }
+            let notes = try await service.call(
+                "record:save",
+                #"{"records":[{"_id":"note/1","title":"x"}]}"#,
+                token: tokens["ann"]
+            )
+            #expect(notes["error"] == .null)
+            let rows: [(caller: String, type: String, predicate: String, found: [String])] = [
+                ("ann", "user", #"["related_to",\#(ref("_role/staff")),"users"]"#, ["ann"]),
+                ("bob", "user", #"["related_to",\#(ref("_role/staff")),"users"]"#, ["ann", "bob"]),
+                ("ann", "user", #"["related_to",\#(ref("_role/secret")),"users"]"#, ["carl"]),
+                ("bob", "user", #"["related_to",\#(ref("_role/secret")),"users"]"#, []),
+                ("bob", "user", #"["related_to",\#(ref("_role/none")),"users"]"#, []),
+                ("bob", "user", #"["not",["related_to",\#(ref("_role/secret")),"users"]]"#, ["ann", "bob", "carl"]),
+                ("ann", "_role", #"["related_to",\#(ref("_role/staff")),"roles"]"#, ["crew", "secret"]),
+                ("bob", "_role", #"["related_to",\#(ref("_role/staff")),"roles"]"#, ["crew"]),
+                ("ann", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["carl"] ?? "")))]"#, ["secret"]),
+                ("bob", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["carl"] ?? "")))]"#, []),
+                ("ann", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["bob"] ?? "")))]"#, []),
+                ("bob", "_role", #"["eq",["size",\#(path("users"))],2]"#, ["staff"]),
+                (
+                    "bob", "note",
+                    #"["in_query",\#(path("_owner_id")),{"record_type":"user","key":"_id","predicate":["related_to",\#(ref("_role/staff")),"users"]}]"#,
+                    ["1"]
+                ),
+            ]
+            let names = Dictionary(uniqueKeysWithValues: ids.map { ($1, $0) })
+            for row in rows {
+                let answer = try await service.call(
+                    "record:query",
+                    #"{"record_type":"\#(row.type)","predicate":\#(row.predicate)}"#,
+                    token: tokens[row.caller]
+                )
+                #expect(answer["error"] == .null, "\(row) \(answer)")
+                let found = answer["result"]["records"].elements.compactMap { record in
+                    record["_id"].string.map { id in
+                        let name = String(id.split(separator: "/", maxSplits: 1)[1])
+                        return names[name] ?? name
+                    }
+                }
+                #expect(found.sorted() == row.found, "\(row) \(answer)")
+            }
+            for (predicate, code) in [
+                (#"["related_to",\#(ref("_role/staff")),"roles"]"#, 108),
+                (#"["related_to",\#(ref("_role/staff")),"name"]"#, 108),
+                (#"["related_to",\#(ref("_role/staff")),"none"]"#, 120),
+                (#"["eq",\#(path("username")),\#(ref("_role/staff"))]"#, 108),
+            ] {
+                let answer = try await service.call(
+                    "record:query",
+                    #"{"record_type":"user","predicate":\#(predicate)}"#,
+                    token: tokens["ann"]
+                )
+                #expect(answer["error"]["code"].integer == code, "\(predicate) \(answer)")
+            }
+            // What follows changes hears of none of this, and a key takes the scope for roles.
+            for method in ["changes:fetch", "live:watch"] {
+                let answer = try await service.call(
+                    method,
+                    #"{"record_type":"user","subscription":"s","predicate":["related_to",\#(ref("_role/staff")),"users"]}"#,
+                    token: tokens["ann"]
+                )
+                #expect(answer["error"] != .null, "\(method) \(answer)")
+            }
+            let key = try await master(service, "key:create", #"{"name":"k","scopes":["type:user"]}"#)["key"].string
+            let scoped = try await service.call(
+                "record:query",
+                #"{"record_type":"user","predicate":["related_to",\#(ref("_role/staff")),"users"]}"#,
+                key: key,
+                token: tokens["ann"]
+            )
+            #expect(scoped["error"]["data"]["info"]["scope"].string == "action:role:list", "\(scoped)")
+        }
+    }
+
     @Test func pagesOfRolesFollowEachOther() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")

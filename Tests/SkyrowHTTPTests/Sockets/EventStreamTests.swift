@@ -72,6 +72,14 @@ import Testing
         }
     }
 
+    /// Over a real connection this is held together by `LiveStreamClientTests`.
+    @Test func theEventsOfATicketHaveItsMark() {
+        let message = LiveMessage(.checkpoint, parameters: [Array("{}".utf8)], token: "AQ")
+        let event = ByteBuffer(event: message, id: EventID.text("AQ", "mark"))
+        #expect(String(buffer: event) == "event: live:checkpoint\ndata: {}\nid: AQ.mark\n\n")
+        #expect(String(buffer: ByteBuffer(event: message)) == "event: live:checkpoint\ndata: {}\nid: AQ\n\n")
+    }
+
     @Test func aQuietStreamHasCommentsAndNoEnd() async throws {
         let limits = LiveLimits(heartbeat: .milliseconds(100))
         // Far beyond what a response may take otherwise.

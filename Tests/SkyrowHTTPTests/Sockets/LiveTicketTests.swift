@@ -70,8 +70,23 @@ import Testing
             let ann = try await service.signUp("ann")
             let ticket = try await ticket(service, ann.token)
             #expect(try await service.call("me", "{}", token: ticket)["error"]["code"].integer == 104)
-            // Keys and master keys have no session.
-            #expect(try await service.call("live:ticket", "{}")["error"]["code"].integer == 101)
+            // A master key is for no page.
+            let master = try await service.call("live:ticket", "{}", key: TestService.masterKey)
+            #expect(master["error"]["code"].integer == 101)
+        }
+    }
+
+    @Test func withoutALogInItStandsForTheKey() async throws {
+        try await withService { service in
+            let response = try await service.call("live:ticket", "{}")
+            let ticket = try #require(response["result"]["token"].string)
+            #expect(!ticket.contains(TestService.apiKey))
+            // The type does not exist, which only those are told who may ask.
+            #expect(try await error(service, "record_type=note&live-query-token=\(ticket)") != 134)
+            #expect(try await error(service, "record_type=note&live-query-token=\(ticket)") != 103)
+            #expect(try await error(service, "record_type=note&live-query-token=\(ticket)x") == 134)
+            #expect(try await service.call("me", "{}", token: ticket)["error"]["code"].integer == 104)
+            #expect(try await service.database.psql("SELECT count(*) FROM app._live_ticket") == "0")
         }
     }
 
@@ -112,6 +127,20 @@ import Testing
         #expect(parameters["since"].string == #"A"B"#)
         #expect(try JSONValue(query.call(since: "later"))["params"]["since"].string == "later")
         #expect(try JSONValue(query.call(since: ""))["params"]["since"].string == #"A"B"#)
+    }
+
+    @Test func theIDOfAnEventIsATokenAndAMark() throws {
+        #expect(EventID("AQ-_.mark").token == "AQ-_" && EventID("AQ-_.mark").mark == "mark")
+        #expect(EventID("AQ").token == "AQ" && EventID("AQ").mark == nil)
+        #expect(EventID(EventID.text("", "mark")).token.isEmpty)
+        let since = try LiveQueryParameters(uri: "/live?record_type=note&since=AQ.mark")
+        #expect(try JSONValue(since.call(since: nil))["params"]["since"].string == "AQ")
+        let beginning = try LiveQueryParameters(uri: "/live?record_type=note&since=.mark")
+        #expect(try JSONValue(beginning.call(since: ""))["params"]["since"] == .null)
+        // Where it begins makes it no other query.
+        let same = try LiveQueryParameters(uri: "/live?since=AQ&live-query-token=t&record_type=note")
+        #expect(same.subject == beginning.subject)
+        #expect(try LiveQueryParameters(uri: "/live?record_type=task").subject != same.subject)
     }
 
     @Test func anEventStreamTakesSubscriptionsAlone() async throws {

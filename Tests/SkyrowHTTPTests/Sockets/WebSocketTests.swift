@@ -276,19 +276,45 @@ import Testing
         }
     }
 
-    @Test func theEndOfTheSessionShowsWithTheNextCall() async throws {
+    /// How a session ends over which nothing is asked, and whether its token came with the head of the request.
+    @Test(arguments: ["auth:logout", "auth:password", "session:revoke", "auth:disable:set"], [true, false])
+    func anIdleConnectionEndsWithItsSession(ending: String, inHead: Bool) async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")
-            try await withSocket(port: service.port, key: TestService.apiKey, token: ann.token) { socket in
-                #expect(try await socket.call("me")["result"]["user_id"].string == ann.id)
-                _ = try await service.call("auth:logout", "{}", token: ann.token)
-                try await waiting(until: "the session has ended") {
-                    try await service.call("me", "{}", token: ann.token)["error"]["code"].integer == 104
+            let bob = try await service.signUp("bob")
+            try await withSocket(port: service.port, key: TestService.apiKey, token: bob.token) { other in
+                #expect(try await other.call("me")["result"]["user_id"].string == bob.id)
+                try await withSocket(
+                    port: service.port,
+                    key: TestService.apiKey,
+                    token: inHead ? ann.token : bob.token
+                ) { socket in
+                    if !inHead {
+                        _ = try await socket.call("connection:authenticate", #"{"access_token":"\#(ann.token)"}"#)
+                    }
+                    #expect(try await socket.call("me")["result"]["user_id"].string == ann.id)
+                    let parameters =
+                        switch ending {
+                        case "auth:password":
+                            #"{"old_password":"a long secret","password":"another long secret"}"#
+                        case "session:revoke": #"{"all":true}"#
+                        case "auth:disable:set": #"{"auth_id":"\#(ann.id)","disabled":true}"#
+                        default: "{}"
+                        }
+                    let isMaster = ending == "auth:disable:set"
+                    let ended = try await service.call(
+                        ending,
+                        parameters,
+                        key: isMaster ? TestService.masterKey : TestService.apiKey,
+                        token: isMaster ? nil : ann.token
+                    )
+                    #expect(ended["error"] == .null, "\(ended)")
+                    #expect(try await socket.closure().code == 4401)
+                    try await socket.sendClose(4401)
+                    #expect(try await socket.connection.isClosedByServer())
                 }
-                #expect(try await socket.call("me")["error"]["code"].integer == 104)
-                #expect(try await socket.closure().code == 4401)
-                try await socket.sendClose(4401)
-                #expect(try await socket.connection.isClosedByServer())
+                // Others go on, also one that had other credentials before.
+                #expect(try await other.call("me")["result"]["user_id"].string == bob.id)
             }
         }
     }

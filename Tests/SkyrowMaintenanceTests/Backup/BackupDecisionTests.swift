@@ -71,6 +71,57 @@ import Testing
         #expect(try BackupReader(opening: path).manifest == Self.manifest)
     }
 
+    /// A size that no file has must not be computed with.
+    @Test(arguments: [1 << 62, .max - 1024, .max - 513, .max - 512, .max - 511, .max - 1, .max])
+    func aSizeBeyondTheFileIsRefused(size: Int) async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/b.tar"
+        let whole = try await write(path)
+        // The first file, and the second one: the dump takes two blocks.
+        for start in [0, 1024] {
+            let name = start == 0 ? BackupArchive.dump : BackupArchive.manifest
+            var bytes = whole
+            bytes.replaceSubrange(start..<start + 512, with: TarHeader(name: name, size: size, time: 0).block)
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            let error = #expect(throws: ToolError.self) { try BackupReader(opening: path) }
+            #expect(error?.description.contains("was cut off") == true)
+        }
+    }
+
+    /// Whatever bytes a head has, its numbers do no harm.
+    @Test(arguments: 1...20)
+    func aHeadOfAnyBytesIsReadOrRefused(seed: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<500 {
+            var header = TarHeader(name: "skyrow-backup/x", size: 0, time: 0).block
+            for place in 124..<148 where Bool.random(using: &generator) {
+                header[place] =
+                    [0, 0x20, 0x30, 0x37, 0x80, 0xFF, UInt8.random(in: 0...255, using: &generator)]
+                    .randomElement(using: &generator) ?? 0
+            }
+            let sum = header.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element)) }
+            let digits = String(sum, radix: 8)
+            let field = String(repeating: "0", count: 6 - digits.count) + digits
+            header.replaceSubrange(148..<156, with: Array(field.utf8) + [0, 0x20])
+            let archive = header + [UInt8](repeating: 0, count: 1024)
+            let entries = try? tarEntries { offset, count throws(ToolError) in
+                Array(archive[min(offset, archive.count)...].prefix(max(count, 0)))
+            }
+            #expect(entries?.allSatisfy { $0.offset + $0.size <= archive.count } != false)
+        }
+    }
+
+    @Test(arguments: [(Int64.max, 1, false), (-1, 1, false), (1, Int64.max, false), (Int64.max / 2, 2, true)])
+    func countsThatNoArchiveHasAreRefused(rows: Int64, bytes: Int64, isTaken: Bool) throws {
+        var manifest = Self.manifest
+        manifest.tables = [
+            .init(name: "a", rows: Int(rows), bytes: Int(bytes), checksum: ""),
+            .init(name: "b", rows: 1, bytes: 1, checksum: ""),
+        ]
+        let json = manifest.json
+        #expect((try? BackupManifest(json: json, path: "x")) == (isTaken ? manifest : nil))
+    }
+
     @Test(arguments: [
         ("{\"skyrow_backup\":2}", "is an archive of version 2"), ("{}", "is damaged"),
         ("{\"skyrow_backup\":1}", "is damaged"),
@@ -210,14 +261,48 @@ import Testing
             3250; 2604 16470 DEFAULT app a c postgres
             """
         #expect(
-            DumpProgram.list(list, without: "app") == """
-                ; Archive created at 2026-11-21 14:57:07 UTC
-                ;     Format: CUSTOM
-                3403; 0 0 COMMENT - SCHEMA "app" postgres
-                2; 3079 16384 EXTENSION - pg_trgm
-                218; 1259 16474 TABLE app SCHEMA postgres
-                3250; 2604 16470 DEFAULT app a c postgres
-                """
+            DumpProgram.entries(of: list) == [
+                "3403; 0 0 COMMENT - SCHEMA \"app\" postgres", "2; 3079 16384 EXTENSION - pg_trgm",
+                "218; 1259 16474 TABLE app SCHEMA postgres", "3250; 2604 16470 DEFAULT app a c postgres",
+            ]
+        )
+    }
+}
+
+@Suite struct DumpReferenceTests {
+    @Test func foreignKeysBetweenTablesOfTheSchemaAreFound() {
+        let script = #"""
+            ALTER TABLE ONLY "app"."_live_ticket"
+                ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app"."_session"("id") ON DELETE CASCADE;
+
+
+            ALTER TABLE "app"."a""b"
+                ADD CONSTRAINT "x, y" FOREIGN KEY ("c, (d", "e") REFERENCES "app"."f.""g"("h", "i)") DEFERRABLE;
+
+            ALTER TABLE ONLY "app"."note"
+                ADD CONSTRAINT "abroad" FOREIGN KEY ("place") REFERENCES "other"."place"("id");
+
+            ALTER TABLE ONLY "app"."note"
+                ADD CONSTRAINT "note_pkey" PRIMARY KEY ("_id");
+
+            """#
+        #expect(
+            DumpReference.all(in: script) == [
+                DumpReference(
+                    table: "_live_ticket",
+                    target: "_session",
+                    removal: #"""
+                        DELETE FROM "app"."_live_ticket" WHERE ("session_id") IS NOT NULL AND ("session_id") NOT IN (SELECT "id" FROM "app"."_session")
+                        """#
+                ),
+                DumpReference(
+                    table: "a\"b",
+                    target: "f.\"g",
+                    removal: #"""
+                        DELETE FROM "app"."a""b" WHERE ("c, (d", "e") IS NOT NULL AND ("c, (d", "e") NOT IN (SELECT "h", "i)" FROM "app"."f.""g")
+                        """#
+                ),
+            ]
         )
     }
 }

@@ -7,11 +7,14 @@ import Testing
 @testable import SkyrowStore
 
 @Suite(.timeLimit(.minutes(10))) struct BackupTests {
+    /// What an archive has of the reserved tables: not the event triggers, which belong to the database.
+    private static let present = Migration.present.replacing("SELECT _install_event_triggers();", with: "")
+
     private func restore(
         _ database: TemporaryDatabase,
         replacing: Bool = false,
         keepingSessions: Bool = false,
-        _ script: String = ""
+        _ scripts: String...
     ) async throws -> [Migrator.Step] {
         try await withPostgresClient(database.url) { client in
             try await SchemaRestore.restore(
@@ -21,10 +24,15 @@ import Testing
                 keepingSessions: keepingSessions,
                 logger: .quiet
             ) { restore in
-                try await restore.run("SET search_path = app, pg_temp")
-                try await restore.run(Migration.present)
-                let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
-                try await restore.run("INSERT INTO _migration (version, name) VALUES \(versions); \(script)")
+                try await restore.piece { piece in
+                    try await piece.run("SET LOCAL search_path = app, pg_temp")
+                    try await piece.run(Self.present)
+                    let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
+                    try await piece.run("INSERT INTO _migration (version, name) VALUES \(versions)")
+                }
+                for script in scripts {
+                    try await restore.piece { try await $0.run("SET LOCAL search_path = app, pg_temp; \(script)") }
+                }
             }
         }
     }
@@ -151,6 +159,110 @@ import Testing
                 try await restore(database, replacing: true, "SELECT 1 / 0")
             }
             #expect(try await database.psql("SELECT _id FROM app.\"user\"") == "ann")
+            #expect(try await database.psql(Self.leftovers) == "0")
+        }
+    }
+
+    /// A database has an extension once, so that of the archive takes the place of one in the schema.
+    @Test func anExtensionInTheSchemaIsReplaced() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql("CREATE EXTENSION pg_trgm SCHEMA app; CREATE TABLE app.mine (a text)")
+            _ = try await restore(
+                database,
+                replacing: true,
+                """
+                CREATE EXTENSION IF NOT EXISTS "pg_trgm" WITH SCHEMA "app";
+                SELECT _create_type('film'); ALTER TABLE film ADD title text;
+                CREATE INDEX ON film USING gin (title app.gin_trgm_ops)
+                """
+            )
+            #expect(
+                try await database.psql("SELECT to_regclass('app.mine') IS NULL, to_regclass('app.film') IS NULL")
+                    == "t|f"
+            )
+        }
+    }
+
+    private static let leftovers = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'skyrow\\_re%'"
+
+    /// What an archive without sessions leaves out is complete: nothing in it refers to a row that is not.
+    @Test func whateverRefersToWhatIsLeftOutIsLeftOutToo() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await withPostgresClient(database.url) { client in
+                let own = ["_code", "_flow", "_live_ticket", "_mail", "_pending_login", "_session"]
+                #expect(try await BackupSource(of: "app", client: client).momentary == own)
+                try await database.psql(
+                    """
+                    SET search_path = app;
+                    CREATE TABLE visit (id int PRIMARY KEY, session_id uuid REFERENCES _session);
+                    CREATE TABLE page (visit int REFERENCES visit);
+                    CREATE TABLE other (account text REFERENCES _user);
+                    """
+                )
+                let leftOut = try await BackupSource(of: "app", client: client).momentary
+                #expect(leftOut == (own + ["page", "visit"]).sorted())
+                let list = leftOut.map { "'\($0)'" }.joined(separator: ", ")
+                let dangling = try await database.psql(
+                    """
+                    SELECT here.relname, there.relname FROM pg_constraint
+                    JOIN pg_class AS here ON here.oid = conrelid JOIN pg_class AS there ON there.oid = confrelid
+                    WHERE contype = 'f' AND connamespace = 'app'::regnamespace
+                        AND here.relname NOT IN (\(list)) AND there.relname IN (\(list))
+                    """
+                )
+                #expect(dangling == "")
+            }
+        }
+    }
+
+    /// A schema has more objects than one transaction may lock, and others see the old one until the new one is complete.
+    @Test func aSchemaOfManyTypesIsReplacedAndDroppedInPieces() async throws {
+        let cluster = try await TemporaryCluster.start(
+            settings: ["max_locks_per_transaction": "10", "max_connections": "60", "max_prepared_transactions": "0"]
+        )
+        let many = (0..<10).map { part in
+            "SELECT count(_create_type('part\(part)_' || n)) FROM generate_series(1, 30) AS n"
+        }
+        func restore(_ database: TemporaryDatabase, replacing: Bool, _ last: String) async throws {
+            try await withPostgresClient(database.url) { client in
+                _ = try await SchemaRestore.restore("app", client: client, replacing: replacing, logger: .quiet) {
+                    restore in
+                    #expect(restore.pieceLength >= 100)
+                    try await restore.piece { piece in
+                        try await piece.run("SET LOCAL search_path = app, pg_temp; \(Self.present)")
+                        let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
+                        try await piece.run("INSERT INTO _migration (version, name) VALUES \(versions)")
+                    }
+                    for script in many + [last] {
+                        try await restore.piece { try await $0.run("SET LOCAL search_path = app, pg_temp; \(script)") }
+                    }
+                }
+            }
+        }
+        try await withTemporaryDatabaseAndPsql(on: cluster) { database in
+            let names =
+                "SELECT count(*), bool_or(relname = 'first'), bool_or(relname = 'second') FROM pg_class "
+                + "WHERE relkind = 'r' AND relnamespace = 'app'::regnamespace AND relname NOT LIKE '\\_%'"
+            try await restore(database, replacing: false, "SELECT _create_type('first')")
+            #expect(try await database.psql(names) == "302|t|f")
+            // In one transaction it cannot be done.
+            await #expect(throws: (any Error).self) { try await database.psql("DROP SCHEMA app CASCADE") }
+
+            // What an interrupted restore has left is in nobody's way.
+            try await database.psql("CREATE SCHEMA skyrow_restoring CREATE TABLE half (id int)")
+            await #expect(throws: PostgresError.self) { try await restore(database, replacing: true, "SELECT 1 / 0") }
+            #expect(try await database.psql(names) == "302|t|f")
+            try await restore(database, replacing: true, "SELECT _create_type('second')")
+            #expect(try await database.psql(names) == "302|f|t")
+            #expect(try await database.psql(Self.leftovers) == "0")
+
+            try await withPostgresClient(database.url) { client in
+                let registry = ApplicationRegistry(client: client, defaultSchema: "other", logger: .quiet)
+                let shop = try ApplicationName("shop")
+                try await registry.create(shop, schema: "app", adoptsSchema: true, keys: [], hosts: [], settings: [:])
+                try await registry.delete(shop, dropsSchema: true)
+            }
+            #expect(try await database.psql("SELECT to_regnamespace('app') IS NULL") == "t")
         }
     }
 }

@@ -166,6 +166,43 @@ import Testing
         }
     }
 
+    /// A table of any size is read in parts, and what they have comes to one finding for each rule.
+    @Test func recordsAreReadInParts() async throws {
+        try await withRecordsToExamine { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO category (_id, name, _owner) SELECT 'g' || n, repeat(md5(n::text), 20), 'gone'
+                FROM generate_series(1, 100) AS n;
+                INSERT INTO category (_id) VALUES ('$1')
+                """
+            )
+            let blocks = try await fixture.psql(
+                "SELECT pg_relation_size('category') / current_setting('block_size')::int"
+            )
+            #expect((Int(blocks) ?? 0) >= 5)
+            let whole = try await examine(fixture.database.url, [.records])
+            #expect(whole["records"]?.count == 2)
+            #expect(whole["records"]?.contains { $0.what.hasPrefix("100 rows of category are owned") } == true)
+            for length in [1, 3] {
+                #expect(try await examine(fixture.database.url, [.records]) { $0.blocksAtOnce = length } == whole)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (0, 4, [TablePart(first: 0)]), (4, 4, [TablePart(first: 0)]),
+        (9, 4, [TablePart(first: 0, end: 4), TablePart(first: 4, end: 8), TablePart(first: 8)]),
+        (9, .max, [TablePart(first: 0)]),
+    ])
+    func aTableIsCutIntoParts(blocks: Int, length: Int, parts: [TablePart]) {
+        #expect(TablePart.all(ofBlocks: blocks, length: length) == parts)
+    }
+
+    @Test func aCheckThatTakesTooLongSaysHowToGiveItTime() {
+        let finding = DoctorFinding(failureOf: .records, PostgresError(code: .statementTimeout))
+        #expect(finding.remedy.contains("--timeout 2m"))
+    }
+
     @Test func aDatabaseWithoutAccountsIsWell() async throws {
         try await withStore { fixture in
             try await fixture.keep(draft("note/first", ["title": .string("a")]))
@@ -349,7 +386,7 @@ import Testing
         // Rows that break the rules.
         (
             """
-            ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit;
+            ALTER TABLE note DROP CONSTRAINT _id_fits, DROP CONSTRAINT _database_fits;
             INSERT INTO note (_id, _database) VALUES ('~ann/x', 'bob'), ('~y', '_public'), ('', '_public')
             """,
             .records, "3 rows of note have an _id that does not go with _database"
@@ -368,7 +405,7 @@ import Testing
         ),
         (
             """
-            ALTER TABLE category DROP CONSTRAINT _reserved_columns_fit;
+            ALTER TABLE category DROP CONSTRAINT _access_fits;
             INSERT INTO category (_id, _access) VALUES
                 ('a1', '{"x": "read"}'), ('a2', '{"user:": "read"}'), ('a3', '["public"]'), ('a4', '"public"'),
                 ('a5', '{"role:x": "admin"}'), ('a6', '{"role:x": ["read"]}'), ('a7', '{"relation:foe": "read"}'),
@@ -388,7 +425,7 @@ import Testing
         ),
         (
             """
-            ALTER TABLE note DROP CONSTRAINT IF EXISTS _reserved_columns_fit;
+            ALTER TABLE note DROP CONSTRAINT IF EXISTS _access_fits;
             INSERT INTO note (_id, _access) SELECT 'long', jsonb_object_agg('role:' || i, 'read') FROM generate_series(1, 10001) AS i
             """,
             .records, "1 row of note have an access list of more than 10000 entries or 1 MB, such as 'long'"

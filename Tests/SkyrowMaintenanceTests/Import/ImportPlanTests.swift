@@ -40,6 +40,32 @@ import Testing
         }
     }
 
+    /// A header of one column that holds another delimiter would import records without fields.
+    @Test(
+        arguments: [
+            ("a.csv", nil, ["_id;title;year"], "--delimiter ';'"), ("a.csv", nil, ["_id\ttitle"], "--delimiter tab"),
+            ("a.csv", nil, ["a|b"], "--delimiter '|'"), ("a.tsv", nil, ["_id,title"], "--delimiter ','"),
+            ("a.csv", ",", ["a;b"], nil), ("a.csv", ";", ["a,b"], nil), ("a.csv", nil, ["title"], nil),
+            ("a.csv", nil, ["a;b", "c"], nil), ("a.json", nil, ["a;b"], nil),
+        ] as [(String, String?, [String], String?)]
+    )
+    func aFileWithAnotherDelimiterIsRefused(path: String, delimiter: String?, columns: [String], words: String?) throws
+    {
+        let settings = try ImportSettings(
+            path: path,
+            type: "film",
+            format: nil,
+            delimiter: delimiter,
+            nullTexts: [],
+            idColumn: nil
+        )
+        let survey = ImportSurvey(columns: columns)
+        guard let words else { return try settings.check(survey) }
+        let error = #expect(throws: ToolError.self) { try settings.check(survey) }
+        #expect(error?.description.contains(words) == true)
+        #expect(error?.status == .usage)
+    }
+
     @Test(arguments: [
         ("title", "title"), ("Release Year", "Release_Year"), ("_secret", "secret"), ("2019 total", "field_2019_total"),
         ("Länge (m)", "L_nge_m"), ("a__b", "a__b"), ("a - b", "a_b"), ("  x  ", "x"), ("日本", nil), ("", nil),

@@ -119,6 +119,38 @@ import Testing
         }
     }
 
+    /// Who imports what is there already wants to know which record it is, and that none was changed.
+    @Test func aRecordThatIsThereAlreadyIsNamed() async throws {
+        try await withRecords { f in
+            let columns = ImportColumns(type: type("note"), fields: [field("title")])
+            let rows = ["a", "b", "c"].enumerated().map { place, id in
+                ImportRow(line: place + 2, id: id, values: [.string("new")])
+            }
+            _ = try await f.store.importRecords(stream([rows[1]]), to: columns)
+            let fault = await #expect(throws: ImportFault.self) {
+                try await f.store.importRecords(stream(rows), to: columns)
+            }
+            #expect(fault?.line == 3 && fault?.error.code == .duplicated)
+            #expect(
+                fault?.error.message
+                    == "Key (_id)=(b) already exists. An import adds records, and never changes one that is there."
+            )
+            let summary = try await f.store.importRecords(stream(rows), to: columns, keepsGoing: true)
+            #expect(summary.imported == 2 && summary.faults.map(\.line) == [3])
+        }
+    }
+
+    @Test(arguments: [(1_000_000, true), (1_100_000, false)])
+    func aRecordIsNoLargerThanOneThatIsSaved(size: Int, isTaken: Bool) async throws {
+        try await withRecords { f in
+            let columns = ImportColumns(type: type("note"), fields: [field("title")])
+            let rows = [ImportRow(line: 2, id: "big", values: [.string(String(repeating: "x", count: size))])]
+            let summary = try await f.store.importRecords(stream(rows), to: columns, keepsGoing: true)
+            #expect(summary.imported == (isTaken ? 1 : 0))
+            #expect(summary.faults.map(\.error.code) == (isTaken ? [] : [.payloadTooLarge]))
+        }
+    }
+
     @Test func aRefusedImportLeavesTheSchemaAsItWas() async throws {
         try await withRecords { f in
             let film = try RecordTypeName("film")

@@ -37,6 +37,14 @@ import Testing
         ("}", [fault(1, "a bracket closes nothing")]),
         ("[}", [fault(1, "a bracket closes nothing")]),
         (",", [fault(1, "a comma stands where a value should")]),
+        ("[{},\n]", [element(1, "{}"), fault(2, "a comma stands where a value should")]),
+        ("[,{}]", [fault(1, "a comma stands where a value should")]),
+        ("[1,,2]", [element(1, "1"), fault(1, "a comma stands where a value should")]),
+        ("[1 , 2,3]", [element(1, "1"), element(1, "2"), element(1, "3")]),
+        ("[{}\n{}]", [element(1, "{}"), fault(2, "a comma is missing before this value")]),
+        ("[\"a\"\"b\"]", [element(1, "\"a\"\"b\"")]),
+        ("{}, {}", [element(1, "{}"), fault(1, "a comma stands where a value should")]),
+        ("1,", [element(1, "1"), fault(1, "a comma stands where a value should")]),
     ])
     func aTextBecomesItsElementsHoweverItIsCut(text: String, elements: [Result<JSONElement, LineFault>]) {
         for size in [1, 2, Int.max] {

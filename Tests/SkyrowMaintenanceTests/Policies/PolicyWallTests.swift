@@ -85,6 +85,52 @@ import Testing
         }
     }
 
+    /// Questions of ann's login about a value, one that a hidden record has and one that none has, and whether EXPLAIN tells them apart:
+    /// Documentation/Security.md says what it does.
+    private static let explained: [(question: String, hidden: String, absent: String, isTold: Bool)] = [
+        // Fields that ann does not see, in rows that she does not see.
+        ("SELECT FROM app_visible.note WHERE stars = %", "2", "7", false),
+        ("SELECT FROM app_visible.note WHERE stars > %", "2", "7", false),
+        ("SELECT FROM app_visible.note WHERE stars = % AND _id = 'c'", "3", "7", false),
+        // Comparisons that might say in an error what they have seen are made behind the policy.
+        ("SELECT FROM note WHERE title LIKE %", "'secre%'", "'nobody'", false),
+        ("SELECT FROM note WHERE title ~ %", "'^secret$'", "'^nobody$'", false),
+        // All others use indexes and statistics before it.
+        ("SELECT FROM note WHERE _id = %", "'b'", "'nobody'", true),
+        ("SELECT FROM note WHERE _owner = %", "'bob'", "'nobody'", true),
+    ]
+
+    @Test func whatExplainTellsIsWhatTheManualSays() async throws {
+        try await withPolicies { f in
+            try await Self.fill(f)
+            // Enough for statistics, and for indexes to be used.
+            try await f.psql(
+                """
+                INSERT INTO note (_id, _owner, _access, title, stars)
+                SELECT 'more' || number, 'bob', '{}', 'secret', 2 FROM generate_series(1, 2000) AS number;
+                ANALYZE note
+                """
+            )
+            try await f.apply()
+            for row in Self.explained {
+                var plans: [String] = []
+                for value in [row.hidden, row.absent] {
+                    let question = row.question.replacing("%", with: value)
+                    let plan = try await f.sql(
+                        "ann",
+                        """
+                        SET enable_seqscan = off;
+                        EXPLAIN (ANALYZE, TIMING off, SUMMARY off, BUFFERS off) \(question);
+                        EXPLAIN \(question)
+                        """
+                    )
+                    plans.append(plan.replacing(value.replacing("'", with: ""), with: "%"))
+                }
+                #expect((plans[0] != plans[1]) == row.isTold, "\(row.question)\n\(plans.joined(separator: "\n"))")
+            }
+        }
+    }
+
     /// What ann's login runs, and what it is refused with.
     private static let refusals: [(String, String)] = [
         ("SET ROLE postgres", "permission denied"),
@@ -130,6 +176,9 @@ import Testing
             "permission denied for function app._note_relation_entry"
         ),
         ("SELECT app._set_revision_offset(9)", "permission denied for table _meta"),
+        // By its rows requests for mails wait for each other.
+        ("SELECT FROM _throttle FOR UPDATE", "permission denied"),
+        ("LOCK TABLE _throttle IN ROW SHARE MODE", "permission denied"),
         ("INSERT INTO note (_id, _owner) VALUES ('n', 'bob')", "row-level security"),
         ("INSERT INTO note (_id, _database, _owner) VALUES ('~bob/n', 'bob', 'ann')", "row-level security"),
         ("INSERT INTO note (_id, _created_by) VALUES ('n', 'bob')", "permission denied"),

@@ -27,11 +27,12 @@ import Testing
         ("DROP TRIGGER _tombstone_truncated ON %", "%:_tombstone_truncated", true),
         ("DROP TRIGGER _tombstone_renamed ON %", "%:_tombstone_renamed", true),
         ("DROP TRIGGER _note_relation_entry ON %", "%:_note_relation_entry", true),
-        ("ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit", "%:_reserved_columns_fit", true),
+        ("ALTER TABLE % DROP CONSTRAINT _id_fits", "%:_id_fits", true),
+        ("ALTER TABLE % DROP CONSTRAINT _database_fits", "%:_database_fits", true),
         (
-            "ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit; ALTER TABLE % ADD CONSTRAINT _reserved_columns_fit "
-                + "CHECK (_reserved_columns_fit(_id, _database, _access)) NOT VALID",
-            "%:_reserved_columns_fit", true
+            "ALTER TABLE % DROP CONSTRAINT _access_fits; ALTER TABLE % ADD CONSTRAINT _access_fits "
+                + "CHECK (_access_fits(_access)) NOT VALID",
+            "%:_access_fits", true
         ),
         ("ALTER TABLE % REPLICA IDENTITY NOTHING", "%:replica-identity", true),
         ("DROP INDEX %_other_idx", "%.other:index", true),
@@ -111,10 +112,20 @@ import Testing
             }
 
             // Left alone where that is wanted.
-            try await fixture.store.applySchema(document, expecting: report.difference, repairing: false)
+            try await fixture.store.applySchema(
+                document,
+                expecting: report.difference,
+                repairing: false,
+                allowingLoss: true
+            )
             #expect(try await fixture.store.compareSchema(with: document) == report)
 
-            try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
+            try await fixture.store.applySchema(
+                document,
+                expecting: report.difference,
+                repairing: true,
+                allowingLoss: true
+            )
             let left = try await fixture.store.compareSchema(with: document).difference.drift
             #expect(left.allSatisfy { !$0.isRepairable })
             #expect(left.count == Self.rows.count { !$0.isRepaired } + 1)
@@ -161,16 +172,21 @@ import Testing
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [RecordType(name: type("note"))]))
             try await fixture.psql(
-                "ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit; INSERT INTO note (_id) VALUES ('~x')"
+                "ALTER TABLE note DROP CONSTRAINT _id_fits; INSERT INTO note (_id) VALUES ('~x')"
             )
             let document = try await fixture.store.schemaDocument()
             let difference = try await fixture.store.compareSchema(with: document).difference
             let error = await #expect(throws: SkyrowError.self) {
-                try await fixture.store.applySchema(document, expecting: difference, repairing: true)
+                try await fixture.store.applySchema(
+                    document,
+                    expecting: difference,
+                    repairing: true,
+                    allowingLoss: true
+                )
             }
             #expect(error?.message.contains("'skyrow doctor' names them") == true)
             try await fixture.psql("DELETE FROM note")
-            try await fixture.store.applySchema(document, expecting: difference, repairing: true)
+            try await fixture.store.applySchema(document, expecting: difference, repairing: true, allowingLoss: true)
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
         }
     }

@@ -22,7 +22,7 @@ import Testing
             #expect(try await fixture.psql("SELECT count(*) FROM pg_trigger WHERE tgname = '_check_parent'") == "1")
             document.types[type("item")]?.fields[.parent] = nil
             let report = try await fixture.store.compareSchema(with: document)
-            #expect(report.difference.losesData)
+            #expect(report.losesData)
         }
     }
 
@@ -42,7 +42,7 @@ import Testing
             for rule in [DeleteRule.cascade, .setNull, .restrict, .cascade] {
                 document.types[type("item")]?.fields[field("list")]?.onDelete = rule
                 let report = try await fixture.apply(document)
-                #expect(!report.difference.losesData)
+                #expect(!report.losesData)
                 #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
                 #expect(try await fixture.store.schemaDocument() == document)
                 #expect(fixture.store.cache.current[type("item")]?[field("list")]?.onDelete == rule)
@@ -87,7 +87,7 @@ import Testing
             for language in [TextLanguage.english, .german, .words, .simple] {
                 document.types[type("film")]?.fields[field("title")]?.textLanguage = language
                 let report = try await fixture.apply(document)
-                #expect(!report.difference.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
+                #expect(!report.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
                 #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
                 #expect(try await fixture.store.schemaDocument() == document)
                 #expect(fixture.store.cache.current[type("film")]?[field("title")]?.textLanguage == language)
@@ -140,7 +140,7 @@ import Testing
             ] as [(TextLanguage, Bool, String)] {
                 setTitle(language, stored: stored)
                 let report = try await fixture.apply(document)
-                #expect(!report.difference.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
+                #expect(!report.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
                 #expect(
                     report.difference.changes.first?.change.summary
                         == "text \(language.rawValue)\(stored ? ", stored" : "")"

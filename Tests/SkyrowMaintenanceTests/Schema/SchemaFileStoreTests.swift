@@ -77,7 +77,7 @@ import Testing
                 field("notes"): DocumentedField(.array(.reference(type("memo"))))
             ]
             let report = try await fixture.apply(document)
-            #expect(!report.difference.losesData)
+            #expect(!report.losesData)
             #expect(try await fixture.store.schemaDocument().types[type("page")] == document.types[type("page")])
             #expect(try await fixture.psql("SELECT _id, heading, itself FROM memo") == "1|a|1")
             #expect(try await fixture.psql("SELECT type, id FROM _tombstone") == "memo|2")
@@ -118,7 +118,12 @@ import Testing
                     "note.r": .init(lost: 2, records: 5), "note.b": .init(lost: 2, records: 5),
                 ]
             )
-            try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
+            try await fixture.store.applySchema(
+                document,
+                expecting: report.difference,
+                repairing: true,
+                allowingLoss: true
+            )
             let rows = try await fixture.psql("SELECT n, t, r, b FROM note ORDER BY _id")
             #expect(rows == "1|12|2|t\n|7||\n|||\n|||f\n-3||1|")
             // Rows that lost a value are new to those who catch up.
@@ -158,7 +163,7 @@ import Testing
                 field("w"): DocumentedField(.string), field("flag"): DocumentedField(.string),
             ]
             let report = try await fixture.apply(document)
-            #expect(!report.difference.losesData)
+            #expect(!report.losesData)
             #expect(try await fixture.psql("SELECT i, j, r, v, s, q, w, flag FROM note") == "7|[1]|1|dflt|1|1|3|true")
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
             #expect(
@@ -193,7 +198,12 @@ import Testing
             let report = try await fixture.store.compareSchema(with: document)
             try await fixture.psql("SELECT _create_type('meanwhile')")
             let error = await #expect(throws: SkyrowError.self) {
-                try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
+                try await fixture.store.applySchema(
+                    document,
+                    expecting: report.difference,
+                    repairing: true,
+                    allowingLoss: true
+                )
             }
             #expect(error?.message == "The schema was changed meanwhile; look at it again.")
             #expect(try await fixture.psql("SELECT to_regclass('fresh') IS NULL") == "t")
@@ -220,7 +230,7 @@ import Testing
                 var events = fixture.store.client.listen("skyrow_schema").makeAsyncIterator()
                 #expect(await events.next() == .connected)
                 let report = try await other.compareSchema(with: document)
-                try await other.applySchema(document, expecting: report.difference, repairing: true)
+                try await other.applySchema(document, expecting: report.difference, repairing: true, allowingLoss: true)
                 guard case .notification(_, "app", _) = await events.next() else {
                     Issue.record("no notice came")
                     return
@@ -237,7 +247,7 @@ extension StoreFixture {
     @discardableResult
     func apply(_ document: SchemaDocument) async throws -> SchemaReport {
         let report = try await store.compareSchema(with: document)
-        try await store.applySchema(document, expecting: report.difference, repairing: true)
+        try await store.applySchema(document, expecting: report.difference, repairing: true, allowingLoss: true)
         return report
     }
 

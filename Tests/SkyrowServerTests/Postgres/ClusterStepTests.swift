@@ -68,6 +68,29 @@ import Testing
         #expect(DatabaseAddress(cluster: longest + "b", folder: 7).socketDirectory == "/proc/self/fd/7")
     }
 
+    @Test func onThePortNobodyIsTrusted() {
+        let rules =
+            "# local of a comment\nlocal   all all peer map=x\n  local\tskyrow all trust\nhost all all 127.0.0.1/32 trust\n"
+        let text = HostRules.text(localRulesOf: rules)
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(
+            lines == [
+                "local   all all peer map=x", "  local\tskyrow all trust",
+                "host all skyrow,skyrow_replication 127.0.0.1/32 reject", "host skyrow all 127.0.0.1/32 scram-sha-256",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        (nil, "", false), (1 << 40, "", false), (1 << 40, "could not write: No space left on device", true),
+        (1 << 40, "initdb: error: Disk quota exceeded", true), (5 << 20, "", true),
+    ])
+    func aFullDiskIsNamed(room: Int?, log: String, isNamed: Bool) {
+        let advice = EmbeddedCluster.advice(room: room, log: log, at: "/srv/data")
+        #expect(advice.contains("The disk of /srv/data is full") == isNamed)
+        #expect(isNamed || advice.isEmpty)
+    }
+
     @Test func aConnectionStringQuotesItsPath() {
         let address = DatabaseAddress(cluster: #"/srv/it's \ here"#, folder: 7)
         #expect(address.connection().hasPrefix(#"host='/srv/it\'s \\ here' port=5432"#))

@@ -55,7 +55,7 @@ import Testing
         "google client-ids=a redirects=", "google client-ids=a redirects=http://app.example.org/in",
         "google client-ids=a redirects=https://app.example.org/in,", "google client-ids=a domains=x@y",
         "google client-ids=a trust-email=yes", "google client-ids=a token=http://a.example",
-        "google client-ids=a scopes=a,,b",
+        "google client-ids=a scopes=a,,b", "google client-ids=a further-scopes=a,,b",
         "Google issuer=https://a.example client-ids=a",
         "custom-token issuer=https://a.example client-ids=a", "google issuer=http://a.example client-ids=a",
         "google issuer=https://a.example?x=y client-ids=a", "google issuer=https://a.example client-ids=a,",
@@ -152,7 +152,7 @@ import Testing
     @Test func readyMadeProvidersNeedTheirNamesAlone() async throws {
         let made = try configuration(
             "google client-ids=a \(Self.redirects) trust-email=on domains=Example.org keep-tokens=on; "
-                + "facebook client-ids=b \(Self.redirects); github client-ids=c \(Self.redirects) scopes=read:user; "
+                + "facebook client-ids=b \(Self.redirects); github client-ids=c \(Self.redirects) scopes=read:user further-scopes=repo,gist; "
                 + "twitter client-ids=d \(Self.redirects); hub kind=github client-ids=e \(Self.redirects) user=https://ghe.example.org/user",
             secrets: "google=g facebook=f=2\ngithub=h hub=i"
         )
@@ -165,6 +165,7 @@ import Testing
         )
         #expect(made[0].trustsEmail && made[0].domains == ["example.org"] && made[0].flow?.keepsTokens == true)
         #expect(made[0].flow?.redirects.map(\.text) == ["https://app.example.org/in", "org.example.app:/in"])
+        #expect(made[2].flow?.furtherScopes == ["repo", "gist"] && made[1].flow?.furtherScopes == [])
         #expect(made[1].issuers.isEmpty && made[2].flow?.scopes == ["read:user"])
         if case .secret(let secret)? = made[1].flow?.authentication { #expect(secret.exposed == "f=2") }
         if case .none? = made[3].flow?.authentication {} else { Issue.record("Twitter has a secret.") }

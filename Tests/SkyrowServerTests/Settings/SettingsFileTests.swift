@@ -1,3 +1,4 @@
+import SkyrowModel
 import Testing
 
 @testable import SkyrowServer

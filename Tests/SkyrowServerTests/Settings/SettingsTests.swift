@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import SkyrowModel
 import SkyrowPostgres
@@ -35,6 +36,39 @@ import Testing
         #expect(settings.accounts.loginKeys == LoginKeys.default)
         #expect(settings.logging.level == .info)
         #expect(settings.listening.maximumBody == 8 << 20)
+    }
+
+    @Test func compatibilityGivesDefaults() throws {
+        let v1 = try Self.settings(["compatibility": "skygear-v1"])
+        #expect(v1.accounts.passwordMinimum == 1)
+        #expect(v1.accounts.loginKeyReaders == ["username": .users, "email": .users])
+        #expect(v1.accounts.relationAudience == .everyone)
+        #expect(v1.accounts.origin(of: \.passwordMinimum)?.description == "'compatibility' skygear-v1")
+        // What is given holds, by whatever way.
+        let own = try Self.settings(["password-minimum": "10"], [:], file: ["compatibility": "skygear-v1"])
+        #expect(own.accounts.passwordMinimum == 10 && own.accounts.relationAudience == .everyone)
+        let none = try Self.settings(["compatibility": "none"])
+        #expect(none.accounts.passwordMinimum == 8 && none.accounts.relationAudience == .readable)
+        #expect(throws: ToolError.self) { try Self.settings(["compatibility": "skygear"]) }
+        // The applications of a service need not all be for the same.
+        let shop = SettingSources.ApplicationSource(name: "shop", stored: ["compatibility": "none"])
+        let sources = SettingSources(flags: ["compatibility": "skygear-v1"], environment: [:], application: shop)
+        #expect(try Settings(sources).accounts.passwordMinimum == 8)
+    }
+
+    /// Each is the default of a setting that there is, and in the manual.
+    @Test func compatibilityIsInTheManual() throws {
+        let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardized
+        let manual = try String(contentsOf: root.appendingPathComponent("Documentation/Protocol.md"), encoding: .utf8)
+        let rows = Dictionary(
+            uniqueKeysWithValues: SettingsTable.groups.flatMap { $0.settings }.map { ($0.row.name, $0) }
+        )
+        for (name, text) in Compatibility.skygearV1.defaults {
+            let setting = try #require(rows[name])
+            #expect(setting.read(text) != nil)
+            #expect(manual.contains("| `\(name)` | `\(setting.row.defaultValue)` | `\(text)` |"), "\(name)")
+        }
+        #expect(Compatibility.none.defaults.isEmpty)
     }
 
     @Test func theSessionsOfTheServiceCompileNothing() throws {

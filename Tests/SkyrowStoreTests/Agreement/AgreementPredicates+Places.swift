@@ -21,7 +21,7 @@ extension AgreementPredicates {
             let value: RecordValue = random.oneIn(8) ? .null : .location(random.element(AgreementCorpus.spots))
             return .comparison(random.element([.eq, .neq]), .keyPath(field), .value(value))
         case 2:
-            let center = location()
+            let center = center()
             let bound = Operand.value(.number(radius(around: center)))
             let distance = Operand.function(.distance(center), field)
             let comparison = random.element([ComparisonOperator.lt, .lte, .gt, .gte, .eq, .neq])
@@ -56,7 +56,7 @@ extension AgreementPredicates {
     }
 
     mutating func near(_ field: KeyPath) -> Predicate {
-        let center = location()
+        let center = center()
         return .place(field, .near(center, radius: random.oneIn(3) ? nil : radius(around: center)))
     }
 
@@ -67,11 +67,19 @@ extension AgreementPredicates {
         return (try? Location(latitude: latitude, longitude: longitude)) ?? AgreementCorpus.locations[0]
     }
 
-    /// A number of metres at which there is no location.
-    mutating func radius(around center: Location) -> Double {
-        while true {
-            let radius = random.oneIn(8) ? 0 : Double.random(in: 0...20_200_000, using: &random)
-            if AgreementCorpus.spots.allSatisfy({ abs($0.distance(to: center) - radius) > 1e-3 }) { return radius }
+    /// Anywhere, or where a location is.
+    private mutating func center() -> Location {
+        random.oneIn(2) ? random.element(AgreementCorpus.spots) : location()
+    }
+
+    /// A number of metres, now and then exactly that of a location, or the next one to it.
+    private mutating func radius(around center: Location) -> Double {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: return 0
+        case 1...4:
+            let exact = random.element(AgreementCorpus.spots).distance(to: center)
+            return random.element([exact, exact.nextUp, max(0, exact.nextDown)])
+        default: return Double.random(in: 0...20_200_000, using: &random)
         }
     }
 

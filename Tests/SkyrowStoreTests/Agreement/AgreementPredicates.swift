@@ -342,17 +342,19 @@ struct AgreementPredicates {
     /// Two key paths of types that compare.
     mutating func pair() -> Predicate {
         let left = name { name in
-            switch name.type {
-            case .json, .array, .unknown: false
-            default: true
-            }
+            if case .unknown = name.type { false } else { true }
         }
+        let isWhole =
+            switch left.type {
+            case .json, .array: true
+            default: false
+            }
         let isReference = { (name: Name) -> RecordTypeName? in
             if case .reference(let target) = name.type { target } else { name.id }
         }
         let right = name { other in
             switch (left.type, other.type) {
-            case (.json, _), (.array, _), (.unknown, _), (_, .json), (_, .array), (_, .unknown): false
+            case (.unknown, _), (_, .unknown): false
             case (.integer, .sequence), (.integer, .number), (.sequence, .integer), (.sequence, .number),
                 (.number, .integer), (.number, .sequence):
                 true
@@ -360,7 +362,7 @@ struct AgreementPredicates {
             }
         }
         // The ids of users are texts, those of other records are not.
-        let isOrdered = isReference(left) == nil && left.type != .location && left.type != .geometry
+        let isOrdered = isReference(left) == nil && !isWhole && left.type != .location && left.type != .geometry
         let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte] : [.eq, .neq])
         return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
     }

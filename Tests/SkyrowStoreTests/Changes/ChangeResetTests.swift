@@ -140,6 +140,18 @@ import Testing
             ("UPDATE _meta SET timeline = timeline + 1", .branch),
             ("UPDATE _meta SET system_identifier = system_identifier + 1", .branch),
             ("SELECT _rebase_revisions()", .branch),
+            ("UPDATE _meta SET start_id = start_id + 1", .branch),
+            (
+                "UPDATE _meta SET former_starts = ARRAY[start_id], former_ends = ARRAY[1], start_id = start_id + 1",
+                .branch
+            ),
+            (
+                """
+                UPDATE _meta SET former_starts = ARRAY[5, start_id], start_id = start_id + 1,
+                    former_ends = ARRAY[1, pg_current_wal_insert_lsn() - '0/0'::pg_lsn]
+                """, nil
+            ),
+            ("UPDATE _meta SET home_table = home_table::bigint + 1", .branch),
             ("ALTER TABLE note ADD COLUMN fresh text", nil),
             ("ALTER TABLE note ADD COLUMN fresh text DEFAULT 'full'", .schema),
             ("ALTER TABLE note ADD COLUMN fresh text GENERATED ALWAYS AS (title) STORED", .schema),

@@ -69,7 +69,7 @@ import Testing
                 if Bool.random(using: &random) { forged.transactions = Self.set(present.transactions, &random) }
                 if Int.random(in: 0..<4, using: &random) == 0 { forged.takenAt = Self.number(present.takenAt, &random) }
                 if Int.random(in: 0..<9, using: &random) == 0 {
-                    forged.branch = UInt64.random(in: 0 ... .max, using: &random)
+                    forged.place.branch = UInt64.random(in: 0 ... .max, using: &random)
                 }
                 if Int.random(in: 0..<9, using: &random) == 0 { forged.audience &+= 1 }
                 if Int.random(in: 0..<9, using: &random) == 0 { forged.form.columns &+= 1 }

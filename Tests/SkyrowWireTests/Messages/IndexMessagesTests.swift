@@ -12,6 +12,10 @@ import Testing
             IndexDefinition(of: typeName("film"), [IndexField("year", .descending), IndexField("rating")])
         ),
         (
+            #"{"record_type":"film","fields":["order",["year","desc"]]}"#,
+            IndexDefinition(of: typeName("film"), [IndexField("order"), IndexField("year", .descending)])
+        ),
+        (
             #"{"record_type":"film","fields":[[{"$type":"keypath","$val":"year"},"asc"]],"unique":true,"nulls":"equal"}"#,
             IndexDefinition(of: typeName("film"), [IndexField("year")], isUnique: true, treatsNullsAsEqual: true)
         ),
@@ -50,7 +54,7 @@ import Testing
         (#"{"record_type":"film","fields":[]}"#, .invalidArgument, "fields"),
         (#"{"record_type":"film","fields":[["year"]],"kind":"hash"}"#, .invalidArgument, "kind"),
         (#"{"record_type":"film","fields":[["year"]],"nulls":"first"}"#, .invalidArgument, "nulls"),
-        (#"{"record_type":"film","fields":[["year"],"title"]}"#, .invalidArgument, "fields[1]"),
+        (#"{"record_type":"film","fields":[["year"],7]}"#, .invalidArgument, "fields[1]"),
         (#"{"record_type":"film","fields":[["year","up"]]}"#, .invalidArgument, "fields[0]"),
         (#"{"record_type":"film","fields":[["year","asc","last"]]}"#, .invalidArgument, "fields[0]"),
         (#"{"record_type":"film","fields":[[["func","rank","title"]]]}"#, .invalidArgument, "fields[0]"),

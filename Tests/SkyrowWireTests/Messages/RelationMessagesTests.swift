@@ -16,12 +16,21 @@ import Testing
     )
     func aRelationIsReadToABoundedPlace(members: String, offset: Int?, place: String?) throws {
         let text = #"{"name":"friend"\#(members.isEmpty ? "" : ",")\#(members)}"#
-        let read: (JSONView) throws -> Int = { try RelationQuery(queryParameters: $0).offset }
+        let read: (JSONView) throws -> Int = { try RelationQuery(queryParameters: $0, rules: .rpc).offset }
         if let offset {
             #expect(try readJSON(text, read) == offset)
         } else {
             let error = #expect(throws: SkyrowError.self) { try readJSON(text, read) }
             #expect(error?.code == .invalidArgument && error?.info["arguments"] == .list([.string(place ?? "")]))
         }
+    }
+
+    /// Skygear's action has no `page`, and its SDK counts from zero.
+    @Test(arguments: [(#""page":0"#, 0), (#""page":2,"limit":50"#, 0), (#""page":0,"offset":50"#, 50)])
+    func v1HasNoPages(members: String, offset: Int) throws {
+        let found = try readJSON(#"{"name":"friend",\#(members)}"#) {
+            try RelationQuery(queryParameters: $0, rules: .v1).offset
+        }
+        #expect(found == offset)
     }
 }

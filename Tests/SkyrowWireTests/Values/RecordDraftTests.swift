@@ -12,13 +12,21 @@ import Testing
     @Test func fieldsKeepTheirOrderAndReservedMembersAreDropped() throws {
         let draft = try draft(
             #"""
-            {"_id":"note/1","_type":"record","_ownerID":"u9","_created_at":"x","_revision":3,"_transient":{},"":1,
+            {"_id":"note/1","_type":"record","_ownerID":"u9","_created_at":"x","_revision":3,"_transient":{},
              "title":"Milk","stars":3,"_anything":[],"done":null}
             """#
         )
         #expect(
             draft == RecordDraft("note/1", [("title", .string("Milk")), ("stars", .integer(3)), ("done", .null)])
         )
+    }
+
+    @Test func aFieldWithoutNameIsRefusedAndDroppedForSkygear() throws {
+        let text = #"{"_id":"note/1","":1,"title":"Milk"}"#
+        let error = #expect(throws: SkyrowError.self) { try draft(text) }
+        #expect(error?.code == .invalidArgument)
+        let skygear = try readJSON(text) { try RecordDraft($0, rules: .v1) }
+        #expect(skygear == RecordDraft("note/1", [("title", .string("Milk"))]))
     }
 
     @Test func theParentIsAFieldOfADraft() throws {
@@ -52,7 +60,7 @@ import Testing
         arguments: [
             (#"{"_id":"n/1"}"#, nil), (#"{"_id":"n/1","_if_revision":null}"#, nil),
             (#"{"_id":"n/1","_if_revision":"new"}"#, .isNew),
-            (#"{"_id":"n/1","_if_revision":42}"#, .revision(42)),
+            (#"{"_id":"n/1","_if_revision":42}"#, .revision(42)), (#"{"_id":"n/1","_if_revision":"any"}"#, .exists),
         ] as [(String, SavePrecondition?)]
     )
     func preconditionsAreRead(text: String, precondition: SavePrecondition?) throws {

@@ -49,7 +49,14 @@ struct AuthorizationRequest: Hashable, Sendable {
         if flow.kind == .google, flow.keepsTokens { fields.append(("access_type", "offline")) }
         if purpose == .stepUp {
             switch flow.kind {
-            case .openID, .google, .apple: fields.append(("prompt", "login"))
+            case .openID, .google, .apple:
+                // With an age asked for, the id token says when the user signed in (OpenID Connect Core 1.0, 3.1.2.1).
+                fields.append(("prompt", "login"))
+                fields.append(("max_age", "\(Elevation.lifetime)"))
+                if flow.kind == .google {
+                    // Google says it to those who ask for the claim.
+                    fields.append(("claims", #"{"id_token":{"auth_time":{"essential":true}}}"#))
+                }
             case .facebook: fields.append(("auth_type", "reauthenticate"))
             case .github, .twitter: break
             }

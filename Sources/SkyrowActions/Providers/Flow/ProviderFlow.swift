@@ -110,6 +110,8 @@ package struct ProviderFlow: Sendable {
     package var clientID: String
     package var authentication: ClientAuthentication
     package var scopes: [String]
+    /// Those that a sign-in may ask for beside them.
+    package var furtherScopes: [String] = []
     /// Where users may go back to.
     package var redirects: [RegisteredRedirect]
     /// Where the provider sends users back to, `https://api.example.org/auth/callback/google`.

@@ -12,7 +12,7 @@ extension ActionService {
 
     /// `auth:provider:start`: begins a sign-in by way of the browser.
     ///
-    /// Throws `108 InvalidArgument` for a provider that there is not, and for a redirect that its settings do not have; `125
+    /// Throws `108 InvalidArgument` for a provider that there is not, and for a redirect or a scope that its settings do not have; `125
     /// NotConfigured` where users do not sign in with it so; `131 RateLimited` when too many have begun; `10002` while the provider
     /// cannot be reached; and for a user who is to be linked or to prove who they are what ``authenticate(_:for:_:)`` throws, and
     /// `138 StepUpRequired`.
@@ -29,7 +29,7 @@ extension ActionService {
                     "The settings of this provider have no address to which users go back."
                 )
             }
-            let flow = signIn.flow
+            let flow = try signIn.flow.asking(for: request.scopes)
             guard flow.redirects.contains(where: { $0.admits(request.redirect) }) else {
                 throw .invalidArgument("The settings of this provider do not have this address.", "redirect")
             }
@@ -147,7 +147,15 @@ extension ActionService {
         let tokens = try await signIn.tokens(for: code, verifier: verifier, at: endpoints, now: clock.now())
         let identity =
             if let nonce = flow.nonce {
-                try await identity(tokens, nonce: nonce, response, at: endpoints, of: provider, signIn)
+                try await identity(
+                    tokens,
+                    nonce: nonce,
+                    response,
+                    at: endpoints,
+                    of: provider,
+                    signIn,
+                    signedInWithin: flow.purpose == .stepUp ? provider.configuration.signInAgeOfProofs : nil
+                )
             } else {
                 try await identity(tokens, at: endpoints, of: provider, signIn)
             }
@@ -173,7 +181,8 @@ extension ActionService {
         _ response: AuthorizationResponse,
         at endpoints: ProviderEndpoints,
         of provider: OpenIDProvider,
-        _ signIn: BrowserSignIn
+        _ signIn: BrowserSignIn,
+        signedInWithin signInAge: Double?
     ) async throws(FlowFault) -> ProvenIdentity {
         let name = provider.configuration.name
         guard let text = tokens.idToken else { throw FlowFault(.serverError, "the response has no id token") }
@@ -183,6 +192,7 @@ extension ActionService {
                 try await provider.prove(
                     token,
                     within: Double(FlowTable.lifetime),
+                    signedInWithin: signInAge,
                     requiresAccessTokenHash: false,
                     requiresDomain: false,
                     at: clock.now()
@@ -247,6 +257,23 @@ extension ActionService {
             let isPassing = error.code == .unexpectedUnableToOpenDatabase || error.code == .overloaded
             throw FlowFault(isPassing ? .temporarilyUnavailable : .serverError, error.description)
         }
+    }
+}
+
+extension ProviderFlow {
+    /// The same with further scopes.
+    ///
+    /// Throws `108 InvalidArgument` for one that the settings do not allow.
+    fileprivate func asking(for scopes: [String]) throws(SkyrowError) -> ProviderFlow {
+        var flow = self
+        for (place, scope) in scopes.enumerated() where !flow.scopes.contains(where: { $0.isSameText(as: scope) }) {
+            guard furtherScopes.contains(where: { $0.isSameText(as: scope) }) else {
+                throw .invalidArgument("The settings of this provider do not allow this scope.", "scopes")
+                    .at("scopes[\(place)]")
+            }
+            flow.scopes.append(scope)
+        }
+        return flow
     }
 }
 

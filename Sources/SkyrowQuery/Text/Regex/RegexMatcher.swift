@@ -1,6 +1,6 @@
 /// Runs a regular expression over a text, all of its ways at once (Thompson's construction).
 ///
-/// The time is at most that of the text times that of the states; nothing is tried twice.
+/// The time is at most that of the text times that of the states, which counts as steps; nothing is tried twice.
 struct RegexMatcher {
     private enum Step {
         case set(ScalarSet)
@@ -68,8 +68,9 @@ struct RegexMatcher {
 
     // MARK: Running
 
-    /// Whether a part of the text is as the expression says.
-    func matches(_ text: String) -> Bool {
+    /// Whether a part of the text is as the expression says; false where the budget is spent.
+    func matches(_ text: String, within budget: inout StepBudget) -> Bool {
+        guard budget.take(steps.count) else { return false }
         var run = Run(count: steps.count)
         var isFirst = true
         var scalars = text.unicodeScalars.makeIterator()
@@ -81,6 +82,7 @@ struct RegexMatcher {
             next = scalars.next()
             isFirst = false
             let current = run.waiting
+            guard budget.take(current.count + run.work) else { return false }
             run.begin()
             for place in current {
                 guard case .set(let set) = steps[place], set.contains(scalar) else { continue }
@@ -92,6 +94,8 @@ struct RegexMatcher {
     /// The places that wait for the next character, and those that were reached before it.
     private struct Run {
         var waiting: [Int] = []
+        /// How many places were looked at before the next character.
+        private(set) var work = 0
         private var reached: [Int]
         private var generation = 1
 
@@ -101,11 +105,13 @@ struct RegexMatcher {
 
         mutating func begin() {
             waiting = []
+            work = 0
             generation += 1
         }
 
         /// Whether a place is reached for the first time.
         mutating func reach(_ place: Int) -> Bool {
+            work += 1
             guard reached[place] != generation else { return false }
             reached[place] = generation
             return true

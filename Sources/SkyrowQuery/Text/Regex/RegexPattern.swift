@@ -42,8 +42,8 @@ package struct RegexPattern: Hashable, Sendable {
     /// The text with which every text that matches begins; empty where nothing is known.
     package var head: String { node.head }
 
-    /// Whether a part of the text is as the pattern says.
-    package func matches(_ text: String) -> Bool {
-        RegexMatcher(node).matches(text)
+    /// Whether a part of the text is as the pattern says; false where the budget is spent.
+    package func matches(_ text: String, within budget: inout StepBudget) -> Bool {
+        RegexMatcher(node).matches(text, within: &budget)
     }
 }

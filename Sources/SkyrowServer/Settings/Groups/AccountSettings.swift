@@ -9,6 +9,20 @@ package struct AccountSettings: SettingGroup {
 
     package init() {}
 
+    package let compatibility = Setting(
+        "compatibility",
+        Compatibility.none,
+        shown: Compatibility.none.rawValue,
+        .choice("what", of: Compatibility.allCases.map(\.rawValue)),
+        mustBe: Compatibility.allCases.map(\.rawValue).joined(separator: " or "),
+        """
+        What the application is written for: `skygear-v1` gives `password-minimum`, `login-key-readers` and `relation-audience` the \
+        defaults that an application of Skygear v1 needs.
+        """
+    ) {
+        Compatibility(rawValue: $0)
+    }.ofApplications
+
     package let loginKeys = Setting(
         "login-keys",
         LoginKeys.default,
@@ -53,6 +67,24 @@ package struct AccountSettings: SettingGroup {
         "Whether a new login key has letters of one script (and those written with it), or of `any`."
     ) {
         AccountPolicy.Scripts(rawValue: $0)
+    }.ofApplications
+
+    package let passwordLogIn = Setting(
+        "password-login",
+        true,
+        shown: "on",
+        .choice("when", of: ["on", "off"]),
+        mustBe: "on or off",
+        """
+        Whether users have passwords. `off` refuses log-ins, sign-ups, resets and invitations that take one; users log in by mail \
+        (`magic-link`), by `providers` or by custom tokens.
+        """
+    ) { text in
+        switch text {
+        case "on": true
+        case "off": false
+        default: nil
+        }
     }.ofApplications
 
     package let passwordMinimum = Setting.integer(

@@ -55,6 +55,21 @@ package struct DatabaseSettings: SettingGroup {
         isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
+    package let embeddedPort = Setting<Int?>(
+        "embedded-port",
+        nil,
+        shown: "",
+        .text("port"),
+        mustBe: "a port from 1024 to 65535",
+        """
+        The port of 127.0.0.1 at which the embedded PostgreSQL takes tools, with a password: `skyrow psql --print-url` shows the \
+        address. Without it there is a socket in the data directory alone.
+        """
+    ) { text in
+        guard let port = Int(text), (1024...65535).contains(port) else { return nil }
+        return .some(port)
+    }
+
     package let schema = Setting(
         "schema",
         "app",
@@ -69,10 +84,12 @@ package struct DatabaseSettings: SettingGroup {
         return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
     }
 
-    package let preparedStatements = Setting.flag(
+    package let preparedStatements = Setting<Bool?>.flag(
         "prepared-statements",
-        true,
-        "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
+        """
+        Whether statements are prepared once a connection. Without it a connection finds out whether they are kept; `true` is for a \
+        pooler that swaps no sessions.
+        """
     )
 
     /// Every user of a machine can read the command lines of its processes.

@@ -240,6 +240,9 @@ extension SettingValues<MailSettings> {
         return server
     }
 
+    /// Whether an application sends mail.
+    package var isSent: Bool { self.destination != .off && self.from != nil && self.publicURL != nil }
+
     /// How an application sends mail; nil where it sends none.
     ///
     /// Throws ``ToolError`` about a template or a directory.

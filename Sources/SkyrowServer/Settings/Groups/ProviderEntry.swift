@@ -33,11 +33,14 @@ package struct ProviderEntry: Hashable, Sendable {
     package var allowsLogIn = true
     package var allowsSignUp = true
     package var trustsEmail = false
+    package var saysSignInTime = true
     package var keepsTokens = false
     package var domains: [String] = []
     package var redirects: [RegisteredRedirect] = []
     /// nil for those of its kind.
     package var scopes: [String]?
+    /// Those that a sign-in may ask for beside them.
+    package var furtherScopes: [String] = []
     /// Those that it has instead of what its document, or its kind, says.
     package var authorization: WebAddress?
     package var token: WebAddress?
@@ -97,7 +100,7 @@ package struct ProviderEntry: Hashable, Sendable {
         }
         for (key, path) in [
             ("login", \ProviderEntry.allowsLogIn), ("sign-up", \.allowsSignUp), ("trust-email", \.trustsEmail),
-            ("keep-tokens", \.keepsTokens),
+            ("keep-tokens", \.keepsTokens), ("auth-time", \.saysSignInTime),
         ] {
             switch values.removeValue(forKey: key[...]) {
             case nil: break
@@ -114,11 +117,16 @@ package struct ProviderEntry: Hashable, Sendable {
             redirects = addresses.compactMap { RegisteredRedirect($0) }
             guard (1...50).contains(addresses.count), redirects.count == addresses.count else { return nil }
         }
+        func isScope(_ name: String) -> Bool {
+            !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+        }
         if let names = texts("scopes") {
-            guard names.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) else {
-                return nil
-            }
+            guard names.allSatisfy(isScope) else { return nil }
             scopes = names
+        }
+        if let names = texts("further-scopes") {
+            guard names.allSatisfy(isScope) else { return nil }
+            furtherScopes = names
         }
         team = values.removeValue(forKey: "team").map(String.init)
         keyID = values.removeValue(forKey: "key-id").map(String.init)
@@ -231,6 +239,7 @@ extension ProviderEntry {
             allowsSignUp: allowsSignUp,
             domains: domains,
             trustsEmail: trustsEmail,
+            saysSignInTime: saysSignInTime,
             flow: try flow(secret, source, surroundings, fetcher),
             fetchKeys: {
                 guard let source else { return .failure(WebFailure("The provider has no keys.")) }
@@ -256,7 +265,7 @@ extension ProviderEntry {
         }
         let given = endpoints()
         let (user, emails) = (self.user, self.emails)
-        return ProviderFlow(
+        var flow = ProviderFlow(
             kind: kind,
             clientID: clientIDs[0],
             authentication: try authentication(secret),
@@ -282,6 +291,8 @@ extension ProviderEntry {
                 }
             }
         )
+        flow.furtherScopes = furtherScopes
+        return flow
     }
 
     private func authentication(_ secret: Secret?) throws(ToolError) -> ClientAuthentication {

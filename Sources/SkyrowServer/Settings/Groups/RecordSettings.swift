@@ -1,5 +1,6 @@
 package import SkyrowActions
 package import SkyrowModel
+import SkyrowStore
 
 /// How records and their types are treated.
 package struct RecordSettings: SettingGroup {
@@ -18,7 +19,10 @@ package struct RecordSettings: SettingGroup {
         AccessList.defaultMaximum,
         in: 1...AccessList.utmostMaximum,
         unit: "count",
-        "How many entries an `_access` list may have. Long lists make every query that meets them slower."
+        """
+        How many entries an `_access` list may have, and how many subjects a rule of a type or a field. Long lists make every query that \
+        meets them slower.
+        """
     ).ofApplications
 
     package let sharedAccessLists = Setting<[RecordTypeName]>(
@@ -32,6 +36,41 @@ package struct RecordSettings: SettingGroup {
         let names = text.split(separator: ",", omittingEmptySubsequences: true).map { try? RecordTypeName(String($0)) }
         let types = names.compactMap { $0 }
         return types.count == names.count ? types : nil
+    }.ofApplications
+
+    package let accessListReaders = Setting<ClassAccess.ListReaders?>(
+        "access-list-readers",
+        nil,
+        shown: "writers",
+        .choice("readers", of: ["writers"] + ClassAccess.ListReaders.allCases.map(\.rawValue)),
+        mustBe: "writers, owner, update or read",
+        """
+        Who sees the whole `_access` list of a record, of those who may read it: who may change the list (`writers`), its owner alone, \
+        all who may update it, or all (`read`). Others see what the list says of everyone and of all users, and no names.
+        """
+    ) { text in
+        text == "writers" ? .some(nil) : ClassAccess.ListReaders(rawValue: text).map { .some($0) }
+    }.ofApplications
+
+    package let defaultAccess = Setting<AccessList?>(
+        "default-access",
+        nil,
+        shown: "",
+        .text("list"),
+        mustBe: #"an access list, such as [{"public": true, "level": "read"}]"#,
+        """
+        The `_access` list of a new public record that brings none, of types without a `default_access` of their own. The profiles of \
+        accounts take none from here.
+        """
+    ) { text in
+        if text.isEmpty { return .some(nil) }
+        let list = text.utf8.withContiguousStorageIfAvailable {
+            AccessList(exportedJSON: UnsafeRawBufferPointer($0))
+        }
+        guard let list = list ?? nil, list.entries.count <= AccessList.defaultMaximum,
+            list.entries.allSatisfy({ if case .field = $0.subject { false } else { true } })
+        else { return nil }
+        return .some(list)
     }.ofApplications
 
     package let isPublicDevelopment = Setting.flag(
@@ -75,6 +114,17 @@ package struct RecordSettings: SettingGroup {
         in: 1...1_000_000,
         unit: "count",
         "How many records a live query may have whose changes come without the record before, as from questions."
+    ).ofApplications
+
+    package let liveQueryMemory = Setting.integer(
+        "live-query-memory",
+        256 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        """
+        How many bytes live queries may hold: conditions and their values, records that match where these are kept, and events that \
+        wait for a beginning; as many again those that are asked again. One client has `client-share` of it.
+        """
     ).ofApplications
 
     package let liveTransactionLimit = Setting.integer(

@@ -5,7 +5,7 @@ import Synchronization
 /// A bounded number of threads that give way to all others of the process.
 ///
 /// They are started when there is work for them, and end with the object.
-final class HashingThreads: Sendable {
+final class LowPriorityThreads: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
         var threads = 0
@@ -35,10 +35,14 @@ final class HashingThreads: Sendable {
 
     private let shared = Shared()
     private let limit: Int
+    private let name: String
 
-    /// - Parameter limit: how many threads there are at most.
-    init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: how many threads there are at most.
+    ///   - name: what "top -H" shows, of at most 15 characters.
+    init(limit: Int, name: String) {
         self.limit = limit
+        self.name = name
     }
 
     deinit {
@@ -51,7 +55,7 @@ final class HashingThreads: Sendable {
         let isTaken = shared.state.withLock { state in
             state.work.append(work)
             guard state.work.count > state.threads - state.busy, state.threads < limit else { return true }
-            if HashingThreads.start({ shared.run() }) {
+            if LowPriorityThreads.start(name, { shared.run() }) {
                 state.threads += 1
                 return true
             }
@@ -65,20 +69,24 @@ final class HashingThreads: Sendable {
     }
 
     private final class Body: Sendable {
+        let name: String
         let run: @Sendable () -> Void
 
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+        init(_ name: String, _ run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
     }
 
     /// So that "top -H" shows what keeps the processors busy.
-    private static func nameThisThread() {
+    private static func nameThisThread(_ name: String) {
         guard let file = fopen("/proc/thread-self/comm", "w") else { return }
-        fputs("passwords", file)
+        fputs(name, file)
         fclose(file)
     }
 
-    private static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
-        let body = Unmanaged.passRetained(Body(run))
+    private static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
+        let body = Unmanaged.passRetained(Body(name, run))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
@@ -89,10 +97,11 @@ final class HashingThreads: Sendable {
             &attributes,
             { argument in
                 guard let argument else { return nil }
-                HashingThreads.nameThisThread()
                 // Linux keeps a nice value for each thread: the event loops and the database's threads come first.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
-                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+                LowPriorityThreads.nameThisThread(body.name)
+                body.run()
                 return nil
             },
             body.toOpaque()

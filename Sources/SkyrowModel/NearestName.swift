@@ -1,15 +1,16 @@
 /// The name that was probably meant by a misspelled one; nil when none is near.
-func nearestName(to name: String, of names: [String]) -> String? {
-    let limit = max(2, name.count / 4)
+package func nearestName(to name: String, of names: [String]) -> String? {
+    let limit = max(2, name.utf8.count / 4)
     return
-        names.map { (distance: editDistance(name, $0), name: $0) }
+        names.lazy.filter { abs($0.utf8.count - name.utf8.count) <= limit }
+        .map { (distance: editDistance(name, $0), name: $0) }
         .filter { $0.distance <= limit }
         .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?
         .name
 }
 
 /// How many bytes must be added, removed, changed or swapped with their neighbour to turn one text into the other.
-func editDistance(_ a: String, _ b: String) -> Int {
+package func editDistance(_ a: String, _ b: String) -> Int {
     let a = Array(a.utf8)
     let b = Array(b.utf8)
     var older: [Int] = []

@@ -1,0 +1,43 @@
+import NIOCore
+import NIOHTTP1
+
+extension RequestOutcome {
+    /// What a browser gets at `/`: what serves there, and what to do next. It says nothing of the applications.
+    static var home: RequestOutcome {
+        let response = HTTPResponse(
+            status: .ok,
+            fields: [HTTPField("vary", "accept")] + AccountPageVisit.fields,
+            contentType: .other("text/html; charset=utf-8"),
+            body: ByteBuffer(staticString: homePage)
+        )
+        return RequestOutcome(response, .home)
+    }
+}
+
+private let homePage: StaticString = """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <title>Skyrow</title>
+    <meta name="color-scheme" content="light dark">
+    </head>
+    <body>
+    <main>
+    <h1>Skyrow is running</h1>
+    <p>This is the address of a record service. Applications talk to it; there is nothing to see for people here.</p>
+    <ul>
+    <li><code>POST /rpc</code> takes JSON-RPC 2.0 calls, with an API key in <code>X-Skygear-API-Key</code>. The first start makes two \
+    keys and keeps them in the file <code>keys</code> of the data directory.</li>
+    <li>The method <code>rpc.discover</code> lists all methods, with their parameters.</li>
+    <li>The first call, and all others, are in <code>Documentation/Tutorial.md</code> and <code>Documentation/Protocol.md</code>.</li>
+    <li><code>skyrow psql</code> shows the same records as tables.</li>
+    <li><a href="/readyz"><code>/readyz</code></a> says whether requests are served.</li>
+    </ul>
+    </main>
+    </body>
+    </html>
+
+    """

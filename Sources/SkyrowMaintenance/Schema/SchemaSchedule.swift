@@ -1,0 +1,149 @@
+internal import SkyrowModel
+import SkyrowStore
+
+/// How the changes of a plan are made while the service goes on: most at once, in one transaction, and after that, one by one,
+/// those for which PostgreSQL reads or writes all rows of a large table.
+struct SchemaSchedule: Hashable, Sendable {
+    /// What is done for a large table while others read and write it.
+    enum Step: Hashable, Sendable {
+        /// The column gets its new values beside the old ones, and then their place.
+        case convert(FieldName, FieldConversion, of: RecordTypeName)
+        case widenColumn(FieldName, FieldType, of: RecordTypeName)
+        /// The column stays, and its values become references.
+        case refer(FieldName, FieldConversion, of: RecordTypeName)
+        case buildIndex(DocumentedIndex, of: RecordTypeName)
+        case buildReferenceIndex(FieldName, of: RecordTypeName)
+        case buildPart(RecordTablePart, of: RecordTypeName)
+        /// All foreign keys of the field, or the constraint of this name, hold of the rows that there are.
+        case validateReference(FieldName, of: RecordTypeName)
+        case validate(String, of: RecordTypeName)
+        case setNotNull(ReservedColumn, of: RecordTypeName)
+        /// What is said of a column that is another one by then.
+        case change(SchemaFileChange)
+    }
+
+    private struct Place: Hashable {
+        var type: String
+        var field: String?
+    }
+
+    private(set) var atOnce: [SchemaFileChange] = []
+    private(set) var later: [Step] = []
+    /// Why some of it cannot be done while others read and write the tables, a sentence each.
+    private(set) var obstacles: [String] = []
+    /// The types with large tables, by the names that they will have.
+    let large: Set<RecordTypeName>
+    /// The names that renamed types and fields have, by those that they will have.
+    private(set) var formerNames: [RecordTypeName: RecordTypeName] = [:]
+    private(set) var formerFields: [RecordTypeName: [FieldName: FieldName]] = [:]
+
+    /// - Parameter large: the types with large tables, by the names that they have.
+    init(_ plan: [SchemaFileChange], large: Set<RecordTypeName>) {
+        var names = Dictionary(uniqueKeysWithValues: large.map { ($0, $0) })
+        for change in plan {
+            switch change {
+            case .renameType(let former, let newName):
+                formerNames[newName] = former
+                if large.contains(former) { names[former] = newName }
+            case .common(.renameField(let former, let newName, let type)):
+                formerFields[type, default: [:]][newName] = former
+            default: break
+            }
+        }
+        self.large = Set(names.values)
+        var converted: Set<Place> = []
+        for change in plan {
+            guard let type = try? RecordTypeName(change.type), self.large.contains(type) else {
+                atOnce.append(change)
+                continue
+            }
+            let place = Place(type: change.type, field: change.field)
+            if case .convertField = change { converted.insert(place) }
+            add(change, of: type, isOfConverted: converted.contains(place))
+        }
+    }
+
+    private mutating func add(_ change: SchemaFileChange, of type: RecordTypeName, isOfConverted: Bool) {
+        switch change {
+        case .convertField(let field, let conversion, _):
+            if conversion.rewritesRows {
+                later.append(.convert(field, conversion, of: type))
+            } else if conversion.isNarrowing {
+                later.append(.refer(field, conversion, of: type))
+            } else {
+                atOnce.append(change)
+            }
+        case .setDefault, .setComment:
+            if isOfConverted { later.append(.change(change)) } else { atOnce.append(change) }
+        case .setDeleteRule(_, let field, _, _, _):
+            atOnce.append(change)
+            later.append(.validateReference(field, of: type))
+        case .createIndex(let index, _):
+            later.append(.buildIndex(index, of: type))
+        case .common(let common):
+            switch common.rowWork {
+            case .rewriting?: refuse(change)
+            case .indexing?:
+                atOnce.append(change)
+                if case .addField(let field, _, _, _) = common {
+                    later.append(.buildReferenceIndex(field, of: type))
+                }
+            case .checking?, nil: atOnce.append(change)
+            }
+        case .setTextLanguage(_, isStored: true, _, _, _):
+            refuse(change)
+        case .repair(let drift):
+            repair(drift, of: type)
+        case .setTextLanguage, .renameType, .deleteType, .deleteIndex, .setAccess, .setAccessOfAll, .setLive, .setSync:
+            atOnce.append(change)
+        }
+    }
+
+    private mutating func repair(_ drift: SchemaDrift, of type: RecordTypeName) {
+        let change = SchemaFileChange.repair(drift)
+        switch (drift.fault, drift.field) {
+        case (.reservedNull(let column), _): later.append(.setNotNull(column, of: type))
+        case (.noPart(let part), _):
+            if part.isIndex {
+                later.append(.buildPart(part, of: type))
+            } else {
+                atOnce.append(change)
+                if part.isCheck { later.append(.validate(part.name, of: type)) }
+            }
+        case (.noReferenceIndex, let field?): later.append(.buildReferenceIndex(field, of: type))
+        case (.unvalidatedForeignKey(let name), _): later.append(.validate(name, of: type))
+        case (.narrowColumn(let sqlType), let field?):
+            later.append(.widenColumn(field, sqlType == "real" ? .number : .integer, of: type))
+        case (.textOrder, _): refuse(change)
+        case (.noComment, _), (.reservedDefault, _), (.immediateForeignKey, _), (.noIdentity, _),
+            (.noReferenceIndex, nil),
+            (.narrowColumn, nil), (.unsupportedType, _), (.generated, _), (.required, _), (.unreadableName, _),
+            (.invalidIndex, _), (.halfMade, _):
+            atOnce.append(change)
+        }
+    }
+
+    private mutating func refuse(_ change: SchemaFileChange) {
+        let place = change.field.map { "\(change.type).\($0)" } ?? change.type
+        obstacles.append(
+            "\(place) (\(change.summary)): PostgreSQL writes or sorts all records for that, and \(change.type) has too many for others "
+                + "to wait. Add --lock-tables when nobody uses the service."
+        )
+    }
+}
+
+extension RecordTablePart {
+    var isIndex: Bool {
+        switch self {
+        case .databaseIndex, .ownerIndex: true
+        default: false
+        }
+    }
+
+    var isCheck: Bool {
+        switch self {
+        case .idFits, .databaseFits, .accessFits: true
+        default: false
+        }
+    }
+}

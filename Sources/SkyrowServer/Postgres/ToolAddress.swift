@@ -1,0 +1,37 @@
+import Glibc
+import SkyrowJSON
+package import SkyrowSystem
+
+/// The address at which any PostgreSQL tool reaches the embedded PostgreSQL (setting `embedded-port`).
+package enum ToolAddress {
+    /// `postgresql://skyrow_service:…@127.0.0.1:5433/skyrow`
+    ///
+    /// Throws ``ToolError`` where no server runs, or it has no port.
+    package static func url(of settings: Settings) throws(ToolError) -> String {
+        if let url = settings.database.url { return url }
+        let directory = try DataDirectory(existing: settings.database.dataDirectory)
+        guard directory.serverIsReady(), let port = directory.serverPort else {
+            throw .failure("No service runs on \(directory.path): start it with --embedded-port 5433.")
+        }
+        guard port.isForTools, let password = contentsOfFile(directory.toolPassword) else {
+            throw .failure(
+                "The PostgreSQL of \(directory.path) has no port: start the service with --embedded-port 5433."
+            )
+        }
+        return "postgresql://\(ClusterRole.service.rawValue):\(password)@127.0.0.1:\(port.number)/\(EmbeddedCluster.database)"
+    }
+
+    /// The password that is kept in the data directory for its owner, made when there is none.
+    static func password(in directory: DataDirectory) throws(ToolError) -> String {
+        if let kept = contentsOfFile(directory.toolPassword), !kept.isEmpty { return kept }
+        var generator = SystemRandomNumberGenerator()
+        let password = Hexadecimal.text(of: (0..<4).map { _ in generator.next() })
+        let draft = "\(directory.toolPassword).\(getpid())"
+        let file = try FileDescriptor(opening: draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        try file.write(password.utf8)
+        guard fsync(file.number) == 0, rename(draft, directory.toolPassword) == 0 else {
+            throw .system("Cannot write \(directory.toolPassword)")
+        }
+        return password
+    }
+}
