@@ -87,7 +87,7 @@ import Testing
 
             let document = try await store.schemaDocument()
             let report = try await store.compareSchema(with: document)
-            try await store.applySchema(document, expecting: report.difference, repairing: true)
+            try await store.applySchema(document, expecting: report.difference, repairing: true, allowingLoss: false)
             try await store.cache.reload()
             #expect(try await answers(store) == expected)
             // The view keeps one column as it is.

@@ -1,4 +1,4 @@
-import SkyrowModel
+package import SkyrowModel
 import SkyrowStore
 import Synchronization
 

@@ -60,7 +60,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         _ service: ActionService,
         _ outlet: SocketOutlet
     ) {
-        let release = service.holdSession(of: credentials, by: user) { outlet.close(.sessionEnded) }
+        let release = service.holdSession(of: credentials, by: user) { outlet.close(SocketClosure.sessionEnded) }
         let former = state.withLock { state -> (@Sendable () -> Void)? in
             guard !state.hasEnded else { return release }
             defer { state.release = release }

@@ -75,13 +75,13 @@ package final class SchemaRestore {
         let migration = MigrationRun(client: client, schema: schema, migrator: migrator, logger: logger)
         let steps = try await client.withTransaction(retries: 0, isTimed: false) { transaction in
             try await transaction.lockSchema(growing)
-            try await transaction.lockSchema(schema)
             let place = RestorePlace(transaction, schema)
             try await place.refuseWhenServed()
             if !replacing { try await place.refuseUnlessEmpty() }
             let contents = try await place.contents()
             if contents != .noSchema, contents != .nothing { try await place.refuseWithDependents() }
             let isWhole = contents == .nothing || contents == .extensions
+            if isWhole { try await transaction.lockSchema(schema) }
             if contents == .extensions {
                 try await transaction.execute("DROP SCHEMA \(schema) CASCADE")
                 try await transaction.execute("CREATE SCHEMA \(schema)")
@@ -102,7 +102,10 @@ package final class SchemaRestore {
                 try await body(restore)
                 var steps = try await restore.complete(migration, keepingSessions: keepingSessions)
                 if !isWhole {
+                    // Not before, since pieces may take this lock, too.
+                    try await transaction.lockSchema(schema)
                     try await place.refuseWhenServed()
+                    if !replacing { try await place.refuseUnlessEmpty() }
                     try await restore.swap(in: transaction)
                 }
                 steps += try await migration(in: transaction)

@@ -86,6 +86,7 @@ extension Migration {
             script: text(PackageResources._047_three_constraints_sql)
         ),
         Migration(version: 48, name: "0048_account_faults", script: text(PackageResources._048_account_faults_sql)),
+        Migration(version: 49, name: "0049_history", script: text(PackageResources._049_history_sql)),
         Migration(version: 52, name: "0052_readers_of_lists", script: text(PackageResources._052_readers_of_lists_sql)),
         Migration(
             version: 60,

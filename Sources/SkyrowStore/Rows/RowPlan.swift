@@ -183,7 +183,8 @@ package final class RowPlan: Sendable {
             idColumn: idColumn,
             ownerColumn: ownerColumn,
             namedColumns: namedColumns,
-            inclusions: inclusions
+            inclusions: inclusions,
+            list: list
         )
     }
 

@@ -157,8 +157,8 @@ import Testing
         let change = RecordChange(
             of: LiveScene.table,
             storedID: "1",
-            before: .missing,
-            after: .note("1", 1, 105),
+            before: .row(.note("1", 1, 104)),
+            after: nil,
             rows: nil
         )
         let transaction = CommittedTransaction(id: .revision(105), changes: [change])
