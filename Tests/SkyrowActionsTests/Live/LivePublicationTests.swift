@@ -10,8 +10,8 @@ import Testing
     /// What psql does, and what it is that the live queries of the type end with: of some columns something comes, which is not enough.
     private static let losses = [
         ("ALTER PUBLICATION skyrow_app DROP TABLE note", "gap"),
-        ("ALTER PUBLICATION skyrow_app DROP TABLE note; ALTER PUBLICATION skyrow_app ADD TABLE note (_id, _database)", "bulk"),
-        ("ALTER PUBLICATION skyrow_app DROP TABLE note; ALTER PUBLICATION skyrow_app ADD TABLE note WHERE (_id = 'x')", "gap"),
+        ("ALTER PUBLICATION skyrow_app SET TABLE note (_id, _database), category, _tombstone", "bulk"),
+        ("ALTER PUBLICATION skyrow_app SET TABLE note WHERE (_id = 'x'), category, _tombstone", "gap"),
         ("ALTER PUBLICATION skyrow_app SET (publish = 'delete')", "gap"),
     ]
 
