@@ -35,7 +35,10 @@ import Testing
             outlet = MemoryOutlet()
             let next = LiveSession(of: service, outlet: outlet)
             do throws(SkyrowError) {
-                try await next.subscribe(LiveSubscribeRequest(name: "s", type: type("note"), sendsInitial: true), as: user)
+                try await next.subscribe(
+                    LiveSubscribeRequest(name: "s", type: type("note"), sendsInitial: true),
+                    as: user
+                )
                 session = next
             } catch {
                 next.end()
@@ -93,7 +96,10 @@ import Testing
         ),
         ("ALTER TABLE note ADD empty text COLLATE \"C\"", nil),
         ("CREATE INDEX ON note (n)", nil),
-        ("INSERT INTO note (_id, _access) VALUES ('new', '{\"role:editor\": \"read\", \"group:golf\": \"read\"}')", nil),
+        (
+            "INSERT INTO note (_id, _access) VALUES ('new', '{\"role:editor\": \"read\", \"group:golf\": \"read\"}')",
+            nil
+        ),
     ]
 
     /// Failed once: nothing was said before the next record changed.
@@ -181,7 +187,9 @@ import Testing
                         return held == queried && view.outlet.reset("s") == nil
                     }
                     do {
-                        try await waiting(until: "step \(step): view \(place) holds what is there") { try await isSame() }
+                        try await waiting(until: "step \(step): view \(place) holds what is there") {
+                            try await isSame()
+                        }
                     } catch {
                         let queried = try await view.queried(fixture.service)
                         Issue.record(
@@ -214,7 +222,8 @@ import Testing
     ) -> String {
         func write() -> String {
             let lists = [
-                "NULL", "'{}'", "'{\"public\": \"read\"}'", "'{\"role:editor\": \"read\"}'", "'{\"relation:friend\": \"read\"}'",
+                "NULL", "'{}'", "'{\"public\": \"read\"}'", "'{\"role:editor\": \"read\"}'",
+                "'{\"relation:friend\": \"read\"}'",
                 "'{\"relation:followed\": \"read\"}'", "'{\"user:\(users[1])\": \"read\"}'",
             ]
             let id = Int.random(in: 0..<6, using: &random)

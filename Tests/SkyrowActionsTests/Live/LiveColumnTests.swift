@@ -72,7 +72,9 @@ import Testing
     /// More rows than are computed in one statement.
     @Test func manyRowsAreComputed() async throws {
         try await withLiveService(.logical) { fixture in
-            try await fixture.psql("ALTER TABLE note ADD total bigint GENERATED ALWAYS AS (n * 2) STORED, ADD one bigint GENERATED ALWAYS AS (1) STORED")
+            try await fixture.psql(
+                "ALTER TABLE note ADD total bigint GENERATED ALWAYS AS (n * 2) STORED, ADD one bigint GENERATED ALWAYS AS (1) STORED"
+            )
             try await fixture.service.store.cache.reload()
             let outlet = MemoryOutlet()
             let session = LiveSession(of: fixture.service, outlet: outlet)
