@@ -74,9 +74,8 @@ import Testing
     @Test func aTicketOfASessionResumesWhileItsSessionLives() async throws {
         try await withService { fixture in
             let service = fixture.service
-            let ann = try await service.signUp("ann")
-            let own = Credentials.token(ann.accessToken)
-            let caller = try await service.authenticate(own, for: .user)
+            let (ann, caller) = try await service.signUp("ann")
+            let own = Credentials.token(ann.result.accessToken)
             let ticket = try await service.liveTicket(by: caller, with: own).token
             let opened = try await service.redeem(ticket: ticket, of: "q")
             #expect(opened.session != nil && opened.key == nil)
