@@ -75,7 +75,7 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (ann, caller) = try await service.signUp("ann")
-            let own = Credentials.token(ann.result.accessToken)
+            let own = Credentials.token(ann.accessToken)
             let ticket = try await service.liveTicket(by: caller, with: own).token
             let opened = try await service.redeem(ticket: ticket, of: "q")
             #expect(opened.session != nil && opened.key == nil)
