@@ -9,7 +9,7 @@ import Testing
             for (method, path, accept, isPage) in [
                 ("GET", "/", "text/html,*/*;q=0.8", true), ("HEAD", "/", "text/html", true),
                 ("GET", "/", "*/*", false), ("GET", "/", "application/json", false), ("POST", "/", "text/html", false),
-                ("GET", "/any/thing", "text/html", false),
+                ("GET", "/_status/healthz", "text/html", false),
             ] {
                 try await withConnection(port: service.port) { connection in
                     try await connection.get(path, method: method, headers: [("accept", accept)])
@@ -70,7 +70,7 @@ import Testing
             ("GET", "/", "", 200, nil),
             ("HEAD", "/", "", 200, nil),
             ("POST", "/", "{}", 200, nil),
-            ("GET", "/any/thing", "", 200, nil),
+            ("GET", "/any/thing", "", 404, 117),
             ("GET", "/_status/healthz", "", 200, nil),
             ("POST", "/", #"{"action":"_status:healthz"}"#, 200, nil),
             // The path comes before the body, and the method does not matter.

@@ -79,7 +79,7 @@ import Testing
             let answer = try await service.call("relation:query", friends, token: ann.token)
             #expect(answer["error"]["code"].integer == 108)
             // Ours are as strict there as over JSON-RPC.
-            let update = #""ids":["note/1"],"set":{"title":"y"},"at_most":1"#
+            let update = #""record_type":"note","ids":["note/1"],"set":{"title":"y"},"at_most":1"#
             #expect(try await code("/record/update", #"{"action":"record:update","access_token":null,\#(update)}"#) == nil)
             #expect(try await code("/record/update", #"{"dryrun":true,\#(update)}"#) == 108)
         }

@@ -56,11 +56,13 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 let id = context.requestID
                 let own = context.sender.credentials
+                let spelled: @Sendable ([RecordOutcome]) -> [RecordOutcome] = { outcomes in
+                    rules == .v1 ? outcomes.map(\.ofSkygear) : outcomes
+                }
                 return ActionResult(
-                    try await service.save(request, by: context.caller, with: own) {
-                        encode(rules == .v1 ? $0.map(\.ofSkygear) : $0, id: id)
-                    },
-                    id: id
+                    try await service.save(request, by: context.caller, with: own) { encode(spelled($0), id: id) },
+                    id: id,
+                    spelled
                 )
             }
         case .recordFetch:
@@ -738,9 +740,14 @@ struct ActionCall: Sendable {
 }
 
 extension ActionResult {
-    fileprivate init(_ result: WriteResult<[RecordOutcome]>, id: RequestID) {
+    /// - Parameter spelled: the outcomes as the envelope has them.
+    fileprivate init(
+        _ result: WriteResult<[RecordOutcome]>,
+        id: RequestID,
+        _ spelled: ([RecordOutcome]) -> [RecordOutcome] = { $0 }
+    ) {
         switch result {
-        case .fresh(let outcomes): self = .written(reported(outcomes, as: id))
+        case .fresh(let outcomes): self = .written(reported(spelled(outcomes), as: id))
         case .encoded(let bytes, isReplay: _): self = .encodedResult(bytes)
         }
     }
