@@ -115,7 +115,7 @@ import Testing
                     read: [FieldStanding.none, .owned, .all].randomElement(using: &random)!
                 )
             },
-            guardedAccess: chance()
+            guardedAccess: !access.passesEveryRule && chance()
                 ? SaveText.GuardedAccess(
                     update: [FieldStanding.none, .owned, .some(FieldReach(any: [.owner, .listed(.update)]))]
                         .randomElement(using: &random)!,

@@ -225,7 +225,7 @@ import Testing
                 ("ann", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["carl"] ?? "")))]"#, ["secret"]),
                 ("bob", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["carl"] ?? "")))]"#, []),
                 ("ann", "_role", #"["contains",\#(path("users")),\#(ref("user/" + (ids["bob"] ?? "")))]"#, []),
-                ("bob", "_role", #"["eq",["size",\#(path("users"))],2]"#, ["staff"]),
+                ("bob", "_role", #"["eq",["func","size",\#(path("users"))],2]"#, ["staff"]),
                 (
                     "bob", "note",
                     #"["in_query",\#(path("_owner_id")),{"record_type":"user","key":"_id","predicate":["related_to",\#(ref("_role/staff")),"users"]}]"#,
