@@ -130,6 +130,7 @@ extension StatementOutcome {
             default: return Self.disposition(of: error, in: situation)
             }
         case (_, .commitFailed): return .alone
+        case (.stale, _): return .retry(.stale)
         case (_, .committed): return .retry(.unrelated)
         // A group that has failed cannot have been committed.
         case (_, .lost(let error)): return Self.lost(error, in: situation)
