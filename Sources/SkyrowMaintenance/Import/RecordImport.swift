@@ -164,7 +164,7 @@ extension RecordStore {
         }
     }
 
-    /// Deletes the types and fields that an import has made and no one has used since.
+    /// Deletes the types and fields that an import has made and that are not used.
     private func takeBack(_ types: [RecordType], madeSince known: SchemaCatalog) async {
         for type in types {
             guard let table = known[type.name] else {

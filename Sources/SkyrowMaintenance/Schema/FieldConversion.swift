@@ -25,7 +25,7 @@ package struct FieldConversion: Hashable, Sendable {
     /// Whether there can be values that the new type does not hold; they become what is nearest to them, or NULL.
     package var isNarrowing: Bool { conversion.condition != nil }
 
-    /// Whether PostgreSQL writes all rows anew for it.
+    /// Whether PostgreSQL rewrites all rows for it.
     var rewritesRows: Bool { conversion.changesColumn }
     /// What becomes of a value that the new type does not hold; nil for NULL.
     var replacement: (@Sendable (SQL) -> SQL)? { conversion.replacement }

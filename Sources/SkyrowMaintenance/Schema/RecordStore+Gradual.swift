@@ -18,8 +18,8 @@ extension RecordStore {
         guard !schedule.later.isEmpty else { return obstacles }
         if !client.hasSessions {
             obstacles.append(
-                "Large tables are changed over connections of one's own, and a pooler swaps those of this database. Connect to "
-                    + "PostgreSQL itself, or add --lock-tables when nobody uses the service."
+                "Large tables are changed over a separate connection, and a pooler swaps those of this database. Connect to "
+                    + "PostgreSQL itself, or add --lock-tables while the service is not used."
             )
         }
         for step in schedule.later {
@@ -29,7 +29,7 @@ extension RecordStore {
             for dependent in try await dependents(on: name, of: former, in: transaction) {
                 obstacles.append(
                     "\(type).\(field): \(dependent) depends on the column, which gets another one in its place since \(type) is large. "
-                        + "Drop that first, or add --lock-tables when nobody uses the service."
+                        + "Drop that first, or add --lock-tables while the service is not used."
                 )
             }
         }
@@ -302,7 +302,7 @@ private struct GradualRun {
     private func setNotNull(_ column: ReservedColumn, of type: RecordTypeName) async throws {
         let table = try SchemaChange.table(type, schema)
         let check: SQLIdentifier = "_becoming_not_null"
-        // With a valid check PostgreSQL does not read the rows once more.
+        // With a valid check PostgreSQL does not read the rows again.
         try await briefly([
             "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check)",
             "ALTER TABLE \(table) ADD CONSTRAINT \(check) CHECK (\(column.identifier) IS NOT NULL) NOT VALID",

@@ -127,7 +127,7 @@ struct SchemaSchedule: Hashable, Sendable {
         let place = change.field.map { "\(change.type).\($0)" } ?? change.type
         obstacles.append(
             "\(place) (\(change.summary)): PostgreSQL writes or sorts all records for that, and \(change.type) has too many for others "
-                + "to wait. Add --lock-tables when nobody uses the service."
+                + "to wait. Add --lock-tables while the service is not used."
         )
     }
 }

@@ -3,7 +3,7 @@ package import SkyrowPostgres
 
 /// What PostgreSQL does with all rows of a table for a change of it, while it keeps others from the table.
 package enum RowWork: Hashable, Sendable {
-    /// Writes each row anew.
+    /// Rewrites each row.
     case rewriting
     /// Reads each row for an index.
     case indexing
@@ -13,7 +13,7 @@ package enum RowWork: Hashable, Sendable {
 
 /// Which tables are so large that others would wait too long while PostgreSQL reads or writes all of their rows.
 package enum LargeTables {
-    /// How many bytes a table has at most that is changed at once; it is written anew within about 40 ms.
+    /// How many bytes a table has at most that is changed at once; it is rewritten within about 40 ms.
     package static let bound: Int64 = 1 << 20
 
     /// Those of some types, by the sizes of their files, which takes no look at their rows.

@@ -106,7 +106,7 @@ package final class SchemaCache: Sendable {
         try await reload(.types(types))
     }
 
-    /// Whether it may be looked for a name once more, which is counted.
+    /// Whether a name may be looked for now, which is counted.
     func mayLook() -> Bool {
         let time = now()
         return state.withLock { state in

@@ -78,7 +78,7 @@ extension SchemaChange {
         case .addField(let field, let fieldType, _, let type) where rowWork == .rewriting:
             .tooLarge(
                 "There are too many records of the type \(type) to write a value of \(field), a \(fieldType.name), into each while "
-                    + "others wait. 'skyrow schema apply --lock-tables' does that when nobody uses the service.",
+                    + "others wait. 'skyrow schema apply --lock-tables' does that while the service is not used.",
                 field
             )
         case .createType, .addField, .renameField, .deleteField, .renameRelation, .deleteRelation: nil

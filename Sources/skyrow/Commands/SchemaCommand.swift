@@ -110,7 +110,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("lock-tables"),
-        help: "Have everybody wait for large tables as long as their change takes; for when nobody uses the service."
+        help: "Keep large tables locked as long as their change takes; for when the service is not used."
     )
     var locksTables = false
 
