@@ -137,7 +137,7 @@ import Testing
         try await withRecords { f in
             try await f.psql(
                 """
-                ALTER TABLE note ALTER title SET NOT NULL, ADD CONSTRAINT both CHECK (stars IS NULL OR score IS NOT NULL);
+                ALTER TABLE note ALTER title SET NOT NULL, ADD CONSTRAINT paired CHECK (stars IS NULL OR score IS NOT NULL);
                 ALTER TABLE category ALTER name SET NOT NULL
                 """
             )

@@ -93,9 +93,8 @@ extension SchemaFileChange {
         else {
             return []
         }
-        let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)\(isLarge ? " NOT VALID" : "")"]).joined(
-            separator: ", "
-        )
+        let validity: SQL = isLarge ? " NOT VALID" : ""
+        let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)\(validity)"]).joined(separator: ", ")
         return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
     }
 

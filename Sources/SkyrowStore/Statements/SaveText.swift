@@ -314,27 +314,32 @@ struct SaveText: Hashable, Sendable {
         // A collation may take other bytes for the same text.
         let collation: SQL = column.collation.equatesByBytes ? "" : " COLLATE \"C\""
         var stored: SQL = "\"r\".\(column.identifier)\(collation)"
-        // A slice has its places from 1 on, as what is given.
-        if case .array = column.type { stored = "(\(column.type.column.selection(stored, oid: column.oid)))[:]" }
+        var given = given(column, as: values)
+        if case .array = column.type {
+            // What is proposed for the row is of the type of the column.
+            if values == "excluded" { given = column.type.column.selection(given, oid: column.oid) }
+            // A slice has its places from 1 on, as what is given.
+            stored = "(\(column.type.column.selection(stored, oid: column.oid)))[:]"
+        }
         switch column.type {
         // The types of extensions have their operators elsewhere, and JSON may be of a type that has none.
         case .location, .geometry, .json:
             let type = column.type.column
             return """
-                \(type.selection(given(column, as: values), oid: column.oid)) \
+                \(type.selection(given, oid: column.oid)) \
                 IS NOT DISTINCT FROM \(type.selection(stored, oid: column.oid))
                 """
         case .relation: return "false"
         // A double is compared as the column keeps it.
         case .number where column.oid == .float4:
-            return "\(given(column, as: values))::real IS NOT DISTINCT FROM \(stored)"
+            return "\(given)::real IS NOT DISTINCT FROM \(stored)"
         default: break
         }
         // References are compared as they would be stored.
         if values == "i", let number = shape.columns.firstIndex(of: place) {
             return "\(inputs(table)[number].1) IS NOT DISTINCT FROM \(stored)"
         }
-        return "\(given(column, as: values)) IS NOT DISTINCT FROM \(stored)"
+        return "\(given) IS NOT DISTINCT FROM \(stored)"
     }
 
     /// Whether the column at a place in the table has an operator, which is a change whatever it makes of the value.

@@ -1,3 +1,4 @@
+import Foundation
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
@@ -11,6 +12,8 @@ import Testing
     /// Everything that a database may have, restored by another role of another cluster; `pg_restore` fails at the first error.
     private func restore(_ url: String, by role: String) async throws {
         let folder = try TemporaryDirectory()
+        // PostgreSQL's programs run as another user than the tests of root.
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
         let other = try await TemporaryCluster.start()
         let file = folder.path + "/dump"
         _ = try await other.installation.run("pg_dump", ["-Fc", "-f", file, "-d", url])
