@@ -124,15 +124,23 @@ import Testing
             let second = try await service.call("auth:login", attempt)["error"]
             #expect(second["code"].integer == 131)
             #expect(second["message"].string?.hasPrefix("Too many attempts to log in") == true)
+            #expect(try await service.call("record:fetch", #"{"ids":["note/1"]}"#)["error"] == .null)
+        }
+    }
+
+    /// A refusal says what there is too much of.
+    @Test func aRefusalNamesWhatIsLimited() async throws {
+        try await withService(rateLimits: RateLimits(login: RateLimit(1, per: .seconds(3600)))) { service in
+            _ = try await service.signUp("ann")
             for (method, parameters, what) in [
-                ("auth:signup", #"{"auth_data":{"username":"ben"},"password":"a long secret"}"#, "sign-ups"),
+                ("auth:login", #"{"auth_data":{"username":"ann"},"password":"guess"}"#, "attempts to log in;"),
+                ("auth:signup", #"{"auth_data":{"username":"ben"},"password":"a long secret"}"#, "sign-ups;"),
                 ("auth:reset:confirm", #"{"code":"x","password":"a long secret"}"#, "attempts;"),
             ] {
                 let refused = try await service.call(method, parameters)["error"]
                 #expect(refused["code"].integer == 131)
                 #expect(refused["message"].string?.hasPrefix("Too many \(what)") == true, "\(method)")
             }
-            #expect(try await service.call("record:fetch", #"{"ids":["note/1"]}"#)["error"] == .null)
         }
     }
 
