@@ -82,7 +82,15 @@ package struct ArchiveCode: Hashable, Sendable {
                 =[-0-9:.+]+(BC)?::timestampwithtimezoneTHEN-?\d+::bigint
                 ELSE-?\d+::bigint\+(pg_catalog\.)?pg_current_xact_id::text::bigint\+2147483648::bigint>>32\+1<<32END;
                 /#
+            let present =
+                #/
+                STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+CASEWHEN(pg_catalog\.)?pg_postmaster_start_time
+                =[-0-9:.+]+(BC)?::timestampwithtimezoneTHEN-?\d+::bigint
+                ELSEGREATEST-?\d+::bigint\+(pg_catalog\.)?pg_current_xact_id::text::bigint\+2147483648::bigint>>32\+1<<32,
+                EXTRACTepochFROM(pg_catalog\.)?pg_postmaster_start_time\*1000::numeric::bigint-1577836800000::bigint<<11END;
+                /#
             return words.firstMatch(of: plain) != nil || words.firstMatch(of: shape) != nil
+                || words.firstMatch(of: present) != nil
         }
         guard let body = text.firstMatch(of: /(?s)\n    AS (\$[a-z_]*\$)(.+)\1;\n/) else { return false }
         return scripts.contains { $0.contains(body.2) }
