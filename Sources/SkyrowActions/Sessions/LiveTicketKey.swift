@@ -68,7 +68,9 @@ struct LiveTicketKey: Sendable {
 
     /// The session of a mark, which is empty for a ticket of an API key; nil for a mark of another ticket or query.
     func session(ofMark mark: String, _ ticket: String, query: String) -> String? {
-        guard mark.utf8.count <= 128, let bytes = Base64URL.decode(mark), bytes.count >= Self.codeBytes else { return nil }
+        guard mark.utf8.count <= 128, let bytes = Base64URL.decode(mark), bytes.count >= Self.codeBytes else {
+            return nil
+        }
         let session = String(decoding: bytes.dropFirst(Self.codeBytes), as: UTF8.self)
         guard code(ticket, session, query).isEqualInConstantTime(to: Array(bytes.prefix(Self.codeBytes))) else {
             return nil

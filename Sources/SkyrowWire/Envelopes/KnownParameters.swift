@@ -20,7 +20,8 @@ package struct KnownParameters: Sendable {
             switch self {
             case .rpc: name.equals("_user_id")
             case .v1:
-                name.equals("_user_id") || name.equals("action") || name.equals("api_key") || name.equals("access_token")
+                name.equals("_user_id") || name.equals("action") || name.equals("api_key")
+                    || name.equals("access_token")
             }
         }
     }
