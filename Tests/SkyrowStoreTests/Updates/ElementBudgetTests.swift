@@ -9,7 +9,7 @@ import Testing
     /// As much as a predicate may ask: patterns, lists and comparisons of elements that have none of it.
     private static let most = RecordPredicate.or([
         .compare(.like, "$", .string(String(repeating: "%xq", count: 16))),
-        .regex(.keyPath(path("$")), "[a-px]{1,5}(q|r)z", ignoresCase: false),
+        .regex(.keyPath(path("$")), "[a-x]{1,5}qz", ignoresCase: false),
         .list(.in, "$", (0..<16).map { .string("none \($0)") }),
         .compare(.eq, "$", .string("no")), .compare(.gt, "$", .string("~~~")), .compare(.lt, "$", .string("!")),
     ])
