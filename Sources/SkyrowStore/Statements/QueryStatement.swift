@@ -137,8 +137,9 @@ struct QueryStatement {
                 CursorPlan(
                     keys: cursors,
                     digest: place?.digest ?? QueryDigest(resolved, text, condition: condition, order: sortText),
+                    // What the statement computes is NULL already where it is not seen; its owner may be another record's.
                     values: zip(order, keyColumns.prefix(order.count - 1) + [selection.plan.idColumn])
-                        .map { ($0.column.kind, $1, isWrapped ? nil : $0.column.limit?.owner) }
+                        .map { ($0.column.kind, $1, $1 < selection.width ? $0.column.limit?.owner : nil) }
                 )
             } else {
                 nil
