@@ -301,7 +301,7 @@ package struct TemporaryIdentityProvider: Sendable {
                     tokens["refresh_token"] = "rt-1"
                 if "nonce" in asked_for and mode != "tokenless":
                     nonce = "another" if mode == "wrongNonce" else asked_for["nonce"]
-                    claims = {**user, "iss": issuer, "aud": asked_for["client_id"], "iat": now, "exp": now + 600,
+                    claims = {**user, "iss": issuer, "aud": asked_for["client_id"], "iat": now, "auth_time": now, "exp": now + 600,
                               "nonce": nonce, **signing["claims"]}
                     tokens["id_token"] = self.signed({**signing, "claims": claims}).decode()
                 if mode == "largeTokens":

@@ -140,7 +140,7 @@ import Testing
             let ann = try await flows.logIn()
             try await flows.fixture.psql("UPDATE _session SET elevated_until = NULL")
             let now = Int(flows.fixture.clock.clock.now().secondsSince1970)
-            let claims = age.flatMap(Int.init).map { "{\"auth_time\":\(now + $0)}" } ?? "{}"
+            let claims = age.flatMap(Int.init).map { "{\"auth_time\":\(now + $0)}" } ?? #"{"auth_time":null}"#
             try await flows.provider.set(tokens: claims)
             let code = try await flows.code(purpose: .stepUp, as: ann)
             #expect((code != nil) == counts)
