@@ -24,6 +24,7 @@ extension DoctorCheck {
                     FROM \(table.qualifiedName) AS record
                     CROSS JOIN LATERAL (VALUES \(rules.joined(separator: ", "))) AS judged (rule, is_broken)
                     WHERE judged.is_broken AND \(part.condition(on: "record")) GROUP BY judged.rule
+                    ORDER BY judged.rule
                     """
                 }
             }
@@ -41,7 +42,6 @@ extension DoctorCheck {
                 }
                 counts[key] = (known.count + row.integer("count"), min(known.example, row["example"]))
             }
-            order.sort { ($0["name"], $0["rule"]) < ($1["name"], $1["rule"]) }
             return order.compactMap { key in
                 guard let found = counts[key] else { return nil }
                 return RecordRule(rawValue: key["rule"])?.finding(

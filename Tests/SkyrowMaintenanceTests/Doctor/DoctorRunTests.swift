@@ -184,7 +184,8 @@ import Testing
             #expect(whole["records"]?.count == 2)
             #expect(whole["records"]?.contains { $0.what.hasPrefix("100 rows of category are owned") } == true)
             for length in [1, 3] {
-                #expect(try await examine(fixture.database.url, [.records]) { $0.blocksAtOnce = length } == whole)
+                let parts = try await examine(fixture.database.url, [.records]) { $0.blocksAtOnce = length }
+                #expect(parts.mapValues { Set($0) } == whole.mapValues { Set($0) })
             }
         }
     }
