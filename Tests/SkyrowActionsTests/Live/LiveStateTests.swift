@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowQuery
 import SkyrowStore
 import SkyrowTestSupport
