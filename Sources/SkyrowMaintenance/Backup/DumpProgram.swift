@@ -79,9 +79,9 @@ struct DumpProgram: Hashable, Sendable {
         list.split(separator: "\n").filter { line in
             let words = line.split(separator: " ")
             // "7; 2615 16465 SCHEMA - app postgres", "3404; 0 0 COMMENT - EXTENSION "pg_trgm" "
-            guard words.count > 5, words[0].count > 1, words[0].hasSuffix(";"), words[0].dropLast().allSatisfy(\.isNumber) else {
-                return false
-            }
+            guard words.count > 5, words[0].count > 1, words[0].hasSuffix(";"),
+                words[0].dropLast().allSatisfy(\.isNumber)
+            else { return false }
             return !(words[3] == "SCHEMA" && words[4] == "-")
                 && !(words[3] == "COMMENT" && words[4] == "-" && words[5] == "EXTENSION")
         }

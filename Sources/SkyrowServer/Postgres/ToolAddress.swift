@@ -18,7 +18,8 @@ package enum ToolAddress {
                 "The PostgreSQL of \(directory.path) has no port: start the service with --embedded-port 5433."
             )
         }
-        return "postgresql://\(ClusterRole.service.rawValue):\(password)@127.0.0.1:\(port.number)/\(EmbeddedCluster.database)"
+        let role = ClusterRole.service.rawValue
+        return "postgresql://\(role):\(password)@127.0.0.1:\(port.number)/\(EmbeddedCluster.database)"
     }
 
     /// The password that is kept in the data directory for its owner, made when there is none.
