@@ -83,7 +83,8 @@ import Testing
                     }
                 ),
             ]
-            let tables = "SELECT (SELECT count(*) FROM _user), (SELECT count(*) FROM _session), (SELECT count(*) FROM _mail)"
+            let tables =
+                "SELECT (SELECT count(*) FROM _user), (SELECT count(*) FROM _session), (SELECT count(*) FROM _mail)"
             let state = try await mailing.fixture.psql(tables)
             for (name, call) in calls {
                 do {

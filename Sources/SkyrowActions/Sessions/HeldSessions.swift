@@ -28,7 +28,9 @@ final class HeldSessions: Sendable {
     private let signals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// Notes that a connection has a session, until the result is called.
-    func hold(_ credentials: Credentials, of user: UserID?, close: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    func hold(_ credentials: Credentials, of user: UserID?, close: @escaping @Sendable () -> Void)
+        -> @Sendable () -> Void
+    {
         guard let hash = credentials.tokenHash else { return {} }
         let number = state.withLock { state in
             state.lastNumber += 1
