@@ -195,12 +195,14 @@ import Testing
                             key: caller.key,
                             token: caller.token
                         )["result"].elements
-                        #expect(saved.map { $0["_type"].string } == records.map { _ in "record" }, "\(caller): \(saved)")
+                        let kinds = saved.map { $0["_type"].string }
+                        #expect(kinds == records.map { _ in "record" }, "\(caller): \(saved)")
                     }
                     let bulk = try await service.call(
                         "record:update",
                         """
-                        {"record_type":"note","ids":["note/1"],"at_most":1,"set":{"title":"c","_access":\(Self.text(fetched[0]["_access"]))}}
+                        {"record_type":"note","ids":["note/1"],"at_most":1,
+                          "set":{"title":"c","_access":\(Self.text(fetched[0]["_access"]))}}
                         """,
                         key: caller.key,
                         token: caller.token
