@@ -81,17 +81,17 @@ extension Migration {
             script: text(PackageResources._045_whole_publication_sql)
         ),
         Migration(
-            version: 47,
-            name: "0047_three_constraints",
-            script: text(PackageResources._047_three_constraints_sql)
+            version: 46,
+            name: "0046_three_constraints",
+            script: text(PackageResources._046_three_constraints_sql)
         ),
-        Migration(version: 48, name: "0048_account_faults", script: text(PackageResources._048_account_faults_sql)),
-        Migration(version: 49, name: "0049_history", script: text(PackageResources._049_history_sql)),
-        Migration(version: 52, name: "0052_readers_of_lists", script: text(PackageResources._052_readers_of_lists_sql)),
+        Migration(version: 47, name: "0047_account_faults", script: text(PackageResources._047_account_faults_sql)),
+        Migration(version: 48, name: "0048_history", script: text(PackageResources._048_history_sql)),
+        Migration(version: 49, name: "0049_readers_of_lists", script: text(PackageResources._049_readers_of_lists_sql)),
         Migration(
-            version: 60,
-            name: "0060_valid_constraints",
-            script: text(PackageResources._060_valid_constraints_sql)
+            version: 50,
+            name: "0050_valid_constraints",
+            script: text(PackageResources._050_valid_constraints_sql)
         ),
     ]
 

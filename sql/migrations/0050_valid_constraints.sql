@@ -1,4 +1,4 @@
--- Looks at the rows that there were before 0047_three_constraints, with a lock that readers and writers do not meet. A table with rows
+-- Looks at the rows that there were before 0046_three_constraints, with a lock that readers and writers do not meet. A table with rows
 -- that break the rule keeps it for new ones, and "skyrow doctor" names them.
 
 DO $$
