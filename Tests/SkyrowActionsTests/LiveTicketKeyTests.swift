@@ -80,7 +80,9 @@ import Testing
             let opened = try await service.redeem(ticket: ticket, of: "q")
             #expect(opened.session != nil && opened.key == nil)
             // It counts once where it does not go on.
-            let again = await #expect(throws: SkyrowError.self) { _ = try await service.redeem(ticket: ticket, of: "q") }
+            let again = await #expect(throws: SkyrowError.self) {
+                _ = try await service.redeem(ticket: ticket, of: "q")
+            }
             #expect(again?.code == .invalidToken)
             for _ in 0..<3 {
                 let resumed = try await service.redeem(ticket: ticket, resuming: opened.mark, of: "q")

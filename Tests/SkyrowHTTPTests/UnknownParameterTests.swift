@@ -10,7 +10,11 @@ import Testing
             let save = #"{"records":[{"_id":"note/1","title":"x"},{"_id":"note/2","title":"x"}]}"#
             _ = try await service.call("record:save", save, key: TestService.masterKey)
             let all = #""record_type":"note","predicate":["eq",{"$type":"keypath","$val":"title"},"x"],"at_most":10"#
-            let refused = try await service.call("record:delete", "{\(all),\"dryrun\":true}", key: TestService.masterKey)
+            let refused = try await service.call(
+                "record:delete",
+                "{\(all),\"dryrun\":true}",
+                key: TestService.masterKey
+            )
             #expect(refused["error"]["code"].integer == 108)
             #expect(refused["error"]["data"]["info"]["arguments"].elements.map(\.string) == ["dryrun"])
             #expect(try await service.database.psql("SELECT count(*) FROM app.note") == "2")
@@ -33,7 +37,8 @@ import Testing
             "include.a"
         ),
         (
-            "schema:create", #"{"record_types":{"a":{"fields":[{"name":"x","type":"string"},{"name":"y","typ":"string"}]}}}"#,
+            "schema:create",
+            #"{"record_types":{"a":{"fields":[{"name":"x","type":"string"},{"name":"y","typ":"string"}]}}}"#,
             "typ", "record_types.a.fields[1]"
         ),
         ("me", #"{"x":1}"#, "x", nil),
@@ -80,7 +85,9 @@ import Testing
             #expect(answer["error"]["code"].integer == 108)
             // Ours are as strict there as over JSON-RPC.
             let update = #""record_type":"note","ids":["note/1"],"set":{"title":"y"},"at_most":1"#
-            #expect(try await code("/record/update", #"{"action":"record:update","access_token":null,\#(update)}"#) == nil)
+            #expect(
+                try await code("/record/update", #"{"action":"record:update","access_token":null,\#(update)}"#) == nil
+            )
             #expect(try await code("/record/update", #"{"dryrun":true,\#(update)}"#) == 108)
         }
     }
@@ -88,8 +95,10 @@ import Testing
     @Test func aPathOfNoActionIsAnError() async throws {
         try await withService { service in
             for (path, body, status) in [
-                ("/recrod/save", #"{"records":[]}"#, 404), ("/recrod/save", "", 404), ("/x", "{}", 404), ("/", "{}", 200),
-                ("/", "", 200), ("/recrod/save", #"{"action":"role:get","users":[]}"#, 200), ("/_status/healthz", "{}", 200),
+                ("/recrod/save", #"{"records":[]}"#, 404), ("/recrod/save", "", 404), ("/x", "{}", 404),
+                ("/", "{}", 200),
+                ("/", "", 200), ("/recrod/save", #"{"action":"role:get","users":[]}"#, 200),
+                ("/_status/healthz", "{}", 200),
             ] {
                 let ann = try await service.signUp("ann\(Int.random(in: 0..<1_000_000_000))")
                 let response = try await service.v1(path, body, token: ann.token)

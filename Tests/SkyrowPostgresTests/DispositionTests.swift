@@ -128,7 +128,10 @@ import Testing
 
     @Test(arguments: [ConnectionRole.read, .write, .groupCommit])
     func aStaleStatementIsPreparedAgain(role: ConnectionRole) {
-        #expect(describe(.stale, role, .committed) { $0.groupFailed = role == .groupCommit } == "again, one preparation more")
+        #expect(
+            describe(.stale, role, .committed) { $0.groupFailed = role == .groupCommit }
+                == "again, one preparation more"
+        )
         let stale = PipelineResult.failure(PostgresError(code: .server, sqlState: .featureNotSupported))
         guard case .stale = StatementOutcome(stale, isFresh: false, preparationFailure: nil),
             case .failure = StatementOutcome(stale, isFresh: true, preparationFailure: nil)

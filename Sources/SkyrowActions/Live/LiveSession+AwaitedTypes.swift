@@ -19,7 +19,10 @@ struct AwaitedTypes: Sendable {
         guard !hasEnded else { throw .connectionHasEnded }
         guard tasks[name] == nil else { throw .subscriptionNameInUse }
         guard tasks.count < limit else {
-            throw SkyrowError(.overloaded, "A connection has at most \(limit) live queries of types that there are not yet.")
+            throw SkyrowError(
+                .overloaded,
+                "A connection has at most \(limit) live queries of types that there are not yet."
+            )
         }
         tasks[name] = begin()
     }
@@ -72,7 +75,9 @@ extension LiveSession {
             try awaited.add(request.name, atMost: live.configuration.limits.watchesPerConnection) {
                 Task { [weak self, resumed] in
                     live.state.withLock { state in
-                        if isInitial { state.send(LiveText.changes(.initial, [], wholeOf: resumed.name), to: connection) }
+                        if isInitial {
+                            state.send(LiveText.changes(.initial, [], wholeOf: resumed.name), to: connection)
+                        }
                         state.send(LiveText.checkpoint([(resumed.name, token)], isReady: true), to: connection)
                     }
                     while (try? await Task.sleep(for: AwaitedTypes.interval)) != nil {

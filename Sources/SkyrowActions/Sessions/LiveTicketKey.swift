@@ -45,7 +45,8 @@ struct LiveTicketKey: Sendable {
         else { return nil }
         let nonce = Array(bytes.prefix(AES256GCM.nonceBytes))
         let sealed = Array(bytes.dropFirst(AES256GCM.nonceBytes))
-        guard let plain = AES256GCM.open(sealed, key: sealing, nonce: nonce, authenticating: []), plain.count >= 8 else {
+        guard let plain = AES256GCM.open(sealed, key: sealing, nonce: nonce, authenticating: []), plain.count >= 8
+        else {
             return nil
         }
         let end = plain.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

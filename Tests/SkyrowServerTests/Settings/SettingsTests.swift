@@ -41,7 +41,9 @@ import Testing
     @Test func compatibilityGivesDefaults() throws {
         let v1 = try Self.settings(["compatibility": "skygear-v1"])
         #expect(v1.accounts.passwordMinimum == 1)
-        let readers: [FieldName: FieldRule.Readers] = [try FieldName("username"): .users, try FieldName("email"): .users]
+        let readers: [FieldName: FieldRule.Readers] = [
+            try FieldName("username"): .users, try FieldName("email"): .users,
+        ]
         #expect(v1.accounts.loginKeyReaders == readers)
         #expect(v1.accounts.relationAudience == .everyone)
         #expect(v1.accounts.origin(of: \.passwordMinimum)?.description == "'compatibility' skygear-v1")
@@ -52,7 +54,10 @@ import Testing
         #expect(none.accounts.passwordMinimum == 8 && none.accounts.relationAudience == .readable)
         #expect(throws: ToolError.self) { try Self.settings(["compatibility": "skygear"]) }
         // The applications of a service need not all be for the same.
-        let shop = SettingSources.ApplicationSource(name: try ApplicationName("shop"), stored: ["compatibility": "none"])
+        let shop = SettingSources.ApplicationSource(
+            name: try ApplicationName("shop"),
+            stored: ["compatibility": "none"]
+        )
         let sources = SettingSources(flags: ["compatibility": "skygear-v1"], environment: [:], application: shop)
         #expect(try Settings(sources).accounts.passwordMinimum == 8)
     }
