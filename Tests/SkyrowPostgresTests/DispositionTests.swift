@@ -76,7 +76,7 @@ import Testing
         #expect(inFailedGroup(.failure(Self.refused, wasRun: true)) == "alone")
         #expect(inFailedGroup(.failure(Self.refused, wasRun: false)) == "fail server 23505")
         #expect(inFailedGroup(.aborted) == "again")
-        #expect(inFailedGroup(.stale) == "again")
+        #expect(inFailedGroup(.stale) == "again, one preparation more")
         #expect(inFailedGroup(.none, outcome: .lost(Self.lost)) == "again, one loss more")
         #expect(inFailedGroup(.aborted, outcome: .commitFailed(Self.refused)) == "alone")
     }
