@@ -271,7 +271,7 @@ private func reference(_ text: String) -> RecordValue {
             )[0]
             #expect(try outcome.record.fields[field("integers")] == .array([.integer(3)]))
             let change = try await save(f, [draft("note/0", ["texts": jsonOf(#"["b","a"]"#)])])[0]
-            #expect(change.error?.code == .permissionDenied)
+            #expect(change.error?.code == .deniedArgument)
         }
     }
 
