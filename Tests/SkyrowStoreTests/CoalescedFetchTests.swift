@@ -53,7 +53,7 @@ import Testing
                     return row.map { row in
                         (
                             rows: row.result.rowCount,
-                            StoredRows(row.result, plan: statement.plan, for: .unrestricted)[row.index].collected()
+                            StoredRows(row.result, plan: statement.plan, for: access.fields)[row.index].collected()
                         )
                     }
                 }

@@ -376,7 +376,7 @@ import Testing
         "INSERT INTO _field_rule VALUES ('note', 'title', 'delete', '{public}')",
         "INSERT INTO _field_rule VALUES ('note', 'title', 'read', '{NULL}')",
         "INSERT INTO _field_rule VALUES ('note', '', 'read', '{public}')",
-        "INSERT INTO _field_rule SELECT 'note', 'title', 'read', array_agg('role:' || i) FROM generate_series(1, 101) AS i",
+        "INSERT INTO _field_rule SELECT 'note', 'title', 'read', array_agg('role:' || i) FROM generate_series(1, 10001) AS i",
     ])
     func theTableRefusesWhatIsNoRule(_ statement: String) async throws {
         try await withRecords { f in

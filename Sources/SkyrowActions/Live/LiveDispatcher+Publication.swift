@@ -35,12 +35,17 @@ extension LiveDispatcher {
         guard let present = try? await store.publishedTypes() else { return false }
         last.members = present
         let tables = store.cache.current.tables
-        let lost = state.withLock { $0.watchedTypes.keys }.filter { type in
+        var lost = state.withLock { $0.watchedTypes.keys }.filter { type in
             guard tables[type] != nil else { return false }
             guard let number = present[type] else { return true }
             return known[type].map { $0 != number } ?? false
         }
         guard !lost.isEmpty else { return true }
+        // A table that was renamed or replaced ends its subscriptions by its schema, once the catalogue has it.
+        guard (try? await store.cache.reload()) != nil else { return false }
+        let current = store.cache.current.tables
+        lost.removeAll { current[$0]?.oid != tables[$0]?.oid }
+        guard !lost.isEmpty else { return false }
         _ = try? await store.publish()
         let names = lost.map(\.rawValue).sorted().joined(separator: ", ")
         observe(.changesInterrupted("unpublished", message: "The publication lacked changes of \(names)"))
