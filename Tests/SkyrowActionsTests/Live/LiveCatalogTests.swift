@@ -63,6 +63,23 @@ import Testing
             }
         }
 
+        /// Begins anew as long as it is told to, until it holds what a query finds; throws what differs where that never comes.
+        func waitUntilSame(_ service: ActionService, _ moment: String) async throws {
+            do {
+                try await waiting(until: "\(moment): it holds what is there") {
+                    try await follow(service)
+                    // Those of a subscription that began anew arrive a moment later.
+                    let queried = try await queried(service)
+                    return held == queried && outlet.reset("s") == nil
+                }
+            } catch {
+                Issue.record(
+                    "\(moment): holds \(held), there is \(try await queried(service)), subscribed: \(session != nil), resets: \(resets)"
+                )
+                throw error
+            }
+        }
+
         private static func text(_ value: RecordValue?) -> String {
             switch value {
             case .string(let text)?: text
@@ -180,34 +197,17 @@ import Testing
                 // A query goes by what it finds from then on.
                 if !isAnnounced { try await fixture.service.store.cache.reload() }
                 for (place, view) in views.enumerated() {
-                    func isSame() async throws -> Bool {
-                        try await view.follow(fixture.service)
-                        // Those of a subscription that began anew arrive a moment later.
-                        let (held, queried) = (view.held, try await view.queried(fixture.service))
-                        return held == queried && view.outlet.reset("s") == nil
-                    }
-                    do {
-                        try await waiting(until: "step \(step): view \(place) holds what is there") {
-                            try await isSame()
-                        }
-                    } catch {
-                        let queried = try await view.queried(fixture.service)
-                        Issue.record(
-                            "seed \(seed), step \(step), view \(place), \(statements): holds \(view.held), there is \(queried)"
-                        )
-                        return
-                    }
+                    try await view.waitUntilSame(
+                        fixture.service,
+                        "seed \(seed), step \(step), view \(place), \(statements)"
+                    )
                 }
             }
-            // What was found the same may only just have been: nothing is said any more either.
+            // What was found the same may only just have been: no reset comes any more either.
             try await fixture.service.store.cache.reload()
             try await Self.waitForLooks(fixture)
-            for view in views {
-                try await view.follow(fixture.service)
-                try await waiting(until: "it is as it was") {
-                    try await view.follow(fixture.service)
-                    return view.held == (try await view.queried(fixture.service))
-                }
+            for (place, view) in views.enumerated() {
+                try await view.waitUntilSame(fixture.service, "seed \(seed), the end, view \(place)")
                 #expect(!view.resets.isEmpty && view.resets.allSatisfy { ["access", "schema", "bulk"].contains($0) })
                 view.end()
             }
