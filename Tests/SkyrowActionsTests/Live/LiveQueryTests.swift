@@ -414,9 +414,10 @@ import Testing
             )
             try await refused(.recordQueryInvalid, Self.request(through))
             try await refused(.recordQueryInvalid, Self.request(missing))
-            try await refused(.resourceNotFound, LiveSubscribeRequest(name: "s", type: type("nothing")))
+            try await fixture.psql("CREATE VIEW seen AS SELECT 1 AS n")
+            try await fixture.service.store.cache.reload()
+            try await refused(.resourceNotFound, LiveSubscribeRequest(name: "s", type: type("seen")))
             try await refused(.notAuthenticated, Self.request { $0.database = .union })
-            try await fixture.psql("SELECT 1")
             try await session.subscribe(Self.request(), as: ann)
             try await refused(.duplicated, Self.request())
             try await refused(
