@@ -54,9 +54,14 @@ package final class LiveSession: Sendable {
                 return try await awaitType(of: request, by: caller, with: credentials, from: client)
             }
             let resolved = try await service.resolve(request, by: caller)
+            let position: LiveSubscriber.Position
             if let since = request.since {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
+                // Of a type that there was not its client has nothing. Its table may have been another type's, and its records older.
+                position = token.form.table == 0 ? .initial : .since(since)
                 try await service.store.requireFollowing(resolved.whole)
+            } else {
+                position = request.sendsInitial ? .initial : .now
             }
             let logging = try await service.store.logging(of: resolved.whole)
             let hasKeysAlone = logging.hasKeysAlone
@@ -76,7 +81,7 @@ package final class LiveSession: Sendable {
                             query: resolved.changes,
                             table: resolved.table
                         ),
-                        position: request.since.map { .since($0) } ?? (request.sendsInitial ? .initial : .now),
+                        position: position,
                         table: resolved.whole,
                         database: resolved.access.database,
                         predicate: resolved.query.predicate,
