@@ -57,7 +57,7 @@ package final class LiveSession: Sendable {
             let position: LiveSubscriber.Position
             if let since = request.since {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
-                // Of a type that there was not its client has nothing. Its table may have been another type's, and its records older.
+                // Of a type that there was not its client has nothing. The table may have been another type's, with older records.
                 position = token.form.table == 0 ? .initial : .since(since)
                 try await service.store.requireFollowing(resolved.whole)
             } else {
