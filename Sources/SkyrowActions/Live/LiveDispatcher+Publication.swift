@@ -9,6 +9,8 @@ extension LiveDispatcher {
     /// What is published, as it was found last.
     struct PublicationLook {
         fileprivate var members: [RecordTypeName: UInt32] = [:]
+        /// The tables that the types had then.
+        fileprivate var tables: [RecordTypeName: UInt32] = [:]
         fileprivate(set) var lookedAt = ContinuousClock.now
     }
 
@@ -30,15 +32,15 @@ extension LiveDispatcher {
     ///
     /// What is missing is published again, and the subscriptions about it go on from the last moment up to which all was sent.
     func lookAtPublication(_ last: inout PublicationLook) async -> Bool {
-        let known = last.members
+        let former = last
         last.lookedAt = .now
         guard let present = try? await store.publishedTypes() else { return false }
-        last.members = present
         let tables = store.cache.current.tables
+        (last.members, last.tables) = (present, tables.mapValues(\.oid))
         var lost = state.withLock { $0.watchedTypes.keys }.filter { type in
-            guard tables[type] != nil else { return false }
+            guard let table = tables[type] else { return false }
             guard let number = present[type] else { return true }
-            return known[type].map { $0 != number } ?? false
+            return former.tables[type] == table.oid && former.members[type].map { $0 != number } ?? false
         }
         guard !lost.isEmpty else { return true }
         // A table that was renamed or replaced ends its subscriptions by its schema, once the catalogue has it.
