@@ -166,19 +166,24 @@ extension RecordStore {
 
     /// Deletes the types and fields that an import has made and that are not used.
     private func takeBack(_ types: [RecordType], madeSince known: SchemaCatalog) async {
+        // A type stays as long as a field refers to it, and new types may refer to each other.
         for type in types {
-            guard let table = known[type.name] else {
-                await takeBack([.deleteType(type.name)], of: type.name, unless: "true")
-                continue
-            }
-            for field in type.fields.keys.sorted() where table[field] == nil {
+            for (field, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) where known[type.name]?[field] == nil
+            {
                 guard let column = try? SQLIdentifier(field.rawValue) else { continue }
-                await takeBack(
-                    [.common(.deleteField(field, of: type.name))],
-                    of: type.name,
-                    unless: "\(column) IS NOT NULL"
-                )
+                let isUsed: SQL
+                if known[type.name] != nil {
+                    isUsed = "\(column) IS NOT NULL"
+                } else if case .reference = fieldType {
+                    isUsed = "true"
+                } else {
+                    continue
+                }
+                await takeBack([.common(.deleteField(field, of: type.name))], of: type.name, unless: isUsed)
             }
+        }
+        for type in types where known[type.name] == nil {
+            await takeBack([.deleteType(type.name)], of: type.name, unless: "true")
         }
         try? await cache.reload(.types(SchemaRequest.create(types).types))
     }

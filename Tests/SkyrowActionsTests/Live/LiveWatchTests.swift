@@ -148,7 +148,8 @@ extension WatchOutlet.State {
                         outlet.list() == list && outlet.count() == count
                     }
                 } catch {
-                    Issue.record("\(error): shows \(outlet.list() ?? []), \(outlet.count() ?? -1)")
+                    let shown = "\(outlet.list() ?? []), \(outlet.count() ?? -1), reset \(outlet.reset() ?? "never")"
+                    Issue.record("\(error): shows \(shown)")
                 }
             }
             try session.unsubscribe("w")

@@ -31,8 +31,9 @@ import Testing
                     await call(socket, number, "record:fetch", ids=["note/none"])
                 answers = [json.loads(await socket.recv()) for _ in range(200)]
                 assert sorted(a["id"] for a in answers) == list(range(200))
-                await call(socket, 200, "record:fetch", ids=["note/none"], none="é" * 1_000_000)
-                assert json.loads(await socket.recv())["result"][0]["code"] == 110
+                long = ["eq", {"$type": "keypath", "$val": "_id"}, "é" * 1_000_000]
+                await call(socket, 200, "record:query", record_type="user", predicate=long)
+                assert json.loads(await socket.recv())["result"] == []
                 async def parts():
                     for part in ('{"jsonrpc":"2.0",', '"id":201,', '"method":"rpc.discover"}'):
                         yield part
