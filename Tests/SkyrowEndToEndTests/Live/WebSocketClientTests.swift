@@ -33,7 +33,7 @@ import Testing
                 assert sorted(a["id"] for a in answers) == list(range(200))
                 long = ["eq", {"$type": "keypath", "$val": "_id"}, "é" * 1_000_000]
                 await call(socket, 200, "record:query", record_type="user", predicate=long)
-                assert json.loads(await socket.recv())["result"] == []
+                assert json.loads(await socket.recv())["result"]["records"] == []
                 async def parts():
                     for part in ('{"jsonrpc":"2.0",', '"id":201,', '"method":"rpc.discover"}'):
                         yield part
