@@ -34,7 +34,11 @@ package struct KnownParameters: Sendable {
 
     private init(_ action: ActionDescription) {
         self.action = action.name
-        let members = action.parameters.map { MemberRule.Member($0.name, $0.shape) }
+        var members = action.parameters.map { MemberRule.Member($0.name, $0.shape) }
+        // Skygear's newer form of "ids" is read in both envelopes.
+        if action.name == .recordFetch || action.name == .recordDelete {
+            members.append(MemberRule.Member("records", .any))
+        }
         rule = .object(members, isClosed: true, others: nil)
     }
 
