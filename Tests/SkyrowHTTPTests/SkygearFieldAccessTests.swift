@@ -245,7 +245,7 @@ import Testing
         ("[\(rule("film", "*", "_field:title2", "w"))]", "access[0].user_role"),
         ("[\(whole.replacing("\"writable\":true,", with: ""))]", "access[0]"),
         ("[\(whole.replacing("\"writable\":true", with: "\"writable\":1"))]", "access[0].writable"),
-        ("[\(whole.replacing("{", with: "{\"level\":1,"))]", "access[0].level"),
+        ("[\(whole.replacing("{", with: "{\"level\":1,"))]", "access[0]"),
         ("[\(whole.replacing("\"film\"", with: "null"))]", "access[0].record_type"),
         ("[\(whole),\(whole)]", "access[1]"),
     ]
