@@ -31,14 +31,13 @@ package struct KnownParameters: Sendable {
 
     private let action: ActionName
     private let rule: MemberRule
+    /// Whether Skygear's newer form of "ids" is read, which the catalog does not list.
+    private let takesRecords: Bool
 
     private init(_ action: ActionDescription) {
         self.action = action.name
-        var members = action.parameters.map { MemberRule.Member($0.name, $0.shape) }
-        // Skygear's newer form of "ids" is read in both envelopes.
-        if action.name == .recordFetch || action.name == .recordDelete {
-            members.append(MemberRule.Member("records", .any))
-        }
+        let members = action.parameters.map { MemberRule.Member($0.name, $0.shape) }
+        takesRecords = action.name == .recordFetch || action.name == .recordDelete
         rule = .object(members, isClosed: true, others: nil)
     }
 
@@ -52,7 +51,8 @@ package struct KnownParameters: Sendable {
 
     /// Throws `108 InvalidArgument` with the names of members that the action does not have.
     package func check(_ parameters: JSONView, in envelope: Envelope = .rpc) throws(SkyrowError) {
-        guard let found = rule.unknown(in: parameters, passingOver: envelope.has) else { return }
+        let found = rule.unknown(in: parameters) { envelope.has($0) || takesRecords && $0.equals("records") }
+        guard let found else { return }
         let names = found.names.prefix(Self.maximumNames).map { String($0.prefix(64)) }
         let quoted = names.map { "\"\($0)\"" }.joined(separator: ", ")
         let known = found.known.sorted()
