@@ -65,7 +65,7 @@ import Testing
             let own = "SELECT _access ? 'role:staff' FROM \(isOpen ? "app" : "app_visible").note WHERE _id = '~bob/p'"
             #expect(try await f.sql("bob", own) == "t")
             // Another list, and the one that is there, which is a guess where it is not seen.
-            for (text, isNew) in [("{}", true), (Self.list, false)] {
+            for (text, isNew) in [(#"{"user:bob": "update"}"#, true), (Self.list, false)] {
                 let update = "UPDATE note SET _access = '\(text)' WHERE _id = 'a'"
                 let mayUpdate = row.update.map { $0.mode != .require } ?? true
                 if !mayUpdate {
