@@ -11,7 +11,7 @@ import Testing
 @testable import skyrow
 
 /// Live queries of the client against the built service.
-@Suite struct LiveClientTests {
+@Suite(.timeLimit(.minutes(10))) struct LiveClientTests {
     /// The records of a query, kept by a task of its own.
     private final class Shown: Sendable {
         private let state = Mutex<(records: LiveRecords, error: (any Error)?)>((LiveRecords(), nil))
@@ -280,6 +280,9 @@ import Testing
     @Test func aRefusalIsThrown() async throws {
         try await withService { service in
             let client = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            // A live query of a type that there is not yet waits for it.
+            _ = try await client.signUp(["username": "ann"], password: "correct horse")
+            _ = try await client.publicDatabase.save(RecordDraft("item/1", ["content": "one"]))
             var pages = client.publicDatabase.watch(try RecordQuery("item").filter(Field("_x.y") == 1))
                 .makeAsyncIterator()
             let bad = await #expect(throws: ClientError.self) { try await pages.next() }
