@@ -1,6 +1,6 @@
--- The reserved tables and functions of one application, as they are at present; migrations/ is the way here.
+-- The reserved tables and functions of one application, as they are at present.
 --
--- Both are run with the application's schema first in search_path and name nothing outside it and pg_catalog, so the
+-- The script runs with the application's schema first in search_path and names nothing outside it and pg_catalog, so the
 -- schema's name is nowhere in the text:
 --
 --     CREATE SCHEMA app; SET search_path = app, pg_temp; \i schema.sql
@@ -15,8 +15,8 @@ CREATE TABLE _migration (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE _migration IS 'The versions that this schema has reached.';
-COMMENT ON COLUMN _migration.version IS 'The number of a file in sql/migrations.';
-COMMENT ON COLUMN _migration.name IS 'The name of that file.';
+COMMENT ON COLUMN _migration.version IS 'The number of the migration.';
+COMMENT ON COLUMN _migration.name IS 'Its name.';
 COMMENT ON COLUMN _migration.applied_at IS 'When the schema reached this version.';
 
 CREATE TABLE _meta (
@@ -1264,8 +1264,6 @@ COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
 CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
 CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
-CREATE UNIQUE INDEX _login_exact_username ON "user" (lower(normalize(username, NFC) COLLATE "default"));
-CREATE UNIQUE INDEX _login_exact_email ON "user" (lower(normalize(email, NFC) COLLATE "default"));
 
 CREATE TABLE _user (
     id text COLLATE "C" PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,
@@ -1299,9 +1297,9 @@ COMMENT ON COLUMN _user.default_access IS
 COMMENT ON COLUMN _user.verified_email IS 'The address that was verified; it counts while the profile has this very one.';
 COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor; kept by a trigger of _factor.';
 COMMENT ON COLUMN _user.password_changed_at IS
-    'When the password was set; of one from before this was kept, when the column was added.';
+    'When the password was set.';
 
--- Older versions of the service, and people in psql, set the time alone.
+-- In psql, the time alone may be set.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.epoch := OLD.epoch + 1;
@@ -2588,11 +2586,7 @@ BEGIN
             FROM _field_rule AS rule WHERE rule.type IN ($1, '*')
         ),
         (
-            -- What came later stands there where it is not the default, so that older policies go on.
-            SELECT to_jsonb(option) - 'relations'
-                - CASE WHEN option.list_read_by IS NULL THEN 'list_read_by' ELSE '' END
-                - CASE WHEN option.creator = 'owner' THEN 'creator' ELSE '' END
-            FROM _class_option AS option
+            SELECT to_jsonb(option) - 'relations' FROM _class_option AS option
             WHERE option.type = $1 AND NOT (
                 option.default_access IS NULL AND option.list_by IS NULL AND option.list_read_by IS NULL
                 AND option.transfer_by = 'master' AND option.creator = 'owner' AND option.private AND option.aggregate

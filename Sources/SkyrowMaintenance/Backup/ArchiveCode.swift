@@ -33,8 +33,8 @@ package struct ArchiveCode: Hashable, Sendable {
 
     private static let kinds: Set = ["FUNCTION", "PROCEDURE", "AGGREGATE", "TRIGGER", "EVENT TRIGGER", "RULE"]
 
-    /// All that Skyrow ever made, in every version's words.
-    private static let scripts = Migration.all.map(\.script) + [Migration.present]
+    /// All that Skyrow ever created, in the words of each version.
+    private static let scripts = Set(Migration.all.map(\.script) + [Migration.present])
 
     private static func isOwn(_ code: ArchiveCode, _ text: String) -> Bool {
         guard code.kind == "FUNCTION" || code.kind == "TRIGGER" else { return false }
@@ -48,13 +48,6 @@ package struct ArchiveCode: Hashable, Sendable {
         // literal, whose characters are not enough for more than a literal.
         let words = text.filter { !"\"'() \n".contains($0) }
         if code.name == "_login_canonical(\"text\")" {
-            // An older one, and the present.
-            let former =
-                #/
-                SAFERETURNNORMALIZElowerupperlowerregexp_replaceNORMALIZEvalue,NFKC,
-                E?[\\\[\]uU0-9A-F-]+::text,::text,g::text
-                COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
-                /#
             let shape =
                 #/
                 SAFERETURNNORMALIZElowerupperlowerbtrimregexp_replaceregexp_replace
@@ -62,7 +55,7 @@ package struct ArchiveCode: Hashable, Sendable {
                 E?[\\\[\]uU0-9A-F-]+::text,::text,g::text,E?[\\\[\]uU0-9A-F-]+\+::text,::text,g::text
                 COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
                 /#
-            return words.firstMatch(of: former) != nil || words.firstMatch(of: shape) != nil
+            return words.firstMatch(of: shape) != nil
         }
         if code.name == "_fold(\"text\")" {
             let shape =
@@ -75,22 +68,14 @@ package struct ArchiveCode: Hashable, Sendable {
             return words.firstMatch(of: shape) != nil
         }
         if code.name == "_revision()" {
-            let plain = /STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+-?\d+::bigint;/
             let shape =
-                #/
-                STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+CASEWHEN(pg_catalog\.)?pg_postmaster_start_time
-                =[-0-9:.+]+(BC)?::timestampwithtimezoneTHEN-?\d+::bigint
-                ELSE-?\d+::bigint\+(pg_catalog\.)?pg_current_xact_id::text::bigint\+2147483648::bigint>>32\+1<<32END;
-                /#
-            let present =
                 #/
                 STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+CASEWHEN(pg_catalog\.)?pg_postmaster_start_time
                 =[-0-9:.+]+(BC)?::timestampwithtimezoneTHEN-?\d+::bigint
                 ELSEGREATEST-?\d+::bigint\+(pg_catalog\.)?pg_current_xact_id::text::bigint\+2147483648::bigint>>32\+1<<32,
                 EXTRACTepochFROM(pg_catalog\.)?pg_postmaster_start_time\*1000::numeric::bigint-1577836800000::bigint<<11END;
                 /#
-            return words.firstMatch(of: plain) != nil || words.firstMatch(of: shape) != nil
-                || words.firstMatch(of: present) != nil
+            return words.firstMatch(of: shape) != nil
         }
         guard let body = text.firstMatch(of: /(?s)\n    AS (\$[a-z_]*\$)(.+)\1;\n/) else { return false }
         return scripts.contains { $0.contains(body.2) }

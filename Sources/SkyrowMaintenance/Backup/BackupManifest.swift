@@ -18,7 +18,7 @@ package struct BackupManifest: Hashable, Sendable {
     static let version = 1
 
     package var program = SkyrowVersion.text
-    /// The last of `sql/migrations` that the database had.
+    /// The version of the newest migration that the database had.
     package var schemaVersion: Int
     /// The major version of PostgreSQL that can read the dump.
     package var postgresVersion: Int

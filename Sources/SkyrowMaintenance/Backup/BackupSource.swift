@@ -4,7 +4,7 @@ package import SkyrowStore
 
 /// What there is to know about an application's schema before it is backed up.
 package struct BackupSource: Hashable, Sendable {
-    /// The last of `sql/migrations` that it has.
+    /// The version of its newest migration.
     package var schemaVersion: Int
     /// The server's major version.
     package var serverVersion: Int

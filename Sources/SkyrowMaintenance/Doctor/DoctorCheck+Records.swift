@@ -70,16 +70,7 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT 'administrator', count(*), NULL FROM \(scope.schema)._user
                 WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.is_admin)
-                """,
                 """
-                SELECT 'alike' AS kind, 1 AS count,
-                    substr(login_key.relname, 12) || ', all but ' || pg_get_expr(entry.indpred, entry.indrelid) AS example
-                FROM pg_catalog.pg_index AS entry
-                JOIN pg_catalog.pg_class AS login_key ON login_key.oid = entry.indexrelid
-                WHERE entry.indpred IS NOT NULL AND starts_with(login_key.relname, '_login_key_')
-                    AND login_key.relnamespace = \(scope.namespace)
-                ORDER BY 3
-                """,
             ]
         },
         judge: { rows, _ in
@@ -107,18 +98,6 @@ extension DoctorCheck {
                             + "private database; this one has none.",
                         remedy: "Give the profile and the account another id, or delete them.",
                         commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
-                    )
-                case "alike":
-                    return DoctorFinding(
-                        .warning,
-                        "Accounts have login keys that look like those of older accounts (\(row["example"])).",
-                        meaning:
-                            "They were made before such keys were one. Each logs in with the very text of its key; other "
-                            + "forms of it mean the older account.",
-                        remedy:
-                            "Give them other keys, drop the indexes of the login key, and restart the service, which makes "
-                            + "new ones for all accounts.",
-                        commands: ["DROP INDEX _login_key_username, _login_alike_username;"]
                     )
                 default:
                     return DoctorFinding(

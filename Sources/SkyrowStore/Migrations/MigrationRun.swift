@@ -143,12 +143,11 @@ package struct MigrationRun {
                 (SELECT array_agg(version) FROM \(schema)._migration),
                 coalesce((
                     SELECT home.system_identifier = here.system_identifier
-                        AND coalesce((to_jsonb(home) ->> 'home_table')::oid = home.tableoid, true)
+                        AND home.home_table = home.tableoid
                     FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
                 ), false),
-                -- Older versions have no such column.
                 coalesce((
-                    SELECT (to_jsonb(home) ->> 'started_at')::timestamptz <> pg_catalog.pg_postmaster_start_time()
+                    SELECT home.started_at <> pg_catalog.pg_postmaster_start_time()
                     FROM \(schema)._meta AS home
                 ), false),
                 (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AND 2 > (

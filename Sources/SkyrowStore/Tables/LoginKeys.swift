@@ -1,10 +1,8 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The fields of `user` that accounts log in with, each with two unique indexes: over the form in which texts that look
-/// alike are one (`_login_canonical`), and over its text in NFC and lower case.
-///
-/// The second distinguishes accounts that are alike in the first form, as they can be when they are older than it.
+/// The fields of `user` that accounts log in with, each with a unique index over the form in which texts that look alike are
+/// one (`_login_canonical`).
 package enum LoginKeys {
     /// `username` and `email`
     package static let `default`: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
@@ -13,39 +11,28 @@ package enum LoginKeys {
     private static let maximumLength = SQLIdentifier.maximumLength - "_check_former_".utf8.count
 
     private static let indexPrefix = "_login_key_"
-    private static let exactPrefix = "_login_exact_"
 
-    /// The indexes of a key, with what they hold.
-    static func indexes(
+    /// The index of a key, with what it holds.
+    static func index(
         of key: FieldName,
         in schema: SQLIdentifier
-    ) throws(SkyrowError) -> [(name: SQLIdentifier, expression: SQL)] {
+    ) throws(SkyrowError) -> (name: SQLIdentifier, expression: SQL) {
         guard key.rawValue.utf8.count <= maximumLength, let column = try? SQLIdentifier(key.rawValue),
-            let name = try? SQLIdentifier(indexPrefix + key.rawValue),
-            let exact = try? SQLIdentifier(exactPrefix + key.rawValue)
+            let name = try? SQLIdentifier(indexPrefix + key.rawValue)
         else {
             throw .invalidArgument("A login key has a name of at most \(maximumLength) letters.", key.rawValue)
         }
-        return [(name, canonical("\(column)", in: schema)), (exact, Self.exact("\(column)"))]
+        return (name, canonical("\(column)", in: schema))
     }
 
-    /// The login key whose index this is, for telling which one another account has.
+    /// The login key whose index this is, for an error that names the key which another account has.
     package static func key(ofIndex name: String) -> String? {
-        for prefix in [indexPrefix, exactPrefix] where name.hasPrefix(prefix) {
-            return String(name.dropFirst(prefix.count))
-        }
-        return nil
+        name.hasPrefix(indexPrefix) ? String(name.dropFirst(indexPrefix.count)) : nil
     }
 
     /// What the index of a key holds, and what a look-up compares; both must be the same text for PostgreSQL.
     static func canonical(_ value: SQL, in schema: SQLIdentifier) -> SQL {
         "\(schema)._login_canonical(\(value))"
-    }
-
-    /// The form in which accounts that look alike are distinguished.
-    static func exact(_ value: SQL) -> SQL {
-        // Not by the collation of the column, under which only ASCII letters have a lower case.
-        "lower(normalize(\(value), NFC) COLLATE \"default\")"
     }
 }
 
@@ -77,7 +64,7 @@ extension RecordStore {
         if !plan.isEmpty {
             try await changer.apply(.create([type]), mode: .development)
         }
-        let indexes = try loginKeys.flatMap { try LoginKeys.indexes(of: $0, in: schema) }
+        let indexes = try loginKeys.map { try LoginKeys.index(of: $0, in: schema) }
         let known = try await client.read(
             """
             SELECT relname FROM pg_catalog.pg_class

@@ -101,8 +101,6 @@ package struct UserTable: Sendable {
     }
 
     /// Finds the account that all of these login keys mean, whose texts may look different in case and form; one statement.
-    ///
-    /// Of accounts whose keys look alike, the one whose key is this very text is meant, else the oldest.
     package func credentials(of values: [FieldName: String]) async throws(SkyrowError) -> AccountCredentials? {
         guard !values.isEmpty else { return nil }
         return try await store.reporting {
@@ -119,9 +117,6 @@ package struct UserTable: Sendable {
         """
         SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema)._user AS owner ON owner.id = profile._id
         WHERE \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
-        ORDER BY \(LoginKeys.exact("profile.\(column)")) = \(LoginKeys.exact("\(value)")) DESC,
-            profile._created_at, profile._id
-        LIMIT 1
         """
     }
 

@@ -53,12 +53,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FUNCTION", "_revision()", #"RETURN (("pg_current_xact_id"())::"text")::bigint + '42'::bigint);"#, true),
         (
             "FUNCTION", "_revision()",
             #"RETURN ((("pg_current_xact_id"())::"text")::bigint + CASE WHEN ("pg_postmaster_start_time"() = "#
-                + #"'2026-01-02 03:04:05.678901+00'::timestamp with time zone) THEN '42'::bigint ELSE ('42'::bigint + "#
-                + #"((((("pg_current_xact_id"())::"text")::bigint + '2147483648'::bigint) >> 32) + 1) << 32)) END);"#,
+                + #"'2026-01-02 03:04:05.678901+00'::timestamp with time zone) THEN '42'::bigint ELSE GREATEST(('42'::bigint + "#
+                + #"((((("pg_current_xact_id"())::"text")::bigint + '2147483648'::bigint) >> 32) + 1) << 32)), "#
+                + #"(((EXTRACT(epoch FROM "pg_postmaster_start_time"()) * (1000)::numeric))::bigint - '1577836800000'::bigint) << 11) END);"#,
             true
         ),
         ("FUNCTION", "_revision()", #"RETURN (("other"())::"text")::bigint + '42'::bigint);"#, false),
@@ -76,10 +76,10 @@ import Testing
                 + #"THEN "app"."shout"("value") ELSE "value" END;"#,
             false
         ),
-        ("FUNCTION", "_announce_all_sessions()", "AS $$\nBEGIN\n    PERFORM 1;\nEND $$;", false),
+        ("FUNCTION", "_count_epoch()", "AS $$\nBEGIN\n    PERFORM 1;\nEND $$;", false),
         (
-            "FUNCTION", "_announce_all_sessions()",
-            "AS $$\nBEGIN\n    PERFORM pg_notify('skyrow_session', 'all');\n    RETURN NULL;\nEND $$;", true
+            "FUNCTION", "_count_epoch()",
+            "AS $$\nBEGIN\n    NEW.epoch := OLD.epoch + 1;\n    RETURN NEW;\nEND $$;", true
         ),
         (
             "TRIGGER", "note _tombstone_deleted",
