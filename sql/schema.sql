@@ -2432,7 +2432,12 @@ CREATE TABLE _key (
     hash bytea NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
     previous_hash bytea UNIQUE CHECK (octet_length(previous_hash) = 32),
     previous_until timestamptz,
-    name text NOT NULL,
+    name text COLLATE "C" NOT NULL CONSTRAINT _key_name CHECK (
+        octet_length(name) BETWEEN 1 AND 255 AND name IS NFC NORMALIZED
+        AND name !~ '[\u0001-\u001F\u007F-\u009F]'
+        AND name !~ '^[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
+        AND name !~ '[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]$'
+    ),
     kind text NOT NULL CHECK (kind IN ('client', 'server')),
     scopes text[] NOT NULL DEFAULT '{}' CHECK (cardinality(scopes) <= 100 AND array_position(scopes, NULL) IS NULL),
     networks cidr[] NOT NULL DEFAULT '{}' CHECK (cardinality(networks) <= 100 AND array_position(networks, NULL) IS NULL),
@@ -2447,7 +2452,7 @@ COMMENT ON COLUMN _key.id IS 'The part of the key that names it and opens nothin
 COMMENT ON COLUMN _key.hash IS 'SHA-256 of the key, which has 256 random bits.';
 COMMENT ON COLUMN _key.previous_hash IS 'That of the text before the last rotation.';
 COMMENT ON COLUMN _key.previous_until IS 'Until when that is accepted.';
-COMMENT ON COLUMN _key.name IS 'What the key is for.';
+COMMENT ON COLUMN _key.name IS 'What the key is for; lists and rules name all keys of the name by key:<name>.';
 COMMENT ON COLUMN _key.kind IS 'client lets clients in, server passes the rules of records.';
 COMMENT ON COLUMN _key.scopes IS
     'What it may do, {read,type:note}; empty: all that is open to its kind. With one that means nothing the key is refused.';
@@ -2470,7 +2475,7 @@ END $$;
 COMMENT ON FUNCTION _announce_keys() IS 'Notifies every process that there are other keys now.';
 CREATE TRIGGER _announce
     AFTER INSERT OR DELETE OR UPDATE OF
-        id, hash, previous_hash, previous_until, kind, scopes, networks, expires_at, revoked_at
+        id, hash, previous_hash, previous_until, name, kind, scopes, networks, expires_at, revoked_at
     ON _key FOR EACH ROW EXECUTE FUNCTION _announce_keys();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _key
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_keys();
@@ -2515,7 +2520,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _me() IS 'The id of the user whom this database login is; NULL for any other role, and while the account is disabled.';
 
--- As the service makes it of a session (Audience). Like there, a user with more roles than one may have is none.
+-- As the service makes it of a session (Audience) that comes without a key. Like there, a user with more roles than one
+-- may have is none.
 CREATE FUNCTION _audience() RETURNS text[] LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE

@@ -6,6 +6,8 @@ public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     public let groups: [GroupName]
+    /// The name of the key that the request comes with, also of one who is not logged in.
+    public let keyName: KeyName?
     /// Whether the user has an account that is not anonymous.
     public let isRegistered: Bool
     /// Whether the address of the user's account is verified.
@@ -22,13 +24,15 @@ public struct Audience: Hashable, Sendable {
     ///   - isRegistered: whether the user's account is not anonymous; likewise.
     ///   - isVerified: whether the address of that account is verified; likewise.
     ///   - isAdministrator: whether the user is an administrator; likewise.
+    ///   - keyName: that of the key of the request; nil for one without a name.
     public init(
         user: UserID?,
         roles: [RoleName] = [],
         groups: [GroupName] = [],
         isRegistered: Bool = false,
         isVerified: Bool = false,
-        isAdministrator: Bool = false
+        isAdministrator: Bool = false,
+        keyName: KeyName? = nil
     ) {
         self.user = user
         self.isRegistered = user != nil && isRegistered
@@ -36,16 +40,15 @@ public struct Audience: Hashable, Sendable {
         self.isAdministrator = user != nil && isAdministrator
         self.roles = user == nil ? [] : roles
         self.groups = user == nil ? [] : groups
-        var subjects: [Subject] = []
+        self.keyName = keyName
+        var subjects: [Subject] = self.groups.sorted().map { .group($0) }
+        if let keyName { subjects.append(.apiKey(keyName)) }
+        subjects.append(.everyone)
         if let user {
-            subjects += self.groups.sorted().map { .group($0) }
-            subjects.append(.everyone)
             if isRegistered { subjects.append(.registered) }
             subjects += self.roles.sorted().map { .role($0) }
             subjects += [.user(user), .users]
             if isVerified { subjects.append(.verified) }
-        } else {
-            subjects.append(.everyone)
         }
         text = Self.text(of: subjects)
     }
@@ -57,11 +60,12 @@ public struct Audience: Hashable, Sendable {
             groups: caller.groups,
             isRegistered: caller.isRegistered,
             isVerified: caller.isVerified,
-            isAdministrator: caller.isAdministrator
+            isAdministrator: caller.isAdministrator,
+            keyName: caller.keyName
         )
     }
 
-    /// One who is not logged in.
+    /// One who is not logged in, and whose key has no name.
     package static let anonymous = Audience(user: nil)
 
     /// Whether the audience is a subject.
@@ -76,6 +80,7 @@ public struct Audience: Hashable, Sendable {
         case .user(let id): user == id
         case .role(let name): roles.contains(name)
         case .group(let name): groups.contains(name)
+        case .apiKey(let name): keyName == name
         case .owner, .relation, .field: false
         }
     }

@@ -23,6 +23,8 @@ public struct Caller: Hashable, Sendable {
     package var isElevated = false
     /// The key with scopes that the request came with, if it has one that limits it.
     package var key: KeyGrant?
+    /// The name of the key with scopes that the request came with, also of one that limits nothing.
+    package var keyName: KeyName?
 
     public init(
         kind: Kind,

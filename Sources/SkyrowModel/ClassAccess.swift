@@ -183,7 +183,7 @@ extension Subject {
     /// Whether a rule about an action may name it.
     package func fits(_ action: ClassAction) -> Bool {
         switch self {
-        case .everyone, .users, .registered, .verified, .user, .role, .group: true
+        case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey: true
         // There is no record yet whose owner or field it could be.
         case .owner, .field: action != .create
         case .relation: false

@@ -2,10 +2,11 @@
 package enum FieldAccess: Hashable, Sendable {
     /// One who passes every rule: the master key, or the service itself.
     case unrestricted
-    /// A user, with all that rules may name of one.
+    /// One with all that rules may name of it.
     case audience(Audience)
+
     /// One who is not logged in, and so owns nothing.
-    case anonymous
+    package static let anonymous = FieldAccess.audience(.anonymous)
 
     package init(_ caller: Caller) {
         self.init(caller, Audience(of: caller))
@@ -14,8 +15,7 @@ package enum FieldAccess: Hashable, Sendable {
     /// - Parameter audience: the caller's, made before.
     init(_ caller: Caller, _ audience: Audience) {
         switch caller.kind {
-        case .anonymous: self = .anonymous
-        case .user: self = .audience(audience)
+        case .anonymous, .user: self = .audience(audience)
         case .master: self = .unrestricted
         }
     }
@@ -30,14 +30,13 @@ package enum FieldAccess: Hashable, Sendable {
         switch self {
         case .unrestricted: nil
         case .audience(let audience): audience
-        case .anonymous: .anonymous
         }
     }
 
     /// The user, where rules hold for one.
     package var user: UserID? {
         switch self {
-        case .unrestricted, .anonymous: nil
+        case .unrestricted: nil
         case .audience(let audience): audience.user
         }
     }
@@ -45,7 +44,7 @@ package enum FieldAccess: Hashable, Sendable {
     package var isUnrestricted: Bool {
         switch self {
         case .unrestricted: true
-        case .audience, .anonymous: false
+        case .audience: false
         }
     }
 

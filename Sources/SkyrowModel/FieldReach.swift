@@ -140,7 +140,7 @@ package enum FieldStanding: Hashable, Sendable {
                 }
                 way = .member(member)
             case .owner, .field: continue
-            case .everyone, .users, .registered, .verified, .user, .role, .group, .relation:
+            case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey, .relation:
                 if audience.includes(entry.subject) { terms = entry.allows ? [] : [[]] }
                 continue
             }

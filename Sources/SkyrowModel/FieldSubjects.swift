@@ -75,7 +75,9 @@ extension FieldSubjects {
         for key in keys {
             let isDenied = key.utf8.first == UInt8(ascii: "!")
             let name = isDenied ? String(decoding: key.utf8.dropFirst(), as: UTF8.self) : key
-            guard let subject = Subject(key: name), subject.fits(use) else { return nil }
+            guard let subject = Subject(key: name), subject.fits(use), !isDenied || subject.isDeniable else {
+                return nil
+            }
             entries.append(Entry(subject, allows: !isDenied))
         }
         self.init(entries)

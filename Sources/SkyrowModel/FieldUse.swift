@@ -36,10 +36,15 @@ extension Subject {
     /// Whether a rule about a field may name it.
     package func fits(_ use: FieldUse) -> Bool {
         switch self {
-        case .everyone, .users, .registered, .verified, .owner, .user, .role, .group: true
+        case .everyone, .users, .registered, .verified, .owner, .user, .role, .group, .apiKey: true
         // What stands in the fields of a new record is the doing of the one who makes it.
         case .field: use != .create
         case .relation: false
         }
+    }
+
+    /// Whether a rule about a field may deny it something: not where a request leaves out what it would be denied for.
+    package var isDeniable: Bool {
+        if case .apiKey = self { false } else { true }
     }
 }

@@ -66,7 +66,8 @@ extension TypeRules {
                     switch subject {
                     case .owner: ways.insert(.owner)
                     case .field(let name): if let field = classes?.members[name] { ways.insert(.member(field)) }
-                    case .everyone, .users, .registered, .verified, .user, .role, .group, .relation: break
+                    case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey, .relation:
+                        break
                     }
                 }
                 if let action = term.listed { ways.insert(.listed(action)) }

@@ -42,7 +42,7 @@ package final class RecordAccess: Sendable {
     /// - Parameter audience: the caller's, where it was made before.
     package init(in database: DatabaseScope, for use: Use, by caller: Caller, audience: Audience? = nil) {
         // The master key passes all lists.
-        let isNamed = !caller.isMaster && caller.userID != nil
+        let isNamed = !caller.isMaster && (caller.userID != nil || caller.keyName != nil)
         let audience = isNamed ? audience ?? Audience(of: caller) : .anonymous
         self.database = database
         self.caller = caller
@@ -86,6 +86,8 @@ package final class RecordAccess: Sendable {
     /// The user whose ids conditions ask for, and the keys of the audience in them.
     package var conditionUser: UserID? { audience.user }
     package var audienceText: String { audience.text }
+    /// The name of the key of the request, where rules ask for it.
+    package var keyName: KeyName? { audience.keyName }
 
     /// Opens a database for a caller.
     ///

@@ -88,7 +88,7 @@ extension Subject {
         case .role: 3
         case .users: 4
         case .everyone: 5
-        case .registered, .verified, .group, .relation: nil
+        case .registered, .verified, .group, .apiKey, .relation: nil
         }
     }
 
@@ -107,7 +107,7 @@ extension Subject {
         case .role(let name): "_role:\(name.rawValue)"
         case .users: "_any_user"
         case .everyone: "_public"
-        case .registered, .verified, .group, .relation: nil
+        case .registered, .verified, .group, .apiKey, .relation: nil
         }
     }
 

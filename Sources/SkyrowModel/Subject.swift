@@ -22,6 +22,8 @@ public enum Subject: Hashable, Sendable {
     case role(RoleName)
     /// `{"group": "…"}`: who carries the tag.
     case group(GroupName)
+    /// `{"key": "…"}`: whose request comes with a key of this name.
+    case apiKey(KeyName)
     /// `{"relation": "friend"}`: who has this relation to the record's owner.
     case relation(Relation)
     /// `{"field": "members"}`: whose id stands in that field of the record. Rules have it, lists do not.
@@ -58,6 +60,7 @@ extension Subject {
         case "user": self = .user(UserID(name))
         case "role": self = .role(RoleName(name))
         case "group": self = .group(GroupName(name))
+        case "key": self = .apiKey(KeyName(name))
         case "relation":
             guard let relation = Relation(rawValue: name) else { return nil }
             self = .relation(relation)
@@ -81,6 +84,7 @@ extension Subject {
         case .user: "user"
         case .role: "role"
         case .group: "group"
+        case .apiKey: "key"
         case .relation: "relation"
         case .field: "field"
         }
@@ -93,6 +97,7 @@ extension Subject {
         case .user(let id): id.rawValue
         case .role(let name): name.rawValue
         case .group(let name): name.rawValue
+        case .apiKey(let name): name.rawValue
         case .relation(let relation): relation.rawValue
         case .field(let name): name.rawValue
         }
@@ -113,8 +118,9 @@ extension Subject {
         case .user: 5
         case .role: 6
         case .group: 7
-        case .relation: 8
-        case .field: 9
+        case .apiKey: 8
+        case .relation: 9
+        case .field: 10
         }
     }
 }

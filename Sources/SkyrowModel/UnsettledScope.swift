@@ -68,7 +68,7 @@ extension Subject {
     /// Whether it depends on the caller alone who is one, and not every user is.
     package var isOfCaller: Bool {
         switch self {
-        case .registered, .verified, .user, .role, .group: true
+        case .registered, .verified, .user, .role, .group, .apiKey: true
         case .everyone, .users, .owner, .relation, .field: false
         }
     }

@@ -81,3 +81,29 @@ extension GroupName: CustomStringConvertible, ExpressibleByStringInterpolation {
 
     public var description: String { rawValue }
 }
+
+/// The name of a key with scopes, which access lists and rules may name. Several keys may have one.
+///
+/// Two names are the same when their bytes are, as with ``UserID``.
+public struct KeyName: Hashable, Comparable, Sendable {
+    private let key: TextKey
+
+    public init(_ text: String) {
+        key = TextKey(text)
+    }
+
+    public var rawValue: String { key.text }
+
+    /// The order of their bytes, as PostgreSQL's.
+    public static func < (a: KeyName, b: KeyName) -> Bool {
+        a.key < b.key
+    }
+}
+
+extension KeyName: CustomStringConvertible, ExpressibleByStringInterpolation {
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    public var description: String { rawValue }
+}

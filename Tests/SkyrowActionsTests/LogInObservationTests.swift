@@ -94,7 +94,7 @@ import Testing
             _ = try? await service.assignRoles(RoleMembersRequest(roles: ["x"], users: []), by: bob)
             #expect(denials() == ["permission"])
             var scoped = bob
-            scoped.key = KeyGrant(try #require(KeyID("k00000001")), .client, [try KeyScope("type:other")])
+            scoped.key = KeyGrant(try #require(KeyID("k00000001")), named: "web", .client, [try KeyScope("type:other")])
             _ = try? await service.fetch(
                 RecordIDsRequest(database: .everyone, ids: [try RecordID("note/1")]),
                 by: scoped

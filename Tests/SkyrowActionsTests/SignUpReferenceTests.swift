@@ -165,7 +165,7 @@ import Testing
             _ = try await prepare(service)
             var caller = Caller.anonymous
             let key = try #require(KeyID("k00000001"))
-            caller.key = KeyGrant(key, .client, try scopes.map { try KeyScope($0) })
+            caller.key = KeyGrant(key, named: "web", .client, try scopes.map { try KeyScope($0) })
             for way in [Way.anonymous, .password, .register] {
                 if let refusal {
                     for target in ["note/open", "note/hidden", "note/missing", "unknown/1"] {

@@ -6,6 +6,7 @@ import Testing
     private static func grant(_ scopes: String, _ kind: KeyKind) throws -> KeyGrant {
         KeyGrant(
             try #require(KeyID("k7f3q9x2a")),
+            named: "web",
             kind,
             try scopes.split(separator: " ").map { try KeyScope(String($0)) }
         )

@@ -35,6 +35,7 @@ extension ActionService {
                 isRegistered: data.password != nil
             )
             creator.key = caller.key
+            creator.keyName = caller.keyName
             let access = try profileAccess(to: data.fields, by: creator)
             let account = try await NewAccount(data, of: id, in: store, passwords: passwords, client: client)
             let opening = Opening(.signUp, device: request.device, origin: origin)

@@ -56,7 +56,7 @@ final class HeldKey: Sendable {
     }
 
     init(_ key: StoredKey, after former: HeldKey? = nil) {
-        grant = KeyGrant(key.id, key.kind, key.scopes)
+        grant = KeyGrant(key.id, named: KeyName(key.name), key.kind, key.scopes)
         expiresAt = key.expiresAt
         revokedAt = key.revokedAt
         previousUntil = key.previousUntil

@@ -69,6 +69,8 @@ extension LiveDispatcher {
                         ofRelations: standing.hasOtherRelations(than: former)
                     )
                 }
+                // What is known of keys may be a second old, too.
+                if holders.contains(where: { $0.caller.keyName != nil }) { try await service.loadKeys() }
                 let isSettled = await check(holders, changed, service)
                 known = present
                 // Rules of types are rights as well, and notices of them may not arrive either.
@@ -177,8 +179,10 @@ extension LiveDispatcher {
         let change = holder.credentials.tokenHash.flatMap { changed[$0] }
         // What relations decide is read anew, and nothing else.
         if change?.ofRelations == true { end(holder, .access, askingRelations: true) }
-        // Where neither a notice nor the database says otherwise, what was found before still holds.
-        guard change?.ofRights == true || !service.remembers(holder.credentials) else { return true }
+        // Where neither a notice nor the database says otherwise, what was found before still holds. Of a key the session says
+        // nothing.
+        let isAsked = change?.ofRights == true || holder.caller.keyName != nil
+        guard isAsked || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
             let caller = try await service.authenticate(holder.credentials, for: .keyOrToken, .liveSubscribe)
             if !caller.hasRights(of: holder.caller) { end(holder, .access) }
@@ -229,7 +233,7 @@ extension Caller {
     fileprivate func hasRights(of other: Caller) -> Bool {
         kind == other.kind && roles == other.roles && groups == other.groups && isRegistered == other.isRegistered
             && isVerified == other.isVerified
-            && key == other.key
+            && key == other.key && keyName == other.keyName
     }
 }
 

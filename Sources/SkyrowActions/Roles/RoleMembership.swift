@@ -207,7 +207,7 @@ enum RoleList {
         }
         for entry in list.entries {
             switch entry.subject {
-            case .everyone, .users, .registered, .verified, .owner, .user, .role, .group: continue
+            case .everyone, .users, .registered, .verified, .owner, .user, .role, .group, .apiKey: continue
             case .relation, .field:
                 throw .invalidArgument("The access list of a role names no relation.", "access").at("access")
             }

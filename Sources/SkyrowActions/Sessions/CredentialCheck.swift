@@ -72,6 +72,7 @@ struct CredentialCheck {
         case .held(let grant) where grant.kind == .server:
             caller = Caller(kind: .master(actingAs: session?.userID))
             caller.key = grant
+            caller.keyName = grant.name
             guard requirement != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
         case .held, .none, .api:
@@ -82,7 +83,10 @@ struct CredentialCheck {
             // As in Skygear, where a user is optional a disabled one counts as anonymous.
             caller = .anonymous
         }
-        if case .held(let grant) = key, !grant.isUnlimited { caller.key = grant }
+        if case .held(let grant) = key {
+            caller.keyName = grant.name
+            if !grant.isUnlimited { caller.key = grant }
+        }
         switch requirement {
         case .key, .keyOrToken:
             return caller

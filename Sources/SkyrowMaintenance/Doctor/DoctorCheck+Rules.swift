@@ -38,13 +38,7 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT 'subject', quote_ident(type), quote_literal(type), action, subject, CASE
                     WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
-                    WHEN starts_with(subject, 'role:')
-                        THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
-                    WHEN starts_with(subject, 'group:')
-                        THEN EXISTS (SELECT FROM \(scope.schema)._user_group AS carried WHERE 'group:' || carried.name = subject)
-                    WHEN starts_with(subject, 'user:')
-                        THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
-                    ELSE true END
+                    \(isThere(in: scope.schema)) END
                 FROM \(scope.schema)._class_rule CROSS JOIN unnest(allow) AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
@@ -55,11 +49,7 @@ extension DoctorCheck {
                 SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, subject, CASE
                     -- Of every type it is a field of those that have it.
                     WHEN starts_with(subject, 'field:') THEN type = '*' OR type || '.' || substr(subject, 7) = ANY (\(members))
-                    WHEN starts_with(subject, 'role:')
-                        THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
-                    WHEN starts_with(subject, 'user:')
-                        THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
-                    ELSE true END
+                    \(isThere(in: scope.schema)) END
                 FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS entry CROSS JOIN regexp_replace(entry, '^!', '') AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) OR type = '*'
                 UNION ALL
@@ -90,6 +80,21 @@ extension DoctorCheck {
         },
         judge: { rows, _ in rows.compactMap { finding($0) } }
     )
+
+    /// The branches of a CASE about a subject that names someone or something other than a field.
+    private static func isThere(in schema: SQLIdentifier) -> SQL {
+        """
+        WHEN starts_with(subject, 'role:')
+            THEN EXISTS (SELECT FROM \(schema)._role AS role WHERE 'role:' || role.name = subject)
+        WHEN starts_with(subject, 'group:')
+            THEN EXISTS (SELECT FROM \(schema)._user_group AS carried WHERE 'group:' || carried.name = subject)
+        WHEN starts_with(subject, 'key:')
+            THEN EXISTS (SELECT FROM \(schema)._key AS key WHERE 'key:' || key.name = subject AND key.revoked_at IS NULL)
+        WHEN starts_with(subject, 'user:')
+            THEN EXISTS (SELECT FROM \(schema)._user AS account WHERE 'user:' || account.id = subject)
+        ELSE true
+        """
+    }
 
     private static func finding(_ row: DoctorRow) -> DoctorFinding? {
         let (type, action, subject) = (row["type"], row["action"], row["subject"])

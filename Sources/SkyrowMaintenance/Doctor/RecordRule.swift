@@ -46,7 +46,7 @@ enum RecordRule: String, CaseIterable {
                     WHERE NOT (
                         coalesce(entry.level #>> '{}' IN (\(RecordRule.levels)), false) AND (
                             entry.subject IN (\(RecordRule.nameless))
-                            OR entry.subject ~ '^(user|role|group):.' OR entry.subject IN (\(RecordRule.relations))
+                            OR entry.subject ~ '^(user|role|group|key):.' OR entry.subject IN (\(RecordRule.relations))
                         )
                     )
                 )

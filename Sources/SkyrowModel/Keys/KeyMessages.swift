@@ -63,6 +63,8 @@ package struct KeyCreateRequest: Hashable, Sendable {
     package static let maximumKeys = 1000
     /// How many networks a key has at most.
     package static let maximumNetworks = 100
+    package static let nameSentence =
+        "A key is named by 1 to 255 bytes in the form NFC, without control characters and without a space at either end."
 
     /// Throws `108 InvalidArgument` for a name that is none, and for too many scopes or networks.
     package init(
@@ -73,7 +75,7 @@ package struct KeyCreateRequest: Hashable, Sendable {
         expiresAt: Timestamp? = nil
     ) throws(SkyrowError) {
         guard name.isName, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw .invalidArgument("The name of a key is 1 to 255 bytes without control characters.", "name")
+            throw .invalidArgument(Self.nameSentence, "name")
         }
         guard scopes.count <= KeyScope.maximumCount else {
             throw .invalidArgument("A key has at most \(KeyScope.maximumCount) scopes.", "scopes")

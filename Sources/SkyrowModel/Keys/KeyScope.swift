@@ -73,7 +73,7 @@ package enum KeyKind: String, Hashable, Sendable, CaseIterable {
 /// What the scopes of a key come to, settled once: which actions it may call, and which record types they may touch.
 ///
 /// ```swift
-/// let grant = KeyGrant(id, .client, [.read, .type("note", onlyReads: false)])
+/// let grant = KeyGrant(id, named: "ios", .client, [.read, .type("note", onlyReads: false)])
 /// grant.missing(for: .recordSave)      // "write"
 /// grant.missing(reading: "secret")     // "type:secret:read"
 /// ```
@@ -81,6 +81,7 @@ package enum KeyKind: String, Hashable, Sendable, CaseIterable {
 /// An object, since each request with the key refers to it.
 package final class KeyGrant: Sendable {
     package let id: KeyID
+    package let name: KeyName
     package let kind: KeyKind
     package let scopes: [KeyScope]
     /// Whether any scope is about records.
@@ -94,8 +95,9 @@ package final class KeyGrant: Sendable {
     /// Whether private databases are open to it, and `_union`, where they are not those of a user who is logged in.
     package let opensPrivateDatabases: Bool
 
-    package init(_ id: KeyID, _ kind: KeyKind, _ scopes: [KeyScope]) {
+    package init(_ id: KeyID, named name: KeyName, _ kind: KeyKind, _ scopes: [KeyScope]) {
         self.id = id
+        self.name = name
         self.kind = kind
         self.scopes = scopes
         mayWrite = scopes.contains(.write) || !(scopes.contains(.read) || scopes.contains(.readPrivate))
@@ -155,7 +157,7 @@ package final class KeyGrant: Sendable {
 
 extension KeyGrant: Hashable {
     package static func == (a: KeyGrant, b: KeyGrant) -> Bool {
-        a === b || (a.id == b.id && a.kind == b.kind && a.scopes == b.scopes)
+        a === b || (a.id == b.id && a.name == b.name && a.kind == b.kind && a.scopes == b.scopes)
     }
 
     package func hash(into hasher: inout Hasher) {

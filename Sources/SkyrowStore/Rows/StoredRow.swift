@@ -55,7 +55,6 @@ package final class StoredRows: Sendable {
         let user: UserID
         switch reader {
         case .unrestricted: return 0
-        case .anonymous: return .max
         case .audience(let audience):
             guard let known = audience.user else { return .max }
             user = known

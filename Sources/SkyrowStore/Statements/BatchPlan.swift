@@ -300,11 +300,12 @@ extension Subject {
     fileprivate var refusal: String? {
         switch self {
         case .everyone, .users, .registered, .verified, .owner, .relation: break
-        case .user, .role, .group:
+        case .user, .role, .group, .apiKey:
             guard let name else { break }
             if name.hasNUL { return "An access list cannot hold NUL characters." }
             if name.utf8.count > AccessList.maximumNameLength {
-                return "A user id, role or group in an access list has at most \(AccessList.maximumNameLength) bytes."
+                return
+                    "A user id, role, group or key in an access list has at most \(AccessList.maximumNameLength) bytes."
             }
         case .field: return "An access list cannot name a field."
         }

@@ -3,6 +3,12 @@ internal import Synchronization
 
 /// What users may do in the databases that most requests name, so that it is not settled anew for every request.
 package final class RecordAccessCache: Sendable {
+    /// Who is known: a user by keys of a name.
+    private struct Key: Hashable {
+        let user: UserID
+        let keyName: KeyName?
+    }
+
     /// What is known of a user with certain roles and groups.
     private final class Entry: Sendable {
         let roles: [RoleName]
@@ -31,10 +37,10 @@ package final class RecordAccessCache: Sendable {
         }
     }
 
-    /// Beyond this many users the least work is to begin again.
+    /// Beyond this many the least work is to begin again.
     private static let capacity = 10_000
 
-    private let entries = Mutex<[UserID: Entry]>([:])
+    private let entries = Mutex<[Key: Entry]>([:])
 
     package init() {}
 
@@ -47,7 +53,8 @@ package final class RecordAccessCache: Sendable {
         guard case .user(let user) = caller.kind, caller.key == nil else {
             return try RecordAccess(opening: database, for: use, by: caller)
         }
-        var known = entries.withLock { $0[user] }
+        let key = Key(user: user, keyName: caller.keyName)
+        var known = entries.withLock { $0[key] }
         // The session cache gives the same array each time, whose memory `!=` recognises.
         if let entry = known, !entry.isAbout(caller) { known = nil }
         let place = Self.place(of: database, for: use)
@@ -60,7 +67,7 @@ package final class RecordAccessCache: Sendable {
         let entry = Entry(caller, audience: audience, settled: settled)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
-            entries[user] = entry
+            entries[key] = entry
         }
         return access
     }

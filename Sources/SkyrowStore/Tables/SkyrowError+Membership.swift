@@ -3,7 +3,7 @@ import SkyrowModel
 internal import SkyrowPostgres
 
 extension SkyrowError {
-    /// What the triggers of roles and groups refuse, also in psql; nil for any other error.
+    /// What the tables of roles, groups and keys refuse, also in psql; nil for any other error.
     ///
     /// The circle that roles would make is in `info.cycle`: each role in it counts as the next one.
     init?(membership error: PostgresError) {
@@ -38,6 +38,8 @@ extension SkyrowError {
                 "A group is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.",
                 "groups"
             )
+        case "_key_name":
+            self = .invalidArgument(KeyCreateRequest.nameSentence, "name")
         case "_group_count":
             self = .invalidArgument("A user has at most 200 groups.", "groups")
         default:

@@ -48,7 +48,9 @@ extension UserTable {
         of catalog: SchemaCatalog,
         with access: RecordAccess
     ) throws(SkyrowError) -> SQL {
-        let owner = FieldAccess.audience(Audience(user: account.id, isRegistered: true))
+        let owner = FieldAccess.audience(
+            Audience(user: account.id, isRegistered: true, keyName: access.keyName)
+        )
         let given = account.profile.filter { $0.value != .null }.map(\.name)
         let denied = table.rules.fields.refusedInNew(given, by: owner)
         guard denied.isEmpty else { throw .fieldsDenied(denied) }

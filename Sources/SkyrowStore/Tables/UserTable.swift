@@ -40,7 +40,9 @@ package struct UserTable: Sendable {
                 let creator: FieldAccess =
                     session == nil && event.actor == .operator
                     ? .unrestricted
-                    : .audience(Audience(user: account.id, isRegistered: account.isRegistered))
+                    : .audience(
+                        Audience(user: account.id, isRegistered: account.isRegistered, keyName: access?.keyName)
+                    )
                 let given = account.profile.filter { $0.value != .null }.map(\.name)
                 let denied = table.rules.fields.refusedInNew(given, by: creator)
                 guard denied.isEmpty else { throw SkyrowError.fieldsDenied(denied) }

@@ -191,6 +191,12 @@ extension FieldSubjects {
                     "fields"
                 ).at(place)
             }
+            guard denied == nil || subject.isDeniable else {
+                throw SkyrowError.invalidArgument(
+                    "A rule of a field denies nothing to keys: a request may leave its key out.",
+                    "fields"
+                ).at(place)
+            }
             entries.append(Entry(subject, allows: denied == nil))
         }
         self.init(entries)

@@ -81,6 +81,9 @@ extension Subject {
         } else if key.equals("group") {
             guard let name = try text(value, "group") else { return nil }
             self = .group(GroupName(name))
+        } else if key.equals("key") {
+            guard let name = try text(value, "key") else { return nil }
+            self = .apiKey(KeyName(name))
         } else {
             throw malformed("An entry of _access has no member \"\(excerpt(of: key.string ?? ""))\".")
         }
