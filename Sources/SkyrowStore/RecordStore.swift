@@ -166,7 +166,7 @@ package final class RecordStore: Sendable {
                 for await _ in signals {
                     guard let part = changed.take() else { continue }
                     // What was missed is read with the next change.
-                    if await !self.reloadCatalog(part) { changed.add(part) }
+                    if (try? await self.reloadCatalog(part)) == nil { changed.add(part) }
                 }
             }
             group.addTask {
@@ -175,7 +175,7 @@ package final class RecordStore: Sendable {
                     continuation.yield()
                 }
             }
-            group.addTask { await self.rulesWatch.run { await self.reloadCatalog(.everything) } }
+            group.addTask { await self.rulesWatch.run { try await self.reloadCatalog(.everything) } }
             for await event in client.listen("skyrow_schema") {
                 let part: CatalogPart? =
                     switch event {
@@ -226,22 +226,20 @@ package final class RecordStore: Sendable {
     /// Finds out whether the rules of types are those that this process goes by, and reads them again where they are not;
     /// false where that cannot be said.
     package func lookAtRules() async -> Bool {
-        await rulesWatch.look { await self.reloadCatalog(.everything) }
+        await rulesWatch.look { try await self.reloadCatalog(.everything) }
     }
 
     /// How long ago it was found that the rules of types are those that this process goes by; nil while that is not watched.
     package var rulesAge: Duration? { rulesWatch.age }
 
-    /// Returns whether this part of the catalogue is up to date.
-    private func reloadCatalog(_ part: CatalogPart) async -> Bool {
+    private func reloadCatalog(_ part: CatalogPart) async throws {
         do {
             try await cache.reload(part)
-            return true
-        } catch is CancellationError {
-            return false
         } catch {
-            logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
-            return false
+            if !(error is CancellationError) {
+                logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
+            }
+            throw error
         }
     }
 }

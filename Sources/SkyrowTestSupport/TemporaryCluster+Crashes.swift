@@ -18,6 +18,19 @@ extension TemporaryCluster {
         _ = Foundation.kill(process, SIGSTOP)
     }
 
+    /// Has every process of the server stand still while `body` runs, as a disk does that does not answer.
+    package func whileStandingStill<Success>(_ body: () async throws -> Success) async throws -> Success {
+        guard let postmaster = postmasterID else {
+            throw TemporaryClusterError(description: "The temporary cluster does not run.")
+        }
+        // The parent first, so that there are no further children.
+        _ = Foundation.kill(postmaster, SIGSTOP)
+        let processes = [postmaster] + Self.children(of: postmaster)
+        for process in processes { _ = Foundation.kill(process, SIGSTOP) }
+        defer { for process in processes { _ = Foundation.kill(process, SIGCONT) } }
+        return try await body()
+    }
+
     private func logWriter() async throws -> pid_t? {
         pid_t(try await psql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"))
     }

@@ -214,12 +214,12 @@ package final class TemporaryCluster: Sendable {
         try file.close()
     }
 
-    private var postmasterID: pid_t? {
+    var postmasterID: pid_t? {
         let lines = try? String(contentsOfFile: "\(dataDirectory)/postmaster.pid", encoding: .utf8)
         return lines?.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 
-    private static func children(of parent: pid_t) -> [pid_t] {
+    static func children(of parent: pid_t) -> [pid_t] {
         let list = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
         return list?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }

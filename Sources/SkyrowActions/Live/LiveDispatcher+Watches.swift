@@ -91,17 +91,33 @@ extension ActionService {
         _ request: WatchRegistry.Request,
         turn: ReadTurn?
     ) async throws(SkyrowError) -> WatchedAnswer {
-        let access = try recordAccess(to: request.databaseName, for: .reading, by: request.caller)
+        try await answer(
+            request.key.subject,
+            in: request.databaseName,
+            by: request.caller,
+            hidesFields: request.tables.values.contains { $0.visible(to: request.key.fields) !== $0 },
+            turn: turn
+        )
+    }
+
+    /// - Parameter hidesFields: whether the caller does not see all fields of the types that the query leads to.
+    func answer(
+        _ subject: LiveWatchRequest.Subject,
+        in database: DatabaseName,
+        by caller: Caller,
+        hidesFields: Bool,
+        turn: ReadTurn?
+    ) async throws(SkyrowError) -> WatchedAnswer {
+        let access = try recordAccess(to: database, for: .reading, by: caller)
         let limit = live.configuration.limits.watchBytes
-        switch request.key.subject {
+        switch subject {
         case .records(let query):
-            let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
+            let result = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.query(query, with: access, admitting: admit)
             }
-            let hidesFields = request.tables.values.contains { $0.visible(to: request.key.fields) !== $0 }
             return try WatchedAnswer(result, limit: limit, hidesFields: hidesFields)
         case .groups(let query):
-            let result = try await admitting(request.caller, turn) { admit async throws(SkyrowError) in
+            let result = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.aggregate(query, with: access, admitting: admit)
             }
             return try WatchedAnswer(result, limit: limit)

@@ -4,11 +4,8 @@ import Synchronization
 
 /// Subscriptions of a connection to types that there are not yet.
 ///
-/// In development mode a type is made when its first record is saved. Until then a live query of it is empty, as `record:query` is.
+/// Until a type is made, a live query of it is empty, as `record:query` is.
 struct AwaitedTypes: Sendable {
-    /// How often it is looked for the types.
-    static let interval: Duration = .milliseconds(250)
-
     private var tasks: [String: Task<Void, Never>] = [:]
     private var hasEnded = false
 
@@ -37,12 +34,6 @@ struct AwaitedTypes: Sendable {
 }
 
 extension LiveSession {
-    /// Whether a type is yet to be made by a save; throws `110 ResourceNotFound` for a name that can become none.
-    func isYetToBeMade(_ type: RecordTypeName) async throws(SkyrowError) -> Bool {
-        guard case .development = service.store.mode else { return false }
-        return try await service.store.table(of: type) == nil
-    }
-
     /// Begins a subscription that has no records until its type is made, and goes on from there.
     func awaitType(
         of request: LiveSubscribeRequest,
@@ -50,10 +41,7 @@ extension LiveSession {
         with credentials: Credentials,
         from client: ClientKey
     ) async throws(SkyrowError) -> LiveSubscribed {
-        let live = service.live
-        let access = try service.recordAccess(to: request.database, for: .reading, by: caller)
-        guard access.database != .union else { throw .liveOfUnion }
-        try access.requireReading(request.type)
+        try requireReading(request.type, in: request.database, by: caller)
         var position = ChangesRequest(
             database: request.database,
             query: ChangeQuery(type: request.type, predicate: request.predicate, desiredFields: request.desiredFields),
@@ -62,52 +50,105 @@ extension LiveSession {
         if let since = request.since { position.position = .since(since) }
         let page = try await service.changesOfSubscription(position, by: caller, turn: nil)
         guard let token = page.token else { throw .changesNotFollowed }
-        guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
-        guard let connection = connection(live) else { throw .connectionHasEnded }
-        let source = try live.state.withLock { state throws(SkyrowError) in
-            try state.claim(request.name, on: connection)
-            return state.mode == .polling ? LiveSourceName.polling : .logical
+        var beginning = [LiveText.checkpoint([(request.name, token)], isReady: true)]
+        if request.since == nil, request.sendsInitial {
+            beginning.insert(LiveText.changes(.initial, [], wholeOf: request.name), at: 0)
         }
         var resumed = request
         resumed.since = token
-        let isInitial = request.since == nil && request.sendsInitial
+        return try await wait(for: request.type, as: request.name, sending: beginning) {
+            [resumed] session async throws(SkyrowError) in
+            let caller = try await session.service.authenticate(credentials, for: .keyOrToken, .liveSubscribe)
+            _ = try await session.subscribe(resumed, by: caller, with: credentials, from: client)
+        }
+    }
+
+    /// Sends the result of a query whose type is yet to be made, and goes on from there when it is.
+    func awaitType(
+        of request: LiveWatchRequest,
+        by caller: Caller,
+        with credentials: Credentials,
+        from client: ClientKey,
+        turn: ReadTurn?
+    ) async throws(SkyrowError) -> LiveSubscribed {
+        try requireReading(request.subject.type, in: request.database, by: caller)
+        let answer = try await service.answer(
+            request.subject,
+            in: request.database,
+            by: caller,
+            hidesFields: false,
+            turn: turn
+        )
+        let events = answer.beginning(LiveText.head(request.name))
+        let beginning = [LiveText.changes(.initial, events, wholeOf: request.name)]
+        return try await wait(for: request.subject.type, as: request.name, sending: beginning) {
+            session async throws(SkyrowError) in
+            let caller = try await session.service.authenticate(credentials, for: .keyOrToken, .liveWatch)
+            let turn: ReadTurn? = caller.isOperator ? nil : ReadTurn(of: client, in: session.service.reads)
+            try await turn?.enter()
+            defer { turn?.leave() }
+            _ = try await session.watch(request, by: caller, with: credentials, from: client, turn: turn)
+        }
+    }
+
+    private func requireReading(
+        _ type: RecordTypeName,
+        in database: DatabaseName,
+        by caller: Caller
+    ) throws(SkyrowError) {
+        let access = try service.recordAccess(to: database, for: .reading, by: caller)
+        guard access.database != .union else { throw .liveOfUnion }
+        try access.requireReading(type)
+    }
+
+    /// - Parameters:
+    ///   - beginning: what is sent at once.
+    ///   - begin: begins the subscription when the type is there; what its caller may do can have changed by then.
+    private func wait(
+        for type: RecordTypeName,
+        as name: String,
+        sending beginning: [LiveMessage],
+        then begin: @escaping @Sendable (LiveSession) async throws(SkyrowError) -> Void
+    ) async throws(SkyrowError) -> LiveSubscribed {
+        let live = service.live
+        let cache = service.store.cache
+        guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
+        guard let connection = connection(live) else { throw .connectionHasEnded }
+        let source = try live.state.withLock { state throws(SkyrowError) in
+            try state.claim(name, on: connection)
+            return state.mode == .polling ? LiveSourceName.polling : .logical
+        }
         try awaited.withLock { awaited throws(SkyrowError) in
-            try awaited.add(request.name, atMost: live.configuration.limits.watchesPerConnection) {
-                Task { [weak self, resumed] in
+            try awaited.add(name, atMost: live.configuration.limits.watchesPerConnection) {
+                Task { [weak self] in
                     live.state.withLock { state in
-                        if isInitial {
-                            state.send(LiveText.changes(.initial, [], wholeOf: resumed.name), to: connection)
-                        }
-                        state.send(LiveText.checkpoint([(resumed.name, token)], isReady: true), to: connection)
+                        for message in beginning { state.send(message, to: connection) }
                     }
-                    while (try? await Task.sleep(for: AwaitedTypes.interval)) != nil {
-                        guard let self else { return }
-                        guard (try? await self.isYetToBeMade(resumed.type)) == false else { continue }
-                        await self.goOn(resumed, with: credentials, from: client, on: connection)
-                        return
+                    await cache.waitForTable(of: type)
+                    guard !Task.isCancelled, let self, self.awaited.withLock({ $0.remove(name) }) != nil else { return }
+                    do throws(SkyrowError) {
+                        try await begin(self)
+                    } catch {
+                        let ending = LiveState.Ending(name: name, reason: error.endOfAwaiting, pause: error.pause)
+                        live.state.withLock { $0.sendEnd(ending, to: connection) }
                     }
                 }
             }
         }
-        return LiveSubscribed(name: request.name, source: source)
+        return LiveSubscribed(name: name, source: source)
     }
+}
 
-    /// The type is there.
-    private func goOn(
-        _ request: LiveSubscribeRequest,
-        with credentials: Credentials,
-        from client: ClientKey,
-        on connection: LiveRegistry.Connection
-    ) async {
-        guard awaited.withLock({ $0.remove(request.name) }) != nil else { return }
-        do throws(SkyrowError) {
-            // What the caller may do can have changed meanwhile.
-            let caller = try await service.authenticate(credentials, for: .keyOrToken, .liveSubscribe)
-            _ = try await subscribe(request, by: caller, with: credentials, from: client)
-        } catch {
-            let reason: LiveText.Reset = error.code == .accessTokenNotAccepted ? .session : .schema
-            let ending = LiveState.Ending(name: request.name, reason: reason, pause: nil)
-            service.live.state.withLock { $0.sendEnd(ending, to: connection) }
+extension SkyrowError {
+    /// Why a subscription ends that did not begin when its type was made.
+    fileprivate var endOfAwaiting: LiveText.Reset {
+        switch code {
+        case .accessTokenNotAccepted: .session
+        case _ where isPassing: .gap
+        case _ where isDenial: .access
+        default: .schema
         }
     }
+
+    fileprivate var pause: Duration? { isPassing ? .jitter(within: .seconds(2)) : nil }
 }

@@ -22,6 +22,12 @@ extension LiveSession {
             let live = service.live
             guard live.configuration.source != .off else { throw .liveQueriesAreOff }
             try requireFree(request.name)
+            if case .records(let query) = request.subject, query.omittedFields.contains("_id") {
+                throw .invalidArgument("The records of a query that is kept current are known by their ids.", "omit")
+            }
+            if try await service.store.table(of: request.subject.type) == nil {
+                return try await awaitType(of: request, by: caller, with: credentials, from: client, turn: turn)
+            }
             let resolved = try await service.resolve(request, by: caller)
             guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
             guard let connection = connection(live) else { throw .connectionHasEnded }
@@ -89,9 +95,6 @@ extension ActionService {
         let leadsToRelations: Bool
         switch request.subject {
         case .records(let query):
-            guard !query.omittedFields.contains("_id") else {
-                throw .invalidArgument("The records of a query that is kept current are known by their ids.", "omit")
-            }
             let resolved = try resolver.resolve(query)
             (visibility, leadsToRelations) = (resolved.visibility, resolved.leadsToRelations)
         case .groups(let query):

@@ -50,7 +50,7 @@ package final class LiveSession: Sendable {
             let live = service.live
             guard live.configuration.source != .off else { throw .liveQueriesAreOff }
             try requireFree(request.name)
-            if try await isYetToBeMade(request.type) {
+            if try await service.store.table(of: request.type) == nil {
                 return try await awaitType(of: request, by: caller, with: credentials, from: client)
             }
             let resolved = try await service.resolve(request, by: caller)

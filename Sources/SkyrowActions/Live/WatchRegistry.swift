@@ -309,11 +309,9 @@ struct WatchRegistry {
             var events: [[[UInt8]]] = []
             if subscription.isNew {
                 watchers[watcher]?.isNew = false
-                events = answer.records.enumerated().map { place, record in
-                    LiveText.event(subscription.head, "entered", record: record.json, at: place)
-                }
-                if let rest = answer.rest { events.append(LiveText.event(subscription.head, rest: rest)) }
-                deliveries.append(Delivery(watcher: watcher, phase: .initial, events: events))
+                deliveries.append(
+                    Delivery(watcher: watcher, phase: .initial, events: answer.beginning(subscription.head))
+                )
                 continue
             }
             guard let change else { continue }

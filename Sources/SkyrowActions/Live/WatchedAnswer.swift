@@ -53,6 +53,17 @@ struct WatchedAnswer: Sendable {
         (rest, digest) = (text, Self.digest(text))
     }
 
+    /// The events of a client that has nothing yet.
+    ///
+    /// - Parameter head: what each event begins with.
+    func beginning(_ head: [UInt8]) -> [[[UInt8]]] {
+        var events = records.enumerated().map { place, record in
+            LiveText.event(head, "entered", record: record.json, at: place)
+        }
+        if let rest { events.append(LiveText.event(head, rest: rest)) }
+        return events
+    }
+
     private static func withoutStamps(_ source: some RecordSource) -> [UInt8] {
         let writer = JSONWriter(capacity: 512)
         var sink = UnstampedSink(writer: RecordJSONWriter(writer))

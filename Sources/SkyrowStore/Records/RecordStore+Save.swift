@@ -115,7 +115,7 @@ extension RecordStore {
     }
 
     private func outcomes(of work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
-        try rulesWatch.requireKnown()
+        try await rulesWatch.requireKnown()
         var retry = SchemaRetry()
         var catalog = cache.current
         var plan = self.plan(work.items, catalog, work.access, freshIDs: [:])

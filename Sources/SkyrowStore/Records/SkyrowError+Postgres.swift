@@ -152,7 +152,7 @@ extension RecordStore {
     func withCatalog<Success: Sendable>(
         _ body: (SchemaCatalog) async throws -> Success
     ) async throws -> Success {
-        try rulesWatch.requireKnown()
+        try await rulesWatch.requireKnown()
         do {
             var retry = SchemaRetry()
             var hasLooked = false

@@ -10,8 +10,8 @@ final class RulesWatch: Sendable {
         var version: Int64?
         /// When that was last found to be so; nil while nothing is watched.
         var knownAt: ContinuousClock.Instant?
-        /// Whether the question waits for its answer, or the rules are being read, or neither came to an end since too much else was asked.
-        var isHeldUp = false
+        /// Why the last look found nothing out; nil where it did, or is the first.
+        var failure: RulesFailure?
         /// Whether there may be users with a list of their own for new records.
         var hasDefaultLists = false
     }
@@ -21,6 +21,10 @@ final class RulesWatch: Sendable {
     private let interval: Duration?
     private let patience: Duration
     private let state = Mutex(State())
+    private let waiting = WaitingTasks<SQLIdentifier>()
+
+    /// How long a request waits for a look that is under way or overdue, as after a moment at which the machine stood still.
+    private static let pause: Duration = .seconds(2)
 
     /// - Parameters:
     ///   - interval: how often they are asked for; nil for never.
@@ -50,58 +54,55 @@ final class RulesWatch: Sendable {
 
     /// Asks until the task is cancelled.
     ///
-    /// - Parameter reload: reads the catalogue again; false when that failed, which is then tried again.
-    func run(_ reload: () async -> Bool) async {
+    /// - Parameter reload: reads the catalogue again.
+    func run(_ reload: () async throws -> Void) async {
         guard let interval else { return }
         state.withLock { $0.knownAt = .now }
-        defer { state.withLock { $0.knownAt = nil } }
+        defer {
+            state.withLock { $0.knownAt = nil }
+            waiting.wake()
+        }
         while (try? await Task.sleep(for: interval)) != nil { await look(reload) }
     }
 
     /// Asks once; false where there was no answer.
     ///
-    /// - Parameter reload: reads the catalogue again; false when that failed.
+    /// - Parameter reload: reads the catalogue again.
     @discardableResult
-    func look(_ reload: () async -> Bool) async -> Bool {
+    func look(_ reload: () async throws -> Void) async -> Bool {
         let start = ContinuousClock.now
-        state.withLock { $0.isHeldUp = true }
-        let answer: (version: Int64, hasDefaultLists: Bool)?
+        defer { waiting.wake() }
         do {
-            answer = try await found()
+            guard let found = try await found() else { throw SkyrowError.rulesUnreadable }
+            if state.withLock({ $0.version }) != found.version { try await reload() }
+            state.withLock {
+                $0.failure = nil
+                $0.version = found.version
+                // Another look may have begun later and ended earlier.
+                $0.knownAt = $0.knownAt.map { max($0, start) }
+                $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
+            }
+            return true
         } catch {
-            state.withLock { $0.isHeldUp = (error as? PostgresError)?.isOfLoad ?? false }
+            state.withLock { $0.failure = RulesFailure(error) }
             return false
         }
-        var isRead = answer != nil && state.withLock({ $0.version }) == answer?.version
-        if answer != nil, !isRead { isRead = await reload() }
-        guard let found = answer, isRead else {
-            state.withLock { $0.isHeldUp = false }
-            return false
-        }
-        state.withLock {
-            $0.isHeldUp = false
-            $0.version = found.version
-            // Another look may have begun later and ended earlier.
-            $0.knownAt = $0.knownAt.map { max($0, start) }
-            $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
-        }
-        return true
     }
 
     /// How long ago it was found that they are; nil while nothing is watched.
     var age: Duration? { state.withLock { $0.knownAt }.map { ContinuousClock.now - $0 } }
 
-    /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may
-    /// show what is hidden by now; `135 Overloaded` where PostgreSQL is there and too busy to say.
-    func requireKnown() throws(SkyrowError) {
-        let (knownAt, isHeldUp) = state.withLock { ($0.knownAt, $0.isHeldUp) }
-        guard let knownAt, .now - knownAt > patience else { return }
-        if isHeldUp, client.isReady { throw .databaseBusy }
-        throw SkyrowError(
-            .unexpectedUnableToOpenDatabase,
-            "The rules of access cannot be read at the moment; try again."
-        )
+    /// Throws where it has not been known for a while what the rules are, since old ones may show what is hidden by now: `135
+    /// Overloaded` for what passes by itself, and `10002 UnexpectedUnableToOpenDatabase` where PostgreSQL has no rules to show.
+    func requireKnown() async throws(SkyrowError) {
+        guard isOverdue else { return }
+        await waiting.wait(for: schema, atMost: Self.pause) { !isOverdue || failure != nil }
+        guard isOverdue else { return }
+        throw (failure ?? .passing(.databaseBusy)).refusal
     }
+
+    private var isOverdue: Bool { age.map { $0 > patience } ?? false }
+    private var failure: RulesFailure? { state.withLock { $0.failure } }
 
     /// nil where the number is gone, which is as if it could not be read.
     private func found() async throws -> (version: Int64, hasDefaultLists: Bool)? {
@@ -116,12 +117,42 @@ final class RulesWatch: Sendable {
     }
 }
 
-extension PostgresError {
-    /// Whether it is due to what else PostgreSQL is asked.
-    fileprivate var isOfLoad: Bool {
-        switch code {
-        case .acquireTimeout, .overloaded, .statementTimeout: true
-        default: false
+/// Why it could not be found out what the rules are.
+enum RulesFailure: Hashable, Sendable {
+    /// PostgreSQL is busy, stands still or is away.
+    case passing(SkyrowError)
+    /// It answers, and not with rules.
+    case lasting
+
+    init(_ error: any Error) {
+        switch error {
+        case is CancellationError: self = .passing(.databaseUnavailable)
+        case let error as PostgresError: self.init(SkyrowError(error))
+        case let error as SkyrowError: self.init(error)
+        default: self = .lasting
         }
     }
+
+    private init(_ error: SkyrowError) {
+        switch error.code {
+        case .overloaded: self = .passing(error)
+        case .responseTimeout, .outcomeUnknown: self = .passing(.databaseBusy)
+        default: self = .lasting
+        }
+    }
+
+    /// What a request gets.
+    var refusal: SkyrowError {
+        switch self {
+        case .passing(let error): error
+        case .lasting: .rulesUnreadable
+        }
+    }
+}
+
+extension SkyrowError {
+    fileprivate static let rulesUnreadable = SkyrowError(
+        .unexpectedUnableToOpenDatabase,
+        "The rules of access cannot be read at the moment; try again."
+    )
 }

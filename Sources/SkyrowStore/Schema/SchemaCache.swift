@@ -46,6 +46,7 @@ package final class SchemaCache: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let readsAccess: Bool
     private let state: Mutex<State>
+    private let awaited = WaitingTasks<RecordTypeName>()
 
     /// - Parameters:
     ///   - rules: those of the types that have some.
@@ -70,6 +71,13 @@ package final class SchemaCache: Sendable {
     /// The last catalogue read; empty before the first ``reload(_:)``.
     package var current: SchemaCatalog {
         state.withLock { $0.catalog }
+    }
+
+    /// Returns when there is a type of this name, or the task is cancelled.
+    package func waitForTable(of type: RecordTypeName) async {
+        while !Task.isCancelled, current[type] == nil {
+            await awaited.wait(for: type) { current[type] != nil }
+        }
     }
 
     package var statistics: Statistics {
@@ -134,6 +142,7 @@ package final class SchemaCache: Sendable {
                 state.statistics.readings += 1
                 state.statistics.rows += rows
             }
+            awaited.wake { next[$0] != nil }
             for follower in followers { follower.continuation.resume(returning: .loaded) }
         } catch is CancellationError {
             // Only the task that happened to read was cancelled; the others still wait for a result.

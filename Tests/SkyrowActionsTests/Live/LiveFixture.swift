@@ -224,6 +224,7 @@ func withLiveService(
     through pooler: TemporaryPooler? = nil,
     hearsNotices: Bool = true,
     schemaCheckInterval: Duration = .seconds(5),
+    rulesPatience: Duration = testPatience,
     test: String = #function,
     configure: @escaping (inout LiveConfiguration) -> Void = { _ in },
     _ body: @escaping (ServiceFixture) async throws -> Void
@@ -247,7 +248,7 @@ func withLiveService(
                 schema: "app",
                 mode: .development,
                 schemaCheckInterval: schemaCheckInterval,
-                rulesPatience: testPatience,
+                rulesPatience: rulesPatience,
                 logger: .quiet
             )
             try await store.prepare()

@@ -1,0 +1,66 @@
+import SkyrowModel
+import SkyrowPostgres
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct RulesFailureTests {
+    /// What passes by itself is to be tried again, and nothing else is.
+    @Test(
+        arguments: [
+            (PostgresError(code: .acquireTimeout), .overloaded),
+            (PostgresError(code: .acquireTimeout, sqlState: .lockNotAvailable), .overloaded),
+            (PostgresError(code: .overloaded), .overloaded),
+            (PostgresError(code: .statementTimeout), .overloaded),
+            (PostgresError(code: .connectionLost), .overloaded),
+            (PostgresError(code: .cannotConnect), .overloaded),
+            (PostgresError(code: .shutDown), .overloaded),
+            (PostgresError(code: .indeterminateCommit), .overloaded),
+            (PostgresError(code: .resultMemoryExhausted), .overloaded),
+            (PostgresError(code: .server, sqlState: "57P01"), .overloaded),
+            (PostgresError(code: .server, sqlState: "53300"), .overloaded),
+            (PostgresError(code: .server, sqlState: .lockNotAvailable), .overloaded),
+            (PostgresError(code: .server, sqlState: .undefinedTable), .unexpectedUnableToOpenDatabase),
+            (PostgresError(code: .server, sqlState: "42501"), .unexpectedUnableToOpenDatabase),
+            (PostgresError(code: .server, sqlState: "XX001"), .unexpectedUnableToOpenDatabase),
+            (PostgresError(code: .undecodable), .unexpectedUnableToOpenDatabase),
+            (PostgresError(code: .misuse), .unexpectedUnableToOpenDatabase),
+            (CancellationError(), .overloaded),
+            (SkyrowError(.overloaded, "Try again."), .overloaded),
+            (SkyrowError(.resourceNotFound, "There is none."), .unexpectedUnableToOpenDatabase),
+        ] as [(any Error, ErrorCode)]
+    )
+    func theCauseDecides(_ error: any Error, _ code: ErrorCode) {
+        #expect(RulesFailure(error).refusal.code == code)
+    }
+
+    @Test func whatIsToBeWaitedForIsNotMissed() async {
+        let waiting = WaitingTasks<String>()
+        // What has happened already is not waited for.
+        await waiting.wait(for: "a") { true }
+        await waiting.wait(for: "a") {
+            waiting.wake { $0 == "a" }
+            return false
+        }
+        await waiting.wait(for: "a", atMost: .zero) { false }
+        let cancelled = Task { await waiting.wait(for: "a") { false } }
+        cancelled.cancel()
+        await cancelled.value
+        await withTaskGroup(of: Void.self) { group in
+            let (begun, signal) = AsyncStream.makeStream(of: Void.self)
+            for key in ["a", "b"] {
+                group.addTask {
+                    await waiting.wait(for: key) {
+                        signal.yield()
+                        return false
+                    }
+                }
+            }
+            var beginnings = begun.makeAsyncIterator()
+            for _ in 0..<2 { await beginnings.next() }
+            waiting.wake { $0 == "b" }
+            await group.next()
+            waiting.wake()
+        }
+    }
+}
