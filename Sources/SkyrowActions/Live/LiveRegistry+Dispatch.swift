@@ -93,7 +93,11 @@ extension LiveRegistry {
         relations: RelatedUsers = .none,
         only: SubscriptionIndex.Group? = nil
     ) -> Dispatch {
-        var outgoing = Outgoing(mark: transaction.mark, readAt: transaction.readAt)
+        var outgoing = Outgoing(
+            mark: transaction.mark,
+            readAt: transaction.readAt,
+            budget: WritingBudget(limit: limits.writtenBytes)
+        )
         if only == nil {
             for number in membersLoading.note(transaction) { forgetMembers(of: number) }
             for number in whileLoading.note(transaction) { overflow(number) }
@@ -110,15 +114,19 @@ extension LiveRegistry {
     private struct Outgoing {
         let mark: CommittedMark
         let readAt: ChangeMoment?
+        var budget: WritingBudget
+        /// The subscriptions that end, since more would have to be written for them.
+        var ended: Set<Subscriber> = []
         /// The events, those of the same text once.
         private var texts: [[[UInt8]]] = []
         /// The places of those that a connection gets among all of them.
         private var places: [Connection: [Int]] = [:]
         var dispatch = Dispatch()
 
-        init(mark: CommittedMark, readAt: ChangeMoment?) {
+        init(mark: CommittedMark, readAt: ChangeMoment?, budget: WritingBudget) {
             self.mark = mark
             self.readAt = readAt
+            self.budget = budget
         }
 
         /// Takes an event; returns its place.
@@ -247,10 +255,17 @@ extension LiveRegistry {
         _ written: inout WrittenChange,
         _ outgoing: inout Outgoing
     ) {
-        guard let subscriber = subscribers[number], let waits = subscriber.value.keeps(kind, of: outgoing.mark) else {
+        guard let subscriber = subscribers[number], let waits = subscriber.value.keeps(kind, of: outgoing.mark),
+            !outgoing.ended.contains(number)
+        else { return }
+        if kind == .updated { guard subscriber.value.watches(written.changedFields(change)) else { return } }
+        let client = subscriber.holder.paying
+        guard outgoing.budget.countEvent(for: client) else {
+            outgoing.ended.insert(number)
+            // The records at its beginning are read again.
+            if waits { overflow(number) } else { outgoing.dispatch.resets.append((number, .bulk)) }
             return
         }
-        if kind == .updated { guard subscriber.value.watches(written.changedFields(change)) else { return } }
         // Who could not read the record before gets no value of it, whatever the kind of the event.
         let previous = seesOld && kind != .created ? subscriber.value.filter?.previous : nil
         let key = subscriber.value.eventKey(kind, encoding, previous)
@@ -258,7 +273,10 @@ extension LiveRegistry {
             let place = written.place(
                 of: key,
                 write: { written in
-                    subscriber.value.event(kind, change, encoding, previous, &written).map { outgoing.add($0) }
+                    let before = written.byteCount
+                    let event = subscriber.value.event(kind, change, encoding, previous, &written)
+                    outgoing.budget.countText(written.byteCount - before, for: client)
+                    return event.map { outgoing.add($0) }
                 }
             )
         else { return }

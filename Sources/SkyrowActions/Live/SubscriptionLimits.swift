@@ -24,6 +24,9 @@ package struct SubscriptionLimits: Hashable, Sendable {
     package var watchBytes = 1 << 20
     /// The least time from one asking to the next.
     package var watchInterval = Duration.milliseconds(250)
+    /// Bytes of records that one transaction has written for the subscriptions of one client, eight times as many for those of all
+    /// clients.
+    package var writtenBytes = 8 << 20
     /// Relations of users that are asked for because of one transaction.
     package var relationPairs = 10_000
     /// Bytes that live queries hold of what clients have sent, of records that match and of events that wait; those that are asked again

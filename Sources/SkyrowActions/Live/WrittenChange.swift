@@ -16,6 +16,8 @@ struct WrittenChange {
         let previous: PreviousFields?
     }
 
+    /// The bytes of all records and old values that were written.
+    private(set) var byteCount = 0
     private var records: [ObjectIdentifier: [UInt8]] = [:]
     private var previous: [PreviousKey: [UInt8]?] = [:]
     private var changed: Set<FieldName>?
@@ -47,6 +49,7 @@ struct WrittenChange {
         if let known = records[ObjectIdentifier(encoding)] { return known }
         let bytes = encoding.record(change)
         records[ObjectIdentifier(encoding)] = bytes
+        byteCount += bytes?.count ?? 0
         return bytes
     }
 
@@ -61,6 +64,7 @@ struct WrittenChange {
         if let known = previous[key] { return known }
         let bytes = encoding.previous(change, of: asked)
         previous[key] = .some(bytes)
+        byteCount += bytes?.count ?? 0
         return bytes
     }
 }

@@ -114,6 +114,30 @@ def costly_predicates(service, findings, setting):
         attacker.close()
 
 
+@attack("live-forms")
+def forms(service, findings, setting):
+    """A thousand live queries of one client ask for different fields of a record that is almost as long as one may be."""
+    names = [f"f{number}" for number in range(10)]
+    writer = Client(service, "127.0.4.5", timeout=90).sign_up("form-writer")
+    writer.save({"_id": "form/1", "text": "short", **{name: 1 for name in names}})
+    clients = []
+    for connection in range(10):
+        token = Client(service, "127.0.4.6").sign_up(f"form-reader-{connection}").token
+        client = LiveClient(service, "127.0.4.6", token)
+        clients.append(client)
+        for number in range(100):
+            chosen = [name for place, name in enumerate(names) if (100 * connection + number) >> place & 1]
+            response = client.call(
+                "live:subscribe", subscription=f"n{number}", record_type="form", desired_keys=["text", *chosen])
+            findings.expect("error" not in response, f"a live query is refused: {str(response)[:200]}")
+    look_while_saving(service, findings, "forms", lambda: writer.save({"_id": "form/1", "text": "x" * 900_000}))
+    ended = [reason for client in clients for reason in client.resets]
+    findings.figure("ended", len(ended))
+    findings.expect(set(ended) <= {"bulk", "gap"} and len(ended) > 500, f"ended: {len(ended)}, {set(ended)}")
+    for client in clients:
+        client.close()
+
+
 @attack("live-memory", memory=450 * MEGABYTE)
 def memory(service, findings, setting):
     """Three accounts of one client hold live queries with lists of 10,000 values, each found by another term."""

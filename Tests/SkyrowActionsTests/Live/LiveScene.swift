@@ -109,6 +109,7 @@ struct LiveScene {
         as user: UserID? = nil,
         from position: LiveSubscriber.Position = .now,
         of table: RecordTable = LiveScene.table,
+        asking asked: Set<FieldName>? = nil,
         hasKeysAlone: Bool = false,
         by client: ClientKey = .none
     ) throws -> LiveRegistry.Subscriber {
@@ -142,7 +143,7 @@ struct LiveScene {
                 table: table,
                 database: .everyone,
                 predicate: query.predicate,
-                asked: nil,
+                asked: asked,
                 audience: SubscriptionGroup.AudienceKey(read: query.visibility.records, fields: access.fields),
                 filter: LiveFilter(LiveEventKind.all, watched: nil, previous: .none),
                 hasKeysAlone: hasKeysAlone

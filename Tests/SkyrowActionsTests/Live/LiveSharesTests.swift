@@ -164,6 +164,67 @@ import Testing
         #expect(scene.state.registry.clientShares.memory.isUnused)
     }
 
+    // MARK: Texts of events
+
+    @Test func whatOneTransactionHasWrittenIsBoundedByClient() throws {
+        var scene = Self.scene()
+        var limits = SubscriptionLimits()
+        limits.writtenBytes = 300
+        scene.state.registry = LiveRegistry(limits: limits)
+        let forms: [Set<FieldName>?] = [nil, [field("title")], [field("grp")], [], [field("title"), field("grp")]]
+        var subscribers: [String: LiveRegistry.Subscriber] = [:]
+        for (connection, client) in [(1, Self.first), (2, Self.second), (3, .none)] {
+            for (number, asked) in forms.enumerated() {
+                let name = "\(connection).\(number)"
+                let subscriber = try scene.subscribe(name, on: connection, asking: asked, by: client)
+                scene.finish(subscriber, at: LiveScene.moment(103, at: 1))
+                subscribers[name] = subscriber
+            }
+        }
+        let change = RecordChange(note: "1", .missing, to: 1, revision: 150)
+        let dispatch = scene.state.registry.dispatch(
+            CommittedTransaction(id: .truncated(150), end: 15_000, changes: [change])
+        )
+        // Each form is written once, for the client that is first to ask for it.
+        let ended = Set(dispatch.resets.map(\.subscriber))
+        #expect(dispatch.resets.allSatisfy { $0.reason == .bulk })
+        #expect(dispatch.events == [.created: 15 - ended.count])
+        for connection in [1, 2] {
+            let count = forms.indices.count { number in
+                subscribers["\(connection).\(number)"].map { ended.contains($0) } ?? false
+            }
+            #expect(connection == 2 || (1...4).contains(count), "client \(connection): \(count)")
+        }
+        #expect(forms.indices.allSatisfy { number in subscribers["3.\(number)"].map { !ended.contains($0) } ?? false })
+        let bytes = dispatch.messages.reduce(0) { $0 + $1.message.byteCount }
+        #expect(bytes > 0)
+    }
+
+    @Test func theBudgetOfATransactionIsSharedByClient() {
+        var budget = WritingBudget(limit: 1_000)
+        let clients = (1...9).map { ClientKey(high: 0, low: $0) }
+        for client in clients.dropLast() {
+            // Sixteen bytes for an event, and those of texts that are new.
+            #expect(budget.countEvent(for: client))
+            budget.countText(900, for: client)
+            #expect(budget.countEvent(for: client))
+            budget.countText(100, for: client)
+            #expect(!budget.countEvent(for: client))
+        }
+        // Nothing is left for any client.
+        #expect(!budget.countEvent(for: clients[8]) && !budget.countEvent(for: nil))
+
+        var small = WritingBudget(limit: 100)
+        for _ in 0..<6 {
+            #expect(small.countEvent(for: clients[0]))
+            #expect(small.countEvent(for: clients[1]))
+        }
+        #expect(small.countEvent(for: clients[0]) && !small.countEvent(for: clients[0]))
+        #expect(small.countEvent(for: nil))
+        small.countText(500, for: nil)
+        #expect(small.countEvent(for: clients[1]) && small.countEvent(for: clients[2]))
+    }
+
     // MARK: Queries that are asked again
 
     private static func watch(_ name: String, _ number: Int, by client: ClientKey, isOperator: Bool = false)
