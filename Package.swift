@@ -166,6 +166,7 @@ let package = Package(
         .target(
             name: "SkyrowTestSupport",
             dependencies: [
+                .target(name: "CLibpq", condition: server),
                 "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]

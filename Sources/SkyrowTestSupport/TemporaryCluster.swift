@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ```swift
 /// let cluster = try await TemporaryCluster.shared()                                  // one per test process
-/// let own = try await TemporaryCluster.start(settings: ["log_statement": "all"])    // for faults and settings
+/// let own = try await TemporaryCluster.start(settings: ["autovacuum": "off"])       // for faults and settings
 /// ```
 ///
 /// It ends with the process, however that ends: a watchdog waits for it, kills the server and removes the directory.
@@ -35,9 +35,41 @@ package final class TemporaryCluster: Sendable {
         try await streamingCluster.value
     }
 
+    private static let prototype = Task {
+        let prototype = try await make(settings: [:])
+        try await prototype.initialise()
+        return prototype
+    }
+
+    /// What makes PostgreSQL take two clusters for one.
+    package enum Identity: Sendable {
+        /// That of the other clusters of this process, whose data directories are copies of one.
+        case common
+        /// One that no other cluster has.
+        case own
+    }
+
     /// Starts a cluster for one test. `settings` go into `postgresql.conf`, such as
     /// `["shared_preload_libraries": "pg_stat_statements"]`.
-    package static func start(settings: [String: String] = [:]) async throws -> TemporaryCluster {
+    package static func start(
+        settings: [String: String] = [:],
+        identity: Identity = .common
+    ) async throws -> TemporaryCluster {
+        let cluster = try await make(settings: settings)
+        switch identity {
+        case .common:
+            let prototype = try await Self.prototype.value
+            try await ChildProcess.run("/bin/cp", ["-a", prototype.dataDirectory, cluster.dataDirectory])
+        case .own:
+            try await cluster.initialise()
+        }
+        try cluster.configure()
+        try await cluster.launch()
+        return cluster
+    }
+
+    /// A cluster without data.
+    private static func make(settings: [String: String]) async throws -> TemporaryCluster {
         let installation = try await PostgresInstallation.find()
         let directory = try ClusterDirectory.make()
         if getuid() == 0 {
@@ -47,15 +79,12 @@ package final class TemporaryCluster: Sendable {
             }
         }
         let watchdog = try ClusterWatchdog(directory: directory)
-        let cluster = TemporaryCluster(
+        return TemporaryCluster(
             directory: directory,
             installation: installation,
             settings: settings,
             watchdog: watchdog
         )
-        try await cluster.initialise()
-        try await cluster.launch()
-        return cluster
     }
 
     private init(
@@ -80,14 +109,18 @@ package final class TemporaryCluster: Sendable {
         "postgresql:///\(database)?host=\(directory)&user=postgres"
     }
 
-    /// Runs statements of the test's own with psql, so that the code under test is not its own witness; returns the
-    /// rows, a line each, columns separated by `|`.
+    /// Runs statements of the test's own beside the code under test, so that this is not its own witness; returns the rows as psql
+    /// prints them, a line each, columns separated by `|`.
+    ///
+    /// psql itself runs what has commands of psql.
     @discardableResult
-    package func psql(_ statements: String, database: String = "postgres") async throws -> String {
-        try await psql(statements, url: url(database: database))
+    package func psql(_ script: String, database: String = "postgres") async throws -> String {
+        let url = self.url(database: database)
+        guard let statements = SQLScript.statements(of: script) else { return try await psql(script, url: url) }
+        return try await ScriptSession.run(statements, url: url).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The same, by another way to the server.
+    /// The same with psql, by another way to the server.
     package func psql(_ statements: String, url: String) async throws -> String {
         let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", "-"]
         return try await installation.run("psql", arguments, input: statements)
@@ -173,6 +206,12 @@ package final class TemporaryCluster: Sendable {
 
     private var copyDirectory: String { "\(directory)/copy" }
 
+    /// The first number of the server's version.
+    var version: Int {
+        let version = try? String(contentsOfFile: "\(dataDirectory)/PG_VERSION", encoding: .utf8)
+        return version.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
+    }
+
     /// A unique database name.
     func freshName(for test: String) -> String {
         let number = databaseCount.add(1, ordering: .relaxed).newValue
@@ -188,6 +227,9 @@ package final class TemporaryCluster: Sendable {
                 "--no-instructions",
             ]
         )
+    }
+
+    private func configure() throws {
         var configuration = [
             "listen_addresses": "",
             "unix_socket_directories": directory,

@@ -1,5 +1,6 @@
-import SkyrowTestSupport
 import Testing
+
+@testable import SkyrowTestSupport
 
 @Suite struct TemporaryClusterTests {
     @Test func everyTestHasADatabaseOfItsOwn() async throws {
@@ -34,5 +35,52 @@ import Testing
         await #expect(throws: TemporaryClusterError.self) { try await cluster.psql("SELECT 1") }
         try await cluster.launch()
         #expect(try await cluster.psql("SELECT title FROM note") == "x")
+    }
+
+    /// What psql prints, in the same order.
+    @Test(arguments: [
+        "", ";; -- nothing", "SELECT 1", "SELECT 1; SELECT 2, NULL, 'a|b', true; SELECT 3 WHERE false;",
+        "CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'x'), (2, NULL) RETURNING *; COPY t TO STDOUT; TABLE t",
+        "SELECT 'it''s; \\', E'a\\';b', \"x;y\" FROM (SELECT 1 AS \"x;y\") AS s; SELECT $$a;'b$$, $tag$ $$;$tag$",
+        "SELECT 1 /* ; /* ; */ ' */ + 1; -- ; '\nSELECT e'\\x41;', 'ü;', U&'\\0041', 'é'",
+        "DO $$ BEGIN RAISE NOTICE 'unseen'; END $$; SELECT 1; BEGIN; CREATE TABLE u (); ROLLBACK; SELECT to_regclass('u')",
+        "PREPARE p AS SELECT $1::int; EXECUTE p(7); VACUUM pg_class; SELECT ARRAY[1, 2][1:2], 1::text; SELECT a$b$c FROM (SELECT 1 AS a$b$c) AS s",
+        "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END; SELECT f()",
+        "SELECT 1 AS one \\gset\nSELECT :one + 1; \\echo three", "CREATE TABLE c (a text); COPY c FROM STDIN;\n;'\n\\.\nTABLE c",
+    ])
+    func aScriptAnswersAsPsqlPrintsIt(_ script: String) async throws {
+        let answers = try await withTemporaryDatabaseAndPsql { try await $0.psql(script) }
+        let printed = try await withTemporaryDatabaseAndPsql { try await $0.cluster.psql(script, url: $0.url) }
+        #expect(answers == printed)
+    }
+
+    @Test func aScriptEndsWhereItFails() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let error = await #expect(throws: TemporaryClusterError.self) {
+                try await database.psql("CREATE TABLE first (); SELECT 1 / 0; CREATE TABLE second ()")
+            }
+            #expect(error?.description == "ERROR:  division by zero\n")
+            #expect(try await database.psql("SELECT to_regclass('first'), to_regclass('second')") == "first|")
+        }
+    }
+
+    @Test func aScriptThatDoesNotEndIsGivenUp() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let statements = ["SELECT pg_sleep(600)"]
+            await #expect(throws: WaitTimedOut.self) {
+                try await ScriptSession.run(statements, url: database.url, within: .milliseconds(1))
+            }
+        }
+    }
+
+    /// Copies of one data directory are one cluster to PostgreSQL.
+    @Test func aClusterHasAnIdentityOfItsOwnWhereATestSaysSo() async throws {
+        var identifiers: [String] = []
+        for identity in [TemporaryCluster.Identity.common, .common, .own, .own] {
+            let cluster = try await TemporaryCluster.start(identity: identity)
+            identifiers.append(try await cluster.psql("SELECT system_identifier FROM pg_control_system()"))
+            try await cluster.stop()
+        }
+        #expect(identifiers[0] == identifiers[1] && Set(identifiers).count == 3)
     }
 }

@@ -221,7 +221,7 @@ import Testing
             let highest = try await fixture.psql("SELECT max(revision) FROM _tombstone")
             let cluster = fixture.database.cluster
             let dump = try await cluster.installation.run("pg_dump", ["-d", fixture.database.url])
-            let other = try await TemporaryCluster.start()
+            let other = try await TemporaryCluster.start(identity: .own)
             try await other.psql(dump)
             try await withPostgresClient(other.url()) { client in
                 let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)

@@ -14,7 +14,7 @@ import Testing
         let folder = try TemporaryDirectory()
         // PostgreSQL's programs run as another user than the tests of root.
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
-        let other = try await TemporaryCluster.start()
+        let other = try await TemporaryCluster.start(identity: .own)
         let file = folder.path + "/dump"
         _ = try await other.installation.run("pg_dump", ["-Fc", "-f", file, "-d", url])
         if role != "postgres" { try await other.psql("CREATE ROLE \(role) LOGIN") }

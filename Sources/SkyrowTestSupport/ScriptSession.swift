@@ -1,0 +1,102 @@
+import CLibpq
+import Foundation
+import Synchronization
+
+/// A session for one script of a test, on a thread that waits for it; what it answers is what `psql -qAt` prints.
+///
+/// Not psql, of which a whole run would start ten thousand.
+final class ScriptSession: Sendable {
+    private struct Connection {
+        var socket: Int32?
+        var isCut = false
+    }
+
+    private let connection = Mutex(Connection())
+
+    private init() {}
+
+    /// Runs statements one after the other, up to the first that fails.
+    ///
+    /// - Throws: ``TemporaryClusterError`` with the server's message, or ``WaitTimedOut`` when there is no end.
+    static func run(_ statements: [String], url: String, within limit: Duration = patience) async throws -> String {
+        let session = ScriptSession()
+        let script = statements.joined(separator: ";\n").prefix(1000)
+        return try await waiting(for: "the end of \(script)", within: limit) {
+            session.cut()
+        } _: {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
+                Thread.detachNewThread {
+                    continuation.resume(with: Result { try session.run(statements, url: url) })
+                }
+            }
+        }
+    }
+
+    private func run(_ statements: [String], url: String) throws -> String {
+        let handle = PQconnectdb("\(url)&fallback_application_name=psql&connect_timeout=60")
+        defer { PQfinish(handle) }
+        guard PQstatus(handle) == CONNECTION_OK else { throw Self.failure(PQerrorMessage(handle)) }
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        let isCut = connection.withLock { connection in
+            connection.socket = PQsocket(handle)
+            return connection.isCut
+        }
+        // Before the socket closes and its number may be another's.
+        defer { connection.withLock { $0.socket = nil } }
+        guard !isCut else { throw TemporaryClusterError(description: "The wait for the session had an end") }
+        var output: [UInt8] = []
+        for statement in statements {
+            let result = PQexec(handle, statement)
+            defer { PQclear(result) }
+            switch PQresultStatus(result) {
+            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+            case PGRES_TUPLES_OK: Self.append(result, to: &output)
+            case PGRES_COPY_OUT: try Self.appendCopy(from: handle, to: &output)
+            default: throw Self.failure(PQerrorMessage(handle))
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private func cut() {
+        connection.withLock { connection in
+            connection.isCut = true
+            if let socket = connection.socket { shutdown(socket, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    private static func append(_ result: OpaquePointer?, to output: inout [UInt8]) {
+        let columns = PQnfields(result)
+        for row in 0..<PQntuples(result) {
+            for column in 0..<columns {
+                if column > 0 { output.append(UInt8(ascii: "|")) }
+                guard let value = PQgetvalue(result, row, column) else { continue }
+                append(value, count: PQgetlength(result, row, column), to: &output)
+            }
+            output.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    private static func appendCopy(from handle: OpaquePointer?, to output: inout [UInt8]) throws {
+        var line: UnsafeMutablePointer<CChar>?
+        var count = PQgetCopyData(handle, &line, 0)
+        while count > 0 {
+            if let line { append(line, count: count, to: &output) }
+            PQfreemem(line)
+            count = PQgetCopyData(handle, &line, 0)
+        }
+        // The result of the statement, and the end of results.
+        while let result = PQgetResult(handle) {
+            defer { PQclear(result) }
+            guard PQresultStatus(result) == PGRES_COMMAND_OK else { throw failure(PQerrorMessage(handle)) }
+        }
+    }
+
+    private static func append(_ value: UnsafePointer<CChar>, count: Int32, to output: inout [UInt8]) {
+        output.append(contentsOf: UnsafeRawBufferPointer(start: value, count: Int(count)))
+    }
+
+    private static func failure(_ message: UnsafePointer<CChar>?) -> TemporaryClusterError {
+        TemporaryClusterError(description: message.map { String(cString: $0) } ?? "")
+    }
+}
