@@ -25,7 +25,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
@@ -75,9 +74,7 @@ let package = Package(
         .target(
             name: "SkyrowRemote",
             dependencies: [
-                .target(name: "CLibcurl", condition: server),
-                "SkyrowModel",
-                .product(name: "Mustache", package: "swift-mustache", condition: server),
+                .target(name: "CLibcurl", condition: server), "SkyrowJSON", "SkyrowModel", "SkyrowSystem",
             ]
         ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),

@@ -51,8 +51,10 @@ package func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
 
 /// Encodes bytes as base64 with padding.
 package func encodeBase64(_ bytes: [UInt8]) -> String {
-    let text = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-    return String(text) + String(repeating: "=", count: (4 - text.count % 4) % 4)
+    let text = Base64URL.encode(bytes).utf8.map { byte in
+        byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
+    }
+    return String(decoding: text, as: UTF8.self) + String(repeating: "=", count: (4 - text.count % 4) % 4)
 }
 
 extension JSONWriter {

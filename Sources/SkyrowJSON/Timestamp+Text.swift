@@ -220,7 +220,7 @@ private func putPair(_ value: Int, at bytes: UnsafeMutablePointer<UInt8>) {
 }
 
 @inline(__always)
-private func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
+func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }
@@ -228,7 +228,7 @@ private func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remai
 // The proleptic Gregorian calendar by eras of 400 years that begin in March
 // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 
-private func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
+func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
     let yearOfEra = year - era * 400
@@ -237,7 +237,7 @@ private func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
     return era * 146_097 + dayOfEra - daysFromMarchOfYearZero
 }
 
-private func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: Int) {
+func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: Int) {
     let days = days + daysFromMarchOfYearZero
     let era = (days >= 0 ? days : days - 146_096) / 146_097
     let dayOfEra = days - era * 146_097
@@ -249,7 +249,7 @@ private func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: 
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
 }
 
-private func daysInMonth(_ month: Int, year: Int) -> Int {
+func daysInMonth(_ month: Int, year: Int) -> Int {
     switch month {
     case 4, 6, 9, 11: 30
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -83,6 +83,17 @@ package func contentsOfDirectory(_ path: String) -> [String]? {
     return names
 }
 
+/// Makes a directory for its owner alone, with its parents, unless it exists.
+package func makeDirectory(_ path: String) throws(ToolError) {
+    var made = path.hasPrefix("/") ? "" : "."
+    let components = path.split(separator: "/")
+    for (index, component) in components.enumerated() {
+        made += "/\(component)"
+        let mode: mode_t = index == components.count - 1 ? 0o700 : 0o755
+        guard mkdir(made, mode) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
+    }
+}
+
 /// Removes a directory with all it holds; symbolic links are removed, not followed.
 package func removeTree(_ path: String) throws(ToolError) {
     for name in contentsOfDirectory(path) ?? [] {

@@ -78,16 +78,6 @@ import Testing
         #expect(!ids.contains(other.next().description))
     }
 
-    @Test(arguments: [
-        (0, "date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"),
-        (784_111_777, "date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"),
-        (1_709_164_800, "date: Thu, 29 Feb 2024 00:00:00 GMT\r\n"),
-        (4_102_444_799, "date: Thu, 31 Dec 2099 23:59:59 GMT\r\n"),
-    ])
-    func datesHaveTheFormOfHTTP(second: Int, line: String) {
-        #expect(String(decoding: HTTPDate.line(second: second), as: UTF8.self) == line)
-    }
-
     @Test func aLineBreakInAFieldCannotBeginAnother() {
         var buffer = ByteBuffer()
         let response = HTTPResponse(status: .ok, fields: [HTTPField("x-a", "b\r\nset-cookie: c\nd\0e")])

@@ -17,7 +17,7 @@ import Testing
             text: text,
             html: html,
             id: "abc123",
-            date: Date(timeIntervalSince1970: 1_772_355_600)
+            second: 1_772_355_600
         )
     }
 

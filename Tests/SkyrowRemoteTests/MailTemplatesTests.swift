@@ -84,7 +84,15 @@ import Testing
             ),
             (["en/notice.subject.mustache": "A\nB", "en/notice.txt.mustache": "x"], "no subject of one line"),
             (["en/notice.subject.mustache": "", "en/notice.txt.mustache": "x"], "no subject of one line"),
-            (["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "{{#open}}"], "notice.txt.mustache, line"),
+            (
+                ["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "x\n{{#link}}"],
+                "notice.txt.mustache, line 2"
+            ),
+            (["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "{{lnk}}"], "has none of the names"),
+            (
+                ["en/notice.subject.mustache": "{{> head}}", "en/notice.txt.mustache": "x"],
+                "notice.subject.mustache, line 1: {{> head}} is neither"
+            ),
             (["en/rest.txt.mustache": "x"], "not named after a template"),
             (["en/reset.text.mustache": "x"], "not named after a template"),
             (["en_US/reset.txt.mustache": "x"], "not named after a language"),

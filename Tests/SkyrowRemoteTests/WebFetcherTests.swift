@@ -5,24 +5,6 @@ import Testing
 @testable import SkyrowRemote
 
 @Suite struct WebFetcherTests {
-    // MARK: Times
-
-    @Test(
-        arguments: [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-            ("Thu, 29 Feb 2024 23:59:60 GMT", 1_709_251_200), ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200),
-            ("Wed, 31 Dec 2025 23:59:59 GMT", 1_767_225_599), ("Tue, 28 Feb 2100 12:00:00 GMT", 4_107_499_200),
-            ("", nil), ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("Sun Nov  6 08:49:37 1994", nil),
-            ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("Sun, 6 Nov 1994 08:49:37 GMT", nil),
-            ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 24:49:37 GMT", nil),
-            ("Sun, 06 Nov 1994 08:49 GMT", nil), ("Sun, 06 Nov 1969 08:49:37 GMT", nil),
-            ("Sun, -6 Nov 1994 08:49:37 GMT", nil),
-        ] as [(String, Int64?)]
-    )
-    func theTimeOfAResponseIsRead(_ text: String, _ seconds: Int64?) {
-        #expect(HTTPDate.seconds(text) == seconds)
-    }
-
     // MARK: Which addresses
 
     @Test(arguments: [

@@ -2,12 +2,6 @@ import SkyrowJSON
 package import SkyrowModel
 import SkyrowStore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
     ///

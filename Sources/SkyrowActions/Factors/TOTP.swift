@@ -1,4 +1,5 @@
 import SkyrowCrypto
+import SkyrowRemote
 
 /// Codes by time (RFC 6238): six digits of HMAC-SHA-1, another one each half minute.
 struct TOTP: Sendable {
@@ -30,23 +31,9 @@ struct TOTP: Sendable {
     ///
     /// - Parameter account: what it is called in the list of the application.
     func uri(issuer: String, account: String) -> String {
-        let (issuer, account) = (TOTP.escaped(issuer), TOTP.escaped(account))
+        let (issuer, account) = (WebForm.encoded(issuer), WebForm.encoded(account))
         return "otpauth://totp/\(issuer):\(account)?secret=\(Base32.encode(secret))&issuer=\(issuer)"
             + "&algorithm=SHA1&digits=6&period=30"
-    }
-
-    /// As RFC 3986 has it for parts of addresses.
-    private static func escaped(_ text: String) -> String {
-        let hexadecimal = Array("0123456789ABCDEF")
-        return text.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                String(UnicodeScalar(byte))
-            default: "%\(hexadecimal[Int(byte >> 4)])\(hexadecimal[Int(byte & 15)])"
-            }
-        }.joined()
     }
 }
 

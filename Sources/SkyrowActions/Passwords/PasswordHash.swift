@@ -1,11 +1,6 @@
 import SkyrowCrypto
+import SkyrowJSON
 import SkyrowModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3,n=1$<salt>$<output>`.
 ///
@@ -42,18 +37,19 @@ struct PasswordHash: Equatable {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
             let cost = ScryptCost(parameters: parts[2].withoutSuffix(PasswordHash.composedMark)),
-            let salt = Data(unpaddedBase64: parts[3]), salt.count >= 8,
-            let output = Data(unpaddedBase64: parts[4]), output.count == PasswordHash.outputByteCount
+            let salt = unpaddedBase64(parts[3]), salt.count >= 8,
+            let output = unpaddedBase64(parts[4]), output.count == PasswordHash.outputByteCount
         else { return nil }
         let isComposed = parts[2].hasSuffix(PasswordHash.composedMark)
-        self.init(cost: cost, salt: Array(salt), output: Array(output), isComposed: isComposed)
+        self.init(cost: cost, salt: salt, output: output, isComposed: isComposed)
     }
 
     private static let composedMark = ",n=1"
 
     /// The text to store.
     var text: String {
-        "$scrypt$\(cost.parameters)\(isComposed ? PasswordHash.composedMark : "")$\(Data(salt).unpaddedBase64)$\(Data(output).unpaddedBase64)"
+        let parameters = cost.parameters + (isComposed ? PasswordHash.composedMark : "")
+        return "$scrypt$\(parameters)$\(unpaddedBase64(salt))$\(unpaddedBase64(output))"
     }
 
     /// Whether this is the password's hash; hashes once and compares in constant time.
@@ -98,13 +94,10 @@ extension Substring {
     }
 }
 
-extension Data {
-    fileprivate init?(unpaddedBase64 text: Substring) {
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        self.init(base64Encoded: text + padding)
-    }
+private func unpaddedBase64(_ text: Substring) -> [UInt8]? {
+    decodeBase64(Array(text.utf8) + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4))
+}
 
-    fileprivate var unpaddedBase64: String {
-        String(base64EncodedString().prefix { $0 != "=" })
-    }
+private func unpaddedBase64(_ bytes: [UInt8]) -> String {
+    String(encodeBase64(bytes).prefix { $0 != "=" })
 }

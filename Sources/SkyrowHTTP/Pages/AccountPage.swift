@@ -1,4 +1,5 @@
 import SkyrowActions
+import SkyrowJSON
 
 /// The paths of the pages that links in mails lead to, and of what belongs to them.
 enum AccountPage: String, Hashable, Sendable, CaseIterable {
@@ -41,10 +42,10 @@ struct AccountPageText: Sendable {
         switch notice {
         case nil: break
         case .done(let text):
-            body += "<p role=\"status\">\(Self.escaped(text))</p>\n"
+            body += "<p role=\"status\">\(text.escapedForHTML)</p>\n"
         case .retry(let text), .failed(let text):
             isFailure = true
-            body += "<p id=\"error\" role=\"alert\">\(Self.escaped(text))</p>\n"
+            body += "<p id=\"error\" role=\"alert\">\(text.escapedForHTML)</p>\n"
         }
         if let form { body += self.form(form.code, form.token, describedByError: isFailure) }
         return Self.document(
@@ -121,28 +122,12 @@ struct AccountPageText: Sendable {
         }
         return """
             <form method="post">
-            <input type="hidden" name="code" value="\(Self.escaped(code))">
-            <input type="hidden" name="form" value="\(Self.escaped(token))">
+            <input type="hidden" name="code" value="\(code.escapedForHTML)">
+            <input type="hidden" name="form" value="\(token.escapedForHTML)">
             \(fields)<button type="submit">\(button)</button>
             </form>
 
             """
-    }
-
-    /// For texts and for values in double quotes.
-    static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(character)
-            }
-        }
-        return escaped
     }
 
     /// The looks of the pages, which an operator may replace.

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowActions
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
@@ -65,7 +66,7 @@ struct ProviderReturnPage: Sendable {
 
     /// The link is for browsers that open an application only when a user asks for it.
     private static func redirect(to address: String, of actions: ActionService) -> RequestOutcome {
-        let link = AccountPageText.escaped(address)
+        let link = address.escapedForHTML
         var outcome = page("<p><a href=\"\(link)\">Go on to the application</a></p>\n", .seeOther, of: actions)
         outcome.response.fields.append(HTTPField("location", address))
         return outcome
@@ -77,7 +78,7 @@ struct ProviderReturnPage: Sendable {
         _ code: ErrorCode,
         of actions: ActionService
     ) -> RequestOutcome {
-        let text = AccountPageText.escaped(text)
+        let text = text.escapedForHTML
         var outcome = page("<p id=\"error\" role=\"alert\">\(text)</p>\n", status, of: actions, isFailure: true)
         outcome.error = code
         return outcome

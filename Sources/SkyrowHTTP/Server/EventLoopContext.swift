@@ -13,7 +13,7 @@ final class EventLoopContext {
     let bodies: BodyMemory
     let unreadResponses: UnreadResponses
 
-    private var date = HTTPDate()
+    private var date = HTTPDateLine()
     private var ids = RequestIDGenerator()
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?

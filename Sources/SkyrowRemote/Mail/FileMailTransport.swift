@@ -1,4 +1,4 @@
-import Foundation
+import SkyrowSystem
 
 /// Writes each mail into a file of its own, for development and tests.
 package struct FileMailTransport: MailTransport {
@@ -10,30 +10,20 @@ package struct FileMailTransport: MailTransport {
     package init(directory: String) throws(MailFailure) {
         self.directory = directory
         do {
-            try FileManager.default.createDirectory(
-                atPath: directory,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+            try makeDirectory(directory)
         } catch {
-            throw MailFailure(.permanent, "The directory \(directory) cannot be made.")
+            throw MailFailure(.permanent, "\(error)")
         }
     }
 
     package func send(_ message: MailMessage) async throws(MailFailure) {
-        let path = "\(directory)/\(message.id).eml"
-        let draft = "\(path).part"
-        let manager = FileManager.default
-        // A reader finds whole mails only.
-        guard
-            manager.createFile(
-                atPath: draft,
-                contents: Data(message.bytes),
-                attributes: [.posixPermissions: 0o600]
-            ), rename(draft, path) == 0
-        else {
-            try? manager.removeItem(atPath: draft)
-            throw MailFailure(.transient, "The mail cannot be written into \(directory).")
+        do throws(ToolError) {
+            // A reader finds whole mails only.
+            let file = try OutputFile(path: "\(directory)/\(message.id).eml", replacing: true)
+            try file.write(message.bytes)
+            try file.finish()
+        } catch {
+            throw MailFailure(.transient, "\(error)")
         }
     }
 }

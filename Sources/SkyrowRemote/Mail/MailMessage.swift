@@ -1,4 +1,5 @@
-package import Foundation
+import Glibc
+import SkyrowJSON
 
 /// One mail to one address.
 ///
@@ -14,7 +15,8 @@ package struct MailMessage: Hashable, Sendable {
     package let html: String?
     /// Makes `Message-ID` and file names: letters, digits, dots and hyphens.
     package let id: String
-    package let date: Date
+    /// The second since 1970 at which it was written.
+    package let second: Int
 
     /// Throws ``MailFailure`` for a subject with a line break, which could begin a header field of its own.
     package init(
@@ -24,7 +26,7 @@ package struct MailMessage: Hashable, Sendable {
         text: String,
         html: String? = nil,
         id: String,
-        date: Date = Date()
+        second: Int = time(nil)
     ) throws(MailFailure) {
         guard !subject.isUnfitForHeaders else {
             throw MailFailure(.permanent, "The subject has a line break or another control character.")
@@ -35,7 +37,7 @@ package struct MailMessage: Hashable, Sendable {
         self.text = text
         self.html = html
         self.id = id
-        self.date = date
+        self.second = second
     }
 
     /// The mail as RFC 5322 has it, every line of which ends with CR and LF.
@@ -44,7 +46,7 @@ package struct MailMessage: Hashable, Sendable {
             "From: \(from.name.map { "\(MailMessage.phrase($0)) <\(from.address)>" } ?? from.address.description)",
             "To: \(to)",
             "Subject: \(MailMessage.encodedWords(subject))",
-            "Date: \(MailMessage.dateText(date))",
+            "Date: \(HTTPDate.text(second: second, zone: "+0000"))",
             "Message-ID: <\(id)@\(from.address.domain)>",
             "MIME-Version: 1.0",
             // RFC 3834: programs that respond to mail do not respond to this.
@@ -72,10 +74,12 @@ package struct MailMessage: Hashable, Sendable {
         }
         let head = ["Content-Type: text/\(subtype); charset=utf-8"]
         guard isPlain else {
-            let bytes = Data(lines.joined(separator: "\r\n").utf8)
-            let encoded = bytes.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed])
+            let bytes = Array(lines.joined(separator: "\r\n").utf8)
+            // 57 bytes are a line of 76 letters.
             return head + ["Content-Transfer-Encoding: base64", ""]
-                + encoded.split(separator: "\n").map(String.init)
+                + stride(from: 0, to: bytes.count, by: 57).map { start in
+                    encodeBase64(Array(bytes[start..<min(start + 57, bytes.count)]))
+                }
         }
         return head + ["Content-Transfer-Encoding: 7bit", ""] + lines
     }
@@ -95,26 +99,12 @@ package struct MailMessage: Hashable, Sendable {
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
             if word.count + bytes.count > 39 {
-                words.append(Data(word).base64EncodedString())
+                words.append(encodeBase64(word))
                 word = []
             }
             word += bytes
         }
-        words.append(Data(word).base64EncodedString())
+        words.append(encodeBase64(word))
         return words.map { "=?UTF-8?B?\($0)?=" }.joined(separator: "\r\n ")
-    }
-
-    private static func dateText(_ date: Date) -> String {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = .gmt
-        let parts = calendar.dateComponents([.year, .month, .day, .weekday, .hour, .minute, .second], from: date)
-        func two(_ value: Int?) -> String {
-            let text = String(value ?? 0)
-            return text.count < 2 ? "0" + text : text
-        }
-        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        return "\(days[(parts.weekday ?? 1) - 1]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) "
-            + "\(parts.year ?? 1970) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) +0000"
     }
 }

@@ -1,5 +1,4 @@
-import Foundation
-import Mustache
+import SkyrowSystem
 
 /// What a mail is for; its templates are files of this name.
 package enum MailKind: String, Hashable, Sendable, CaseIterable {
@@ -69,12 +68,21 @@ package struct MailValues: Hashable, Sendable {
         self.digitsMinutes = digitsMinutes
     }
 
-    /// What is empty is not there, so that a template may ask for it.
-    var members: [String: String] {
-        [
-            "application": application, "address": address, "link": link, "digits": digits,
-            "link_hours": "\(linkHours)", "digits_minutes": "\(digitsMinutes)",
-        ].filter { !$0.value.isEmpty }
+    enum Name: String, Hashable, Sendable, CaseIterable {
+        case application, address, link, digits
+        case linkHours = "link_hours"
+        case digitsMinutes = "digits_minutes"
+    }
+
+    subscript(name: Name) -> String {
+        switch name {
+        case .application: application
+        case .address: address
+        case .link: link
+        case .digits: digits
+        case .linkHours: "\(linkHours)"
+        case .digitsMinutes: "\(digitsMinutes)"
+        }
     }
 }
 
@@ -85,9 +93,9 @@ package struct MailValues: Hashable, Sendable {
 package struct MailTemplates: Sendable {
     /// The templates of one mail.
     private struct Parts: Sendable {
-        var subject: MustacheTemplate
-        var text: MustacheTemplate
-        var html: MustacheTemplate?
+        var subject: MailTemplate
+        var text: MailTemplate
+        var html: MailTemplate?
     }
 
     /// A mail without its sender and recipient.
@@ -118,22 +126,17 @@ package struct MailTemplates: Sendable {
 
     /// The service's own texts, and those of an application in a directory.
     ///
-    /// Throws ``Fault`` for a file that cannot be read, that Mustache does not understand, whose name is none of a template, and
-    /// for texts that lack what the mail is for.
+    /// Throws ``Fault`` for a file that cannot be read, that is no ``MailTemplate``, whose name is none of a template, and for texts
+    /// that lack what the mail is for.
     package init(directory: String, application: String) throws(Fault) {
         try self.init()
         let base = "\(directory)/\(application)"
-        let manager = FileManager.default
-        guard manager.fileExists(atPath: directory) else {
-            throw Fault(description: "There is no directory \(directory).")
-        }
+        guard isDirectory(directory) else { throw Fault(description: "There is no directory \(directory).") }
         // An application without a directory of its own has the service's texts.
-        let names = (try? manager.contentsOfDirectory(atPath: base)) ?? []
-        for language in names.sorted() where !language.hasPrefix(".") {
-            var isDirectory: ObjCBool = false
+        for language in (contentsOfDirectory(base) ?? []).sorted() where !language.hasPrefix(".") {
             let path = "\(base)/\(language)"
             // Beside the languages are the files of the pages.
-            guard manager.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else { continue }
+            guard isDirectory(path) else { continue }
             guard MailTemplates.isLanguage(language) else {
                 throw Fault(description: "\(path) is not named after a language, such as en or de-CH.")
             }
@@ -162,24 +165,26 @@ package struct MailTemplates: Sendable {
         guard let parts = candidates.lazy.compactMap({ languages[$0]?[kind] }).first else {
             throw Fault(description: "There is no template of the kind \(kind.rawValue).")
         }
-        return MailTemplates.render(parts, values)
+        guard let rendered = MailTemplates.render(parts, values) else {
+            throw Fault(description: "A mail of the kind \(kind.rawValue) is too long.")
+        }
+        return rendered
     }
 
-    private static func render(_ parts: Parts, _ values: MailValues) -> Rendered {
-        var subject = parts.subject.render(values.members)
+    /// nil where a part is too long.
+    private static func render(_ parts: Parts, _ values: MailValues) -> Rendered? {
+        guard var subject = parts.subject.render(values), let text = parts.text.render(values) else { return nil }
         // A file ends with a line break.
         while subject.last?.isNewline == true { subject.removeLast() }
-        return Rendered(
-            subject: subject,
-            text: parts.text.render(values.members),
-            html: parts.html?.render(values.members)
-        )
+        guard let template = parts.html else { return Rendered(subject: subject, text: text) }
+        guard let html = template.render(values) else { return nil }
+        return Rendered(subject: subject, text: text, html: html)
     }
 
     // MARK: Reading
 
     private static func read(_ directory: String) throws(Fault) -> [MailKind: Parts] {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let files = contentsOfDirectory(directory) ?? []
         var kinds: Set<MailKind> = []
         for file in files where !file.hasPrefix(".") {
             let words = file.split(separator: ".", omittingEmptySubsequences: false)
@@ -195,20 +200,21 @@ package struct MailTemplates: Sendable {
         var all: [MailKind: Parts] = [:]
         for kind in kinds {
             let path = "\(directory)/\(kind.rawValue)"
-            guard let subject = try text("\(path).subject.mustache"), let text = try text("\(path).txt.mustache") else {
+            func text(_ part: String) throws(Fault) -> String? {
+                files.contains("\(kind.rawValue).\(part).mustache") ? try self.text("\(path).\(part).mustache") : nil
+            }
+            guard let subject = try text("subject"), let plain = try text("txt") else {
                 throw Fault(description: "\(path) needs both .subject.mustache and .txt.mustache.")
             }
-            all[kind] = try parts(kind, subject, text, html: self.text("\(path).html.mustache"), named: path)
+            all[kind] = try parts(kind, subject, plain, html: text("html"), named: path)
         }
         return all
     }
 
-    /// The text of a file; nil when there is none.
-    private static func text(_ path: String) throws(Fault) -> String? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        guard let data = FileManager.default.contents(atPath: path), data.count <= 262_144,
-            let text = String(data: data, encoding: .utf8)
-        else { throw Fault(description: "\(path) cannot be read as a text of at most 256 KB.") }
+    private static func text(_ path: String) throws(Fault) -> String {
+        guard let bytes = try? bytesOfFile(path), let text = String(validating: bytes, as: UTF8.self) else {
+            throw Fault(description: "\(path) cannot be read as a text in UTF-8.")
+        }
         return text
     }
 
@@ -220,9 +226,11 @@ package struct MailTemplates: Sendable {
         named path: String
     ) throws(Fault) -> Parts {
         let parts = Parts(
-            subject: try template(plain + subject, named: "\(path).subject.mustache"),
-            text: try template(plain + text, named: "\(path).txt.mustache"),
-            html: try html.map { text throws(Fault) in try template(text, named: "\(path).html.mustache") }
+            subject: try template(subject, named: "\(path).subject.mustache"),
+            text: try template(text, named: "\(path).txt.mustache"),
+            html: try html.map { text throws(Fault) in
+                try template(text, isHTML: true, named: "\(path).html.mustache")
+            }
         )
         let example = MailValues(
             application: "Example",
@@ -232,7 +240,9 @@ package struct MailTemplates: Sendable {
             linkHours: 1,
             digitsMinutes: 15
         )
-        let rendered = render(parts, example)
+        guard let rendered = render(parts, example) else {
+            throw Fault(description: "\(path) makes mails that are too long.")
+        }
         guard !rendered.subject.isEmpty, !rendered.subject.isUnfitForHeaders else {
             throw Fault(description: "\(path).subject.mustache makes no subject of one line.")
         }
@@ -245,16 +255,12 @@ package struct MailTemplates: Sendable {
         return parts
     }
 
-    /// Plain texts have nothing to escape. The line break ends the line of the pragma.
-    private static let plain = "{{% CONTENT_TYPE:TEXT}}\n"
-
-    private static func template(_ text: String, named path: String) throws(Fault) -> MustacheTemplate {
-        do {
-            return try MustacheTemplate(string: text)
-        } catch let error as MustacheTemplate.ParserError {
-            throw Fault(description: "\(path), line \(error.context.lineNumber): \(error.error)")
+    private static func template(_ text: String, isHTML: Bool = false, named path: String) throws(Fault) -> MailTemplate
+    {
+        do throws(MailTemplate.Fault) {
+            return try MailTemplate(text, isHTML: isHTML)
         } catch {
-            throw Fault(description: "\(path): \(error)")
+            throw Fault(description: "\(path), line \(error.line): \(error.sentence)")
         }
     }
 

@@ -1,5 +1,6 @@
 import CLibcurl
 import Dispatch
+import SkyrowJSON
 package import SkyrowModel
 import Synchronization
 

@@ -15,13 +15,7 @@ package struct DataDirectory: Hashable, Sendable {
 
     /// Makes the directory, with its parents, unless it exists.
     package init(creating path: String) throws(ToolError) {
-        var made = path.hasPrefix("/") ? "" : "."
-        let components = path.split(separator: "/")
-        for (index, component) in components.enumerated() {
-            made += "/\(component)"
-            let mode: mode_t = index == components.count - 1 ? 0o700 : 0o755
-            guard mkdir(made, mode) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
-        }
+        try makeDirectory(path)
         try self.init(existing: path)
         try makePrivate()
     }

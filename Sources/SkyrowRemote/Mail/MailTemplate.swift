@@ -1,0 +1,181 @@
+import SkyrowJSON
+
+/// A text with places for values, in the part of Mustache that mails need.
+///
+/// `{{link}}` is a value, escaped where the text is HTML; `{{{link}}}` and `{{&link}}` are the value as it is.
+/// `{{#link}}…{{/link}}` is there where the value is not empty, `{{^link}}…{{/link}}` where it is, and `{{! … }}` is nowhere. As
+/// in Mustache, the line of a tag of a section or a comment that has nothing else makes no line.
+///
+/// ```swift
+/// let template = try MailTemplate("{{#link}}Open {{link}}.{{/link}}", isHTML: false)
+/// template.render(values)
+/// ```
+struct MailTemplate: Hashable, Sendable {
+    /// In bytes.
+    static let maximumLength = 262_144
+    /// With so many tags, values of 1500 bytes make no output that is too long.
+    static let maximumTags = 500
+    /// Of sections inside one another.
+    static let maximumDepth = 16
+    /// In bytes.
+    static let maximumOutput = 1_048_576
+
+    /// What is wrong with a template.
+    struct Fault: Error, Hashable {
+        /// From 1.
+        let line: Int
+        let sentence: String
+    }
+
+    /// What a text is made of, in order.
+    private enum Part: Hashable {
+        case text(String)
+        case value(MailValues.Name, isEscaped: Bool)
+        /// The parts before `end` are for a value that is empty, or for one that is not.
+        case section(MailValues.Name, whereEmpty: Bool, end: Int)
+    }
+
+    private var parts: [Part] = []
+
+    /// Throws ``Fault`` for a text that is too long, and for a tag that has no meaning here.
+    init(_ text: String, isHTML: Bool) throws(Fault) {
+        guard text.utf8.count <= MailTemplate.maximumLength else {
+            throw Fault(line: 1, sentence: "The template is longer than \(MailTemplate.maximumLength / 1024) KB.")
+        }
+        var reader = TagReader(text)
+        var open: [(part: Int, tag: TagReader.Tag)] = []
+        var count = 0
+        while let (before, tag) = try reader.next() {
+            if !before.isEmpty { parts.append(.text(before)) }
+            count += 1
+            guard count <= MailTemplate.maximumTags else {
+                throw tag.fault("The template has more than \(MailTemplate.maximumTags) tags.")
+            }
+            switch tag.mark {
+            case nil: parts.append(.value(try tag.name(), isEscaped: isHTML))
+            case "{", "&": parts.append(.value(try tag.name(), isEscaped: false))
+            case "!": break
+            case "#", "^":
+                open.append((parts.count, tag))
+                guard open.count <= MailTemplate.maximumDepth else {
+                    throw tag.fault("More than \(MailTemplate.maximumDepth) sections are inside one another.")
+                }
+                parts.append(.section(try tag.name(), whereEmpty: tag.mark == "^", end: parts.count))
+            case "/":
+                let name = try tag.name()
+                guard let (part, _) = open.popLast(), case .section(name, let whereEmpty, _) = parts[part] else {
+                    throw tag.fault("\(tag.text) is not the end of the section that is open here.")
+                }
+                parts[part] = .section(name, whereEmpty: whereEmpty, end: parts.count)
+            default: throw tag.fault("\(tag.text) is neither a value, a section nor a comment.")
+            }
+        }
+        if let (_, tag) = open.last { throw tag.fault("The section of \(tag.text) has no end.") }
+        if !reader.rest.isEmpty { parts.append(.text(reader.rest)) }
+    }
+
+    /// The text with values; nil where it would be longer than ``maximumOutput``.
+    func render(_ values: MailValues) -> String? {
+        var output = ""
+        var index = 0
+        while index < parts.count, output.utf8.count <= MailTemplate.maximumOutput {
+            switch parts[index] {
+            case .text(let text): output += text
+            case .value(let name, let isEscaped): output += isEscaped ? values[name].escapedForHTML : values[name]
+            case .section(let name, let whereEmpty, let end):
+                if values[name].isEmpty != whereEmpty { index = end - 1 }
+            }
+            index += 1
+        }
+        return output.utf8.count <= MailTemplate.maximumOutput ? output : nil
+    }
+}
+
+/// Takes a template apart into tags and the texts before them.
+private struct TagReader {
+    struct Tag {
+        /// What stands before the name, such as `#`.
+        let mark: Unicode.Scalar?
+        let content: String
+        /// The whole tag, or its beginning.
+        let text: String
+        let line: Int
+
+        func name() throws(MailTemplate.Fault) -> MailValues.Name {
+            guard let name = MailValues.Name(rawValue: content) else {
+                let names = MailValues.Name.allCases.map(\.rawValue).joined(separator: ", ")
+                throw fault("\(text) has none of the names \(names).")
+            }
+            return name
+        }
+
+        func fault(_ sentence: String) -> MailTemplate.Fault { MailTemplate.Fault(line: line, sentence: sentence) }
+    }
+
+    private static let marks = Set("!#^/{&>=%$<".unicodeScalars)
+
+    private let bytes: [UInt8]
+    private var position = 0
+    private var line = 1
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// What no tag has come after.
+    var rest: String { text(position..<bytes.count) }
+
+    mutating func next() throws(MailTemplate.Fault) -> (before: String, tag: Tag)? {
+        guard let start = place(of: "{{", from: position) else { return nil }
+        line += bytes[position..<start].count { $0 == UInt8(ascii: "\n") }
+        var content = start + 2
+        while content < bytes.count, TagReader.isBlank(bytes[content]) { content += 1 }
+        let mark = content < bytes.count ? Unicode.Scalar(bytes[content]) : " "
+        let isMarked = TagReader.marks.contains(mark)
+        let closing = mark == "{" ? "}}}" : "}}"
+        guard let close = place(of: closing, from: content) else {
+            throw MailTemplate.Fault(line: line, sentence: "The tag that begins here has no \(closing).")
+        }
+        let end = close + closing.utf8.count
+        var name = bytes[(isMarked ? content + 1 : content)..<close]
+        while let first = name.first, TagReader.isBlank(first) { name.removeFirst() }
+        while let last = name.last, TagReader.isBlank(last) { name.removeLast() }
+        let tag = Tag(
+            mark: isMarked ? mark : nil,
+            content: String(decoding: name, as: UTF8.self),
+            text: String(text(start..<end).prefix(60)),
+            line: line
+        )
+        let isAlone = isMarked && mark != "{" && mark != "&"
+        let taken = isAlone ? wholeLine(around: start..<end) ?? start..<end : start..<end
+        let before = text(position..<taken.lowerBound)
+        line += bytes[start..<taken.upperBound].count { $0 == UInt8(ascii: "\n") }
+        position = taken.upperBound
+        return (before, tag)
+    }
+
+    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    private func place(of mark: String, from start: Int) -> Int? {
+        bytes[start...].firstRange(of: Array(mark.utf8))?.lowerBound
+    }
+
+    /// The line that a tag is alone on, with its end; nil where there is more on the line.
+    private func wholeLine(around tag: Range<Int>) -> Range<Int>? {
+        var (start, end) = (tag.lowerBound, tag.upperBound)
+        while start > position, bytes[start - 1] != UInt8(ascii: "\n") {
+            start -= 1
+            guard TagReader.isBlank(bytes[start]) else { return nil }
+        }
+        // Behind another tag that was not alone.
+        guard start == 0 || bytes[start - 1] == UInt8(ascii: "\n") else { return nil }
+        while end < bytes.count {
+            end += 1
+            if bytes[end - 1] == UInt8(ascii: "\n") { break }
+            guard TagReader.isBlank(bytes[end - 1]) else { return nil }
+        }
+        return start..<end
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (0x09...0x0d).contains(byte) }
+}
