@@ -10,4 +10,11 @@ extension Caller {
     package static let ann = Caller(kind: .user("ann"))
     package static let bob = Caller(kind: .user("bob"))
     package static let master = Caller(kind: .master(actingAs: nil))
+
+    /// The same by a request with a key of a name.
+    package func withKey(_ name: KeyName) -> Caller {
+        var caller = self
+        caller.keyName = name
+        return caller
+    }
 }

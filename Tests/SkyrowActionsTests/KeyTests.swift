@@ -13,12 +13,13 @@ import Testing
         _ fixture: ServiceFixture,
         _ scopes: [String] = [],
         kind: KeyKind = .client,
+        name: String = "a key",
         networks: [String] = [],
         expiresAt: Timestamp? = nil
     ) async throws -> IssuedKey {
         try await fixture.service.createKey(
             KeyCreateRequest(
-                name: "a key",
+                name: name,
                 kind: kind,
                 scopes: try scopes.map { try KeyScope($0) },
                 networks: networks.compactMap { AddressRange($0) },
@@ -305,6 +306,65 @@ import Testing
             for wrong in ["kind = 'master'", "scopes = '{NULL}'", "hash = 'x'", "previous_until = now()", "id = 'x'"] {
                 await #expect(throws: (any Error).self) { try await fixture.psql("UPDATE _key SET \(wrong)") }
             }
+        }
+    }
+
+    /// A name that the service lets pass and the table does not is refused as the service refuses any.
+    @Test(arguments: [
+        "", " tablet", "tablet\u{A0}", "cafe\u{301}", "a\u{0}b", "a\nb", "a\u{9B}", String(repeating: "x", count: 256),
+    ])
+    func aNameThatIsNoneIsRefused(_ name: String) async throws {
+        try await withService { fixture in
+            let error = try await expectError(.invalidArgument) { try await make(fixture, name: name) }
+            #expect(error?.info["arguments"] == .list([.string("name")]))
+            for good in ["tablet", "caf\u{E9} 2", String(repeating: "x", count: 255)] {
+                #expect(try await make(fixture, name: good).key.name == good)
+            }
+            await #expect(throws: (any Error).self) {
+                try await fixture.psql("UPDATE _key SET name = ' ' || name")
+            }
+        }
+    }
+
+    /// Whoever comes with it is a subject by its name, whether the key limits anything or not, and no other key is.
+    @Test func aCallerHasTheNameOfItsKey() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let token = try await service.signUp("ann").result.accessToken
+            for (scopes, kind) in [([], KeyKind.client), (["read"], .client), ([], .server)] {
+                let key = try await make(fixture, scopes, kind: kind, name: "tablet")
+                for credentials in [credentials(key), credentials(key, token: token)] {
+                    let caller = try await service.authenticate(credentials, for: .keyOrToken, .recordQuery)
+                    #expect(caller.keyName == "tablet")
+                    #expect(Audience(of: caller).includes(.apiKey("tablet")))
+                    #expect(!Audience(of: caller).includes(.apiKey("phone")))
+                }
+            }
+            for credentials in [ServiceFixture.key, Credentials(accessToken: token), ServiceFixture.master] {
+                let caller = try await service.authenticate(credentials, for: .keyOrToken, .recordQuery)
+                #expect(caller.keyName == nil)
+            }
+        }
+    }
+
+    /// Each process goes by another name of a key as soon as by another right of it.
+    @Test func aKeyThatIsRenamedIsAnotherSubject() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture, name: "tablet")
+            _ = try await fixture.service.save(
+                SaveRequest(draft("note/1", ["title": "x"])),
+                by: ServiceFixture.masterCaller
+            )
+            try await fixture.psql(#"UPDATE note SET _access = '{"key:tablet": "read"}'"#)
+            func reads() async throws -> Bool {
+                let caller = try await fixture.service.authenticate(credentials(key), for: .keyOrToken, .recordFetch)
+                return try await fixture.service.fetch("note/1", by: caller) == ["saved"]
+            }
+            #expect(try await reads())
+            try await fixture.psql("UPDATE _key SET name = 'phone'")
+            try await waiting(until: "the other name is heard of") { try await !reads() }
+            try await fixture.psql("UPDATE _key SET name = 'tablet'")
+            try await waiting(until: "the name is heard of") { try await reads() }
         }
     }
 

@@ -8,6 +8,7 @@ import Testing
             ("public", .everyone), ("users", .users), ("registered", .registered), ("verified", .verified),
             ("owner", .owner), ("user:u1", .user("u1")), ("role:a:b", .role("a:b")), ("group:", .group("")),
             ("role:\u{301}", .role("\u{301}")), ("relation:friend", .relation(.friend)),
+            ("key:tablet", .apiKey("tablet")), ("key:a:b", .apiKey("a:b")), ("key", nil), ("keys:a", nil),
             ("relation:follower", .relation(.follower)), ("relation:followed", .relation(.followed)),
             ("", nil), ("user", nil), ("Public", nil), ("public:", nil), ("users:a", nil), ("relation:foe", nil),
             ("user_id:u1", nil), ("field:", nil), ("field:_x", nil), (":", nil), ("role\u{301}:a", nil),
@@ -49,7 +50,8 @@ import Testing
             AccessEntry(.everyone, .read), AccessEntry(.users, .read), AccessEntry(.registered, .read),
             AccessEntry(.verified, .read), AccessEntry(.owner, .read), AccessEntry(.user("a"), .read),
             AccessEntry(.user("b"), .read), AccessEntry(.role("Z"), .write), AccessEntry(.role("a"), .read),
-            AccessEntry(.group("a"), .read), AccessEntry(.relation(.followed), .read),
+            AccessEntry(.group("a"), .read), AccessEntry(.apiKey("Z"), .read), AccessEntry(.apiKey("a"), .write),
+            AccessEntry(.relation(.followed), .read),
             AccessEntry(.relation(.follower), .read), AccessEntry(.relation(.friend), .read),
         ]
         #expect(AccessList(sorted.reversed()).entries == sorted)
@@ -68,6 +70,11 @@ import Testing
             #"{"group:golf","public","registered","role:a","user:ann","users"}"#
         ),
         (Audience(user: nil, isVerified: true), #"{"public"}"#),
+        (Audience(user: nil, keyName: "tablet"), #"{"key:tablet","public"}"#),
+        (
+            Audience(user: "ann", groups: ["golf"], keyName: "a\"b"),
+            #"{"group:golf","key:a\"b","public","user:ann","users"}"#
+        ),
         (
             Audience(user: "ann", isRegistered: true, isVerified: true),
             #"{"public","registered","user:ann","users","verified"}"#

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 /// One caller, one record, and whether the caller may read and write it.
@@ -65,6 +66,64 @@ struct AccessCase: Sendable {
         .init(caller: golfer, owner: "ann", access: list((.group("golf"), .read)), reads: true, writes: false),
         .init(caller: golfer, owner: "ann", access: list((.group("Golf"), .write)), reads: false, writes: false),
         .init(caller: golfer, owner: "ann", access: list((.role("golf"), .write)), reads: false, writes: false),
+        .init(
+            caller: editor.withKey("tablet"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .write)),
+            reads: true,
+            writes: true
+        ),
+        .init(
+            caller: editor.withKey("tablet"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .read)),
+            reads: true,
+            writes: false
+        ),
+        .init(
+            caller: editor.withKey("phone"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .write)),
+            reads: false,
+            writes: false
+        ),
+        .init(
+            caller: editor.withKey("Tablet"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .write)),
+            reads: false,
+            writes: false
+        ),
+        .init(caller: editor, owner: "ann", access: list((.apiKey("tablet"), .write)), reads: false, writes: false),
+        .init(
+            caller: editor.withKey("golf"),
+            owner: "ann",
+            access: list((.group("golf"), .write)),
+            reads: false,
+            writes: false
+        ),
+        // To write takes a user.
+        .init(
+            caller: Caller.anonymous.withKey("tablet"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .write)),
+            reads: true,
+            writes: false
+        ),
+        .init(
+            caller: Caller.anonymous.withKey("phone"),
+            owner: "ann",
+            access: list((.apiKey("tablet"), .read)),
+            reads: false,
+            writes: false
+        ),
+        .init(
+            caller: Caller.anonymous.withKey("tablet"),
+            owner: "ann",
+            access: list((.users, .read)),
+            reads: false,
+            writes: false
+        ),
         .init(caller: editor, owner: "ann", access: list((.relation(.friend), .write)), reads: false, writes: false),
         .init(
             caller: Caller(kind: .user("u"), roles: ["caf\u{E9}"]),

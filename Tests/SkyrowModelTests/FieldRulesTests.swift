@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @Suite struct FieldRulesTests {
@@ -76,20 +77,22 @@ import Testing
         #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
     }
 
-    /// What a rule comes to for ann, who is registered and verified and carries the tag golf, for bob, an editor, for one who is not logged in, and for the
-    /// master key.
+    /// What a rule comes to for ann, who is registered and verified and carries the tag golf, for bob, an editor with the key tablet, for one who is not
+    /// logged in, and for the master key.
     static let standings: [([Subject], [FieldStanding])] = [
         ([.everyone], [.all, .all, .all, .all]), ([.users], [.all, .all, .none, .all]),
         ([.owner], [.owned, .owned, .none, .all]), ([.role("editor")], [.none, .all, .none, .all]),
         ([.owner, .role("editor")], [.owned, .all, .none, .all]), ([.group("golf")], [.all, .none, .none, .all]),
         ([.user("bob")], [.none, .all, .none, .all]), ([], [.none, .none, .none, .all]),
+        ([.apiKey("tablet")], [.none, .all, .none, .all]),
+        ([.owner, .apiKey("phone")], [.owned, .owned, .none, .all]),
         ([.registered], [.all, .none, .none, .all]), ([.verified], [.all, .none, .none, .all]),
     ]
 
     @Test(arguments: standings)
     func aRuleIsSettledForACaller(_ subjects: [Subject], _ expected: [FieldStanding]) {
         let ann = Caller(kind: .user("ann"), groups: ["golf"], isRegistered: true, isVerified: true)
-        let callers = [ann, Self.bob, .anonymous, Self.master].map { FieldAccess($0) }
+        let callers = [ann, Self.bob.withKey("tablet"), .anonymous, Self.master].map { FieldAccess($0) }
         for use in FieldUse.allCases {
             let rules = FieldRules.none.applying([Self.city: [use: FieldSubjects(subjects)]])
             #expect(callers.map { rules.standing(use, of: Self.city, for: $0) } == expected)
@@ -106,6 +109,22 @@ import Testing
             #expect(view.owned == (isOwned ? [Self.city] : []))
             #expect(view.hidden == (standing == .all || isOwned ? [] : [Self.city]))
         }
+    }
+
+    @Test func aKeyOfNoUserIsASubjectToo() {
+        let rules = FieldRules.none.applying([Self.city: [.read: [.apiKey("tablet"), .owner]]])
+        for (name, standing) in [("tablet", FieldStanding.all), ("phone", .none)] {
+            let caller = FieldAccess(Caller.anonymous.withKey(KeyName(name)))
+            #expect(rules.standing(.read, of: Self.city, for: caller) == standing)
+            #expect(rules.hidden(from: caller) == (standing == .all ? [] : [Self.city]))
+        }
+    }
+
+    /// A request that leaves its key out would not be denied it.
+    @Test func aKeyIsNotDenied() {
+        #expect(FieldSubjects(keys: ["key:tablet", "users"], for: .read) == [.users, .apiKey("tablet")])
+        #expect(FieldSubjects(keys: ["!key:tablet", "users"], for: .read) == nil)
+        #expect(FieldSubjects(keys: ["!group:golf", "users"], for: .read)?.hasDenials == true)
     }
 
     /// What settings say of the readers of a login key, no rule about questions opens either.

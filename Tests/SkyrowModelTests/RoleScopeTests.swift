@@ -1,3 +1,4 @@
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowModel
@@ -9,11 +10,13 @@ import Testing
         AccessList([AccessEntry(.role("crew"), .delete)]), AccessList([AccessEntry(.group("golf"), .write)]),
         AccessList([AccessEntry(.registered, .read)]), AccessList([AccessEntry(.verified, .read)]),
         AccessList([AccessEntry(.everyone, .read)]), AccessList([AccessEntry(.role("other"), .read)]),
+        AccessList([AccessEntry(.apiKey("tablet"), .read)]),
     ]
 
     private static let callers: [Caller] = [
         Caller(kind: .user("ann")), Caller(kind: .user("bob"), isRegistered: true),
         Caller(kind: .user("carl"), roles: ["crew"]), Caller(kind: .user("dora"), groups: ["golf"], isVerified: true),
+        Caller(kind: .user("fay")).withKey("tablet"), Caller(kind: .user("fay")).withKey("phone"),
         Caller(kind: .user("eve"), roles: ["Admin"], isAdministrator: true), Caller(kind: .master(actingAs: nil)),
         Caller(kind: .master(actingAs: "ann")),
     ]

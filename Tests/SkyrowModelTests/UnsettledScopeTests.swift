@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UnsettledScopeTests {
     private static let subjects: [Subject] = [
-        .everyone, .users, .registered, .owner, .user("ann"), .role("a"), .role("b"), .group("golf"),
+        .everyone, .users, .registered, .owner, .user("ann"), .role("a"), .role("b"), .group("golf"), .apiKey("tablet"),
         .field(field("title")),
     ]
 
@@ -29,15 +29,17 @@ import Testing
                 roles: Bool.random(using: &random) ? ["a"] : ["b"],
                 groups: Bool.random(using: &random) ? ["golf"] : [],
                 isRegistered: Bool.random(using: &random),
-                isVerified: Bool.random(using: &random)
+                isVerified: Bool.random(using: &random),
+                keyName: Bool.random(using: &random) ? "tablet" : nil
             )
-            let caller = Caller(
+            var caller = Caller(
                 kind: .user(try #require(audience.user)),
                 roles: audience.roles,
                 groups: audience.groups,
                 isRegistered: audience.isRegistered,
                 isVerified: audience.isVerified
             )
+            caller.keyName = audience.keyName
             for action in AccessAction.allCases {
                 let unsettled = UnsettledScope(action, of: rules, relations: nil)
                 counts.insert(unsettled.branches.count)

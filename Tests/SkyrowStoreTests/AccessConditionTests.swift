@@ -184,9 +184,9 @@ import Testing
                 + #"{"role":"a","level":"write"},{"role":"b","level":"update"}]"#
         ),
         (
-            #"{"relation:friend": "read", "group:golf": "read", "owner": "write", "verified": "read", "registered": "read"}"#,
+            #"{"relation:friend": "read", "key:tablet": "write", "group:golf": "read", "owner": "write", "verified": "read", "registered": "read"}"#,
             #"[{"registered":true,"level":"read"},{"verified":true,"level":"read"},{"owner":true,"level":"write"},"#
-                + #"{"group":"golf","level":"read"},{"relation":"friend","level":"read"}]"#
+                + #"{"group":"golf","level":"read"},{"key":"tablet","level":"write"},{"relation":"friend","level":"read"}]"#
         ),
         (#"{"role:a\"b": "read"}"#, #"[{"role":"a\"b","level":"read"}]"#),
         (#"{"role:": "read"}"#, #"[{"role":"","level":"read"}]"#),
@@ -215,7 +215,8 @@ import Testing
             let list = AccessList([
                 AccessEntry(.role(RoleName(name)), .read), AccessEntry(.user(UserID(name)), .write),
                 AccessEntry(.everyone, .delete), AccessEntry(.owner, .write), AccessEntry(.users, .update),
-                AccessEntry(.group(GroupName(name)), .read), AccessEntry(.relation(.follower), .read),
+                AccessEntry(.group(GroupName(name)), .read), AccessEntry(.apiKey(KeyName(name)), .update),
+                AccessEntry(.relation(.follower), .read),
             ])
             let json = list.storedJSON
             #expect(json.utf8.withContiguousBytes { AccessList(storedJSON: $0) } == list)

@@ -11,8 +11,8 @@ extension ClassRules {
         var access = ClassAccess()
         let subjects: [Subject] = [
             .everyone, .users, .registered, .owner, .user("ann"), .user("bob"), .role("a"), .role("role1"),
-            .role("null"),
-            .group("golf"), .field(field("title")), .field(field("labels")), .field(field("stars")),
+            .role("null"), .apiKey("tablet"), .group("golf"), .field(field("title")), .field(field("labels")),
+            .field(field("stars")),
             .field(field("gone")),
         ]
         for action in [ClassAction.read, .update, .delete] {
@@ -149,7 +149,8 @@ extension ClassRules {
                 if !chance(4) { row.owner = users.randomElement(using: &random) }
                 if !chance(3) {
                     let subjects: [Subject] = [
-                        .everyone, .users, .user("bob"), .role("a"), .role("null"), .registered, .relation(.friend),
+                        .everyone, .users, .user("bob"), .role("a"), .role("null"), .registered, .apiKey("tablet"),
+                        .relation(.friend),
                         .relation(.follower), .relation(.followed),
                     ]
                     row.access = AccessList(
@@ -217,7 +218,8 @@ extension ClassRules {
                     isRegistered: Bool.random(using: &random),
                     isVerified: Bool.random(using: &random)
                 )
-                let caller: Caller = Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : known
+                var caller: Caller = Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : known
+                if Bool.random(using: &random) { caller.keyName = "tablet" }
                 let open = RecordAccess(caller).of(rules)
                 for action in AccessAction.allCases {
                     let scope = open.scope(of: action)

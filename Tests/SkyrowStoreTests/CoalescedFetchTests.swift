@@ -17,11 +17,13 @@ import Testing
         nil, AccessList([]), AccessList([AccessEntry(.everyone, .read)]),
         AccessList([AccessEntry(.user("bob"), .read)]),
         AccessList([AccessEntry(.role("editors"), .write)]), AccessList([AccessEntry(.user("carl"), .write)]),
+        AccessList([AccessEntry(.apiKey("tablet"), .read)]),
     ]
 
     private static let asks: [Ask] = {
         let callers: [Caller] = [
-            .anonymous, .ann, .bob, Caller(kind: .user("carl"), roles: ["editors", "x"]), .master,
+            .anonymous, Caller.anonymous.withKey("tablet"), .ann, .bob, Caller.bob.withKey("tablet"),
+            Caller(kind: .user("carl"), roles: ["editors", "x"]), .master,
             Caller(kind: .master(actingAs: "bob")),
         ]
         let ids = (0..<lists.count).map { id("note/\($0)") } + [id("note/404")]

@@ -9,7 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct FieldRuleExitTests {
     private static let carl = Caller(kind: .user("carl"), roles: ["staff"])
     private static let gina = Caller(kind: .user("gina"), groups: ["golf"])
-    private static let callers: [Caller] = [.anonymous, .ann, .bob, carl, gina, .master]
+    private static let tablet = Caller.bob.withKey("tablet")
+    /// Nobody, by the same key.
+    private static let guest = Caller.anonymous.withKey("tablet")
+    private static let callers: [Caller] = [.anonymous, guest, .ann, .bob, carl, gina, tablet, .master]
 
     static func set(
         _ f: RecordsFixture,
@@ -23,12 +26,12 @@ import Testing
 
     /// Fields of `note/1`, which is ann's, whom their rules let read them, and who of the callers sees them.
     private static let readers: [(field: String, subjects: [Subject], seenBy: [Caller])] = [
-        ("title", [.role("staff")], [carl, .master]),
+        ("title", [.role("staff"), .apiKey("tablet")], [carl, guest, tablet, .master]),
         ("stars", [.owner], [.ann, .master]),
         ("score", [], [.master]),
-        ("done", [.users], [.ann, .bob, carl, gina, .master]),
+        ("done", [.users], [.ann, .bob, carl, gina, tablet, .master]),
         ("due", [.everyone], callers),
-        ("serial", [.owner, .user("bob"), .group("golf")], [.ann, .bob, gina, .master]),
+        ("serial", [.owner, .user("bob"), .group("golf")], [.ann, .bob, gina, tablet, .master]),
     ]
 
     private static var rules: [String: [FieldUse: FieldSubjects]] {
@@ -95,7 +98,7 @@ import Testing
 
     @Test func whatASaveSendsBackIsWithoutThemToo() async throws {
         try await withRules { f in
-            for caller in [Caller.ann, .bob, Self.carl, Self.gina] {
+            for caller in [Caller.ann, .bob, Self.carl, Self.gina, Self.tablet] {
                 let expected = Self.seen(by: caller)
                 let change = draft("note/1", ["data": .bytes([1])])
                 for drafts in [[change], [change, draft("note/2", ["data": .bytes([1])])]] {
@@ -353,7 +356,8 @@ import Testing
             for (allow, isSeen) in [
                 ("{public}", true), ("{users}", true), ("{}", false), ("{owner}", true), ("{public,Editors}", false),
                 ("{!user:ann,public}", false), ("{user:ann,!user:ann}", true), ("{!user:bob,public}", true),
-                ("{!user:bob,Editors}", false), ("{!Editors,public}", false), ("{!owner,public}", false),
+                ("{!user:bob,Editors}", false), ("{!key:phone,public}", false), ("{key:phone}", false),
+                ("{key:phone,users}", true), ("{!Editors,public}", false), ("{!owner,public}", false),
                 ("{field:title}", false), ("{relation:friend}", false), ("{user:ann}", true),
             ] {
                 try await f.psql(

@@ -268,6 +268,7 @@ import Testing
                 case .owner: if owns { return entry.allows }
                 case .user(let id): if caller.userID == id { return entry.allows }
                 case .role(let name): if caller.roles.contains(name) { return entry.allows }
+                case .apiKey(let name): if caller.keyName == name { return entry.allows }
                 case .group(let name): if caller.groups.contains(name) { return entry.allows }
                 case .field(let name):
                     // The one has all of them, the other the first.
@@ -296,10 +297,11 @@ import Testing
             try await f.store.cache.reload()
             let subjects: [Subject] = [
                 .everyone, .users, .owner, .user("ann"), .user("bob"), .role("staff"), .role("none"), .group("golf"),
-                .field(field("members")), .field(field("member")), .field(field("members")),
+                .apiKey("tablet"), .field(field("members")), .field(field("member")), .field(field("members")),
             ]
             let callers: [Caller] = [
-                .ann, .bob, Self.carl, Caller(kind: .user("gina"), groups: ["golf"]), .master,
+                .ann, .bob, Caller.bob.withKey("tablet"), Self.carl, Caller(kind: .user("gina"), groups: ["golf"]),
+                .master,
                 Caller(kind: .user("hank"), roles: (0..<50).map { "role\($0)" } + ["staff"]),
             ]
             var granted = 0
@@ -311,7 +313,7 @@ import Testing
                         let count = [0, 1, 1, 2, 3].randomElement(using: &random)!
                         rules[field, default: [:]][use] = FieldSubjects(
                             subjects.filter { $0.fits(use) }.shuffled(using: &random).prefix(count).map {
-                                .init($0, allows: Int.random(in: 0..<4, using: &random) > 0)
+                                .init($0, allows: !$0.isDeniable || Int.random(in: 0..<4, using: &random) > 0)
                             }
                         )
                     }

@@ -108,7 +108,7 @@ private struct StoredEntries {
     private static let kinds: [(word: StaticString, member: StaticString, hasName: Bool)] = [
         ("public", "public", false), ("users", "users", false), ("registered", "registered", false),
         ("verified", "verified", false), ("owner", "owner", false), ("user:", "user_id", true), ("role:", "role", true),
-        ("group:", "group", true), ("relation:", "relation", true),
+        ("group:", "group", true), ("key:", "key", true), ("relation:", "relation", true),
     ]
 
     private static let relations: [StaticString] = ["relation:friend", "relation:follower", "relation:followed"]

@@ -15,6 +15,10 @@ import Testing
         case role
         case list
         case rule
+        /// The key that the requests of the session come with is revoked.
+        case key
+        /// That key gets another name.
+        case keyName
     }
 
     /// What was written when.
@@ -58,10 +62,18 @@ import Testing
                     ('shared', '\(bobID)', '{"role:editor": "read"}'), ('other', '\(annID)', '{"user:\(bobID)": "read"}');
                 """
             )
+            var credentials = ann.credentials
+            if [.key, .keyName].contains(loss) {
+                credentials.key = try await fixture.service.createKey(
+                    KeyCreateRequest(name: "tablet"),
+                    by: ServiceFixture.masterCaller
+                ).text
+                try await fixture.psql(#"UPDATE note SET _access = '{"key:tablet": "read"}' WHERE _id = 'shared'"#)
+            }
             fixture.service.forget(.all)
             let editor = LiveUser(
-                caller: try await fixture.service.authenticate(ann.credentials, for: .user),
-                credentials: ann.credentials
+                caller: try await fixture.service.authenticate(credentials, for: .user),
+                credentials: credentials
             )
             var outlets: [MemoryOutlet] = []
             var sessions: [LiveSession] = []
@@ -85,6 +97,8 @@ import Testing
                 case .session: try await fixture.psql("DELETE FROM _session WHERE user_id = '\(annID)'")
                 case .role: try await fixture.psql("DELETE FROM _user_role WHERE user_id = '\(annID)'")
                 case .list: try await fixture.change("UPDATE note SET _access = '{}' WHERE _id = 'shared'")
+                case .key: try await fixture.psql("UPDATE _key SET revoked_at = now()")
+                case .keyName: try await fixture.psql("UPDATE _key SET name = 'phone'")
                 case .rule:
                     try await fixture.psql(
                         "INSERT INTO _class_rule (type, action, allow, mode) VALUES ('note', 'read', '{owner}', 'override')"
@@ -111,7 +125,8 @@ import Testing
             }
             switch loss {
             case .session: #expect(lost.closure == .sessionEnded && lost.reset("s")?["code"] == "104")
-            case .role: #expect(lost.reset("s")?["reason"] == "access" && lost.closure == nil)
+            case .key: #expect(lost.closure == .sessionEnded && lost.reset("s")?["reason"] == "session")
+            case .role, .keyName: #expect(lost.reset("s")?["reason"] == "access" && lost.closure == nil)
             case .list:
                 #expect(lost.events.last { $0.id == "note/shared" }?.event == "deleted")
                 #expect(lost.reset("s") == nil && lost.held("s")["note/other"] != nil)

@@ -87,6 +87,12 @@ import Testing
             (OracleCaller(user: "bob", groups: ["golf"]), .delete, ["group:golf": "delete"], .yes),
             (OracleCaller(user: "bob", groups: ["golf"]), .update, ["group:golf": "delete"], .denied),
             (OracleCaller(groups: ["golf"]), .read, ["group:golf": "read"], .missing),
+            (OracleCaller(user: "bob", keyName: "tablet"), .update, ["key:tablet": "update"], .yes),
+            (OracleCaller(user: "bob", keyName: "tablet"), .delete, ["key:tablet": "update"], .denied),
+            (OracleCaller(user: "bob", keyName: "phone"), .read, ["key:tablet": "write"], .missing),
+            (OracleCaller(user: "bob"), .read, ["key:tablet": "write"], .missing),
+            (OracleCaller(keyName: "tablet"), .read, ["key:tablet": "read"], .yes),
+            (OracleCaller(keyName: "tablet"), .update, ["key:tablet": "write"], .logIn),
             (OracleCaller(user: "bob"), .update, ["relation:friend": "update"], .yes),
             (OracleCaller(user: "bob"), .delete, ["relation:friend": "update"], .denied),
             (OracleCaller(user: "carl"), .read, ["relation:friend": "write"], .missing),
@@ -147,14 +153,14 @@ struct OracleRun {
         oracle = world.oracle
     }
 
-    /// Expects of each kind of relation, and of being registered, that it is what opens some records to some callers, and of each
+    /// Expects of each kind of relation, of being registered or verified, and of a key, that it is what opens some records to some callers, and of each
     /// of those records that it is closed to others.
     func requireSubjectsThatCount() {
         let callers = world.callers.filter { $0.subject.user != nil }.map(\.subject)
         func decisions(_ records: [OracleRecord], _ action: OracleAction) -> [OracleAnswer] {
             records.flatMap { record in callers.map { oracle.decide($0, action, record).answer } }
         }
-        for key in OracleWorld.relations + ["registered", "verified"] {
+        for key in OracleWorld.counted {
             for action in OracleAction.allCases {
                 let named = world.cards.filter { $0.list?[key] != nil }
                 let without = named.map { record in
@@ -252,8 +258,9 @@ struct OracleRun {
             for kind in ["public", "users", "registered", "verified", "owner"] where entry[kind] == .boolean(true) {
                 list[kind] = level
             }
-            for (member, kind) in [("user_id", "user"), ("role", "role"), ("group", "group"), ("relation", "relation")]
-            {
+            for (member, kind) in [
+                ("user_id", "user"), ("role", "role"), ("group", "group"), ("key", "key"), ("relation", "relation"),
+            ] {
                 if let name = entry[member].string { list["\(kind):\(name)"] = level }
             }
         }

@@ -24,6 +24,8 @@ import Testing
         OracleFieldRule(read: [], compare: ["role:role 1", "owner", "group:golf"], discover: ["registered"]),
         OracleFieldRule(compare: [], discover: ["users"]),
         OracleFieldRule(read: ["users"], compare: ["field:members"], discover: []),
+        OracleFieldRule(create: ["key:tablet"], read: ["key:tablet", "owner"], update: ["key:phone"]),
+        OracleFieldRule(read: ["key:phone"], compare: ["key:tablet", "owner"], discover: ["users"]),
         OracleFieldRule(read: ["field:members"], compare: ["owner"], discover: ["group:golf", "role:role 2"]),
     ]
 

@@ -7,6 +7,8 @@ struct OracleCaller {
     /// Those that were given to the user.
     var roles: Set<String> = []
     var groups: Set<String> = []
+    /// The name of the key that comes along, if it has one.
+    var keyName: String?
     /// Whether the account is anonymous.
     var isAnonymous = false
     /// Whether the address of the account was proved.
@@ -121,6 +123,8 @@ struct AccessOracle {
     var roles: Set<String>
     /// The groups that someone carries.
     var groups: Set<String> = []
+    /// The names of the keys that there are.
+    var keys: Set<String> = []
     /// Which roles are put into which: the users of the first count as users of the second.
     var nesting: [(inner: String, outer: String)] = []
     /// Who has added whom as a friend, and who follows whom.
@@ -188,12 +192,13 @@ struct AccessOracle {
     private func means(_ key: String) -> Bool {
         if ["public", "users", "registered", "verified", "owner"].contains(key) { return true }
         if ["relation:friend", "relation:follower", "relation:followed"].contains(key) { return true }
-        return ["user:", "role:", "group:"].contains { key.hasPrefix($0) }
+        return ["user:", "role:", "group:", "key:"].contains { key.hasPrefix($0) }
     }
 
     /// Whom a caller is, whatever the record.
     private func subjects(_ caller: OracleCaller) -> Set<String> {
         var subjects: Set<String> = ["public"]
+        if let name = caller.keyName { subjects.insert("key:\(name)") }
         if let user = caller.user {
             subjects.formUnion(["users", "user:\(user)"])
             if !caller.isAnonymous { subjects.insert("registered") }
@@ -295,6 +300,7 @@ struct AccessOracle {
         if key.hasPrefix("user:") { return users.contains(String(key.dropFirst(5))) }
         if ["relation:friend", "relation:follower", "relation:followed"].contains(key) { return true }
         if key.hasPrefix("group:") { return groups.contains(String(key.dropFirst(6))) }
+        if key.hasPrefix("key:") { return keys.contains(String(key.dropFirst(4))) }
         if key.hasPrefix("role:") { return roles.contains(String(key.dropFirst(5))) }
         return false
     }

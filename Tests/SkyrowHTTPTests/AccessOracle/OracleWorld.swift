@@ -22,6 +22,9 @@ struct OracleWorld {
     static let groups = ["golf", "chess", "bridge", "go"]
     static let listReaders = ["owner", "update", "read"]
     static let relations = ["relation:friend", "relation:follower", "relation:followed"]
+    static let keys = ["tablet", "phone"]
+    /// What opens some records to some callers, whatever chance says.
+    static let counted = relations + ["registered", "verified", "key:tablet"]
 
     /// Rules of every mode, about every kind of subject.
     static let rules: [[OracleAction: OracleRule]] = [
@@ -65,6 +68,16 @@ struct OracleWorld {
             .update: OracleRule(allow: ["verified"], mode: "require"),
             .delete: OracleRule(allow: ["verified"], mode: "override"),
         ],
+        [
+            .read: OracleRule(allow: ["key:tablet", "role:role 12"], mode: "override"),
+            .update: OracleRule(allow: ["key:tablet"], mode: "require"),
+            .delete: OracleRule(allow: ["key:tablet", "key:none"]),
+        ],
+        [
+            .read: OracleRule(allow: ["key:phone", "users"], mode: "require"),
+            .update: OracleRule(allow: ["key:phone"], mode: "override"),
+            .delete: OracleRule(allow: ["key:phone", "owner"], mode: "require"),
+        ],
     ]
     private static let userCount = 14
 
@@ -94,10 +107,19 @@ struct OracleWorld {
             "INSERT INTO app._role_role (member, role) VALUES "
                 + nesting.map { "('\($0.inner)', '\($0.outer)')" }.joined(separator: ", ")
         )
+        var texts: [String] = []
+        for name in Self.keys {
+            let made = try await service.call("key:create", "{\"name\":\"\(name)\"}", key: TestService.masterKey)
+            guard let text = made["result"]["key"].string else { throw UnexpectedResponse(response: "\(made)") }
+            texts.append(text)
+        }
         var callers = [
             OracleClient(subject: OracleCaller()),
             OracleClient(subject: OracleCaller(isMaster: true), key: TestService.masterKey),
         ]
+        for (name, text) in zip(Self.keys, texts) {
+            callers.append(OracleClient(subject: OracleCaller(keyName: name), key: text))
+        }
         let sizes = [0, 0, 1, 1, 2, 3, 4, 5, 6, 8, 12, 30, 50, 60]
         for number in 0..<Self.userCount {
             let (id, _) = try await service.signUp("user\(number)")
@@ -134,14 +156,18 @@ struct OracleWorld {
             guard let token = login["result"]["access_token"].string else {
                 throw UnexpectedResponse(response: "\(login)")
             }
+            // Every third one by the one key, every third one by the other.
+            let place = number % 3
             callers.append(
                 OracleClient(
                     subject: OracleCaller(
                         user: id,
                         roles: Set(roles),
                         groups: Set(groups),
+                        keyName: place < 2 ? Self.keys[place] : nil,
                         isVerified: number % 4 == 1
                     ),
+                    key: place < 2 ? texts[place] : TestService.apiKey,
                     token: token
                 )
             )
@@ -170,13 +196,14 @@ struct OracleWorld {
             users: Set(users),
             roles: Set(Self.roles),
             groups: Set(callers.flatMap(\.subject.groups)),
+            keys: Set(Self.keys),
             nesting: nesting,
             friends: friends,
             follows: follows
         )
         var cards = (0..<420).map { Self.record("c\($0)", users, privately: $0 % 7 == 0, &random) }
         // Each of these with each level at least once, whatever chance says.
-        let keys = Self.relations + ["registered", "verified"]
+        let keys = Self.counted
         let levels = ["read", "update", "delete", "write"]
         let places = cards.indices.filter { cards[$0].database == "_public" }.prefix(keys.count * levels.count)
         for (number, place) in places.enumerated() {
@@ -233,10 +260,11 @@ struct OracleWorld {
         case 2: "users"
         case 3: "owner"
         case 4: ["role:no such role", "user:ghost", "role:", "role:Role 1"].randomElement(using: &random) ?? ""
-        case 5: ["group:none", "relation:enemy", "odd"].randomElement(using: &random) ?? ""
-        case 6: (relations + ["registered", "verified"]).randomElement(using: &random) ?? ""
+        case 5: ["group:none", "relation:enemy", "odd", "key:none", "key:Tablet"].randomElement(using: &random) ?? ""
+        case 6: counted.randomElement(using: &random) ?? ""
         case 7: "group:" + (groups.randomElement(using: &random) ?? "")
-        case 8..<11: "user:" + (users.randomElement(using: &random) ?? "")
+        case 8: "key:" + (keys.randomElement(using: &random) ?? "")
+        case 9..<11: "user:" + (users.randomElement(using: &random) ?? "")
         default: "role:" + (roles.randomElement(using: &random) ?? "")
         }
     }

@@ -33,7 +33,7 @@ import Testing
         let subjects: [Subject] = [
             .everyone, .users, .registered, .owner, .user("ann"), .user("bob"), .role("a"), .role("over"),
             .role("null"),
-            .group("golf"), .field(field("title")), .field(field("labels")),
+            .group("golf"), .apiKey("tablet"), .field(field("title")), .field(field("labels")),
         ]
         for action in ClassAction.allCases where Int.random(in: 0..<5, using: &random) > 0 {
             let count = [0, 1, 1, 2, 4].randomElement(using: &random)!
@@ -54,7 +54,7 @@ import Testing
             if !chance(3) {
                 let subjects: [Subject] = [
                     .everyone, .users, .user("bob"), .role("a"), .role("null"), .role("over"), .registered,
-                    .group("golf"), .relation(.friend), .relation(.follower), .relation(.followed),
+                    .group("golf"), .apiKey("tablet"), .relation(.friend), .relation(.follower), .relation(.followed),
                 ]
                 row.access = AccessList(
                     subjects.shuffled(using: &random).prefix(Int.random(in: 0..<3, using: &random)).map {
@@ -224,7 +224,7 @@ import Testing
 
     private static let subjects: [Subject] = [
         .everyone, .users, .registered, .owner, .user("ann"), .role("a"), .role("null"), .group("golf"),
-        .field(field("labels")), .field(field("due_to")),
+        .apiKey("tablet"), .field(field("labels")), .field(field("due_to")),
     ]
 
     @Test func aLoginSeesTheFieldsThatItsUserSees() async throws {

@@ -9,7 +9,8 @@ import Testing
 /// SQL and memory answer the same for every predicate and record, and order records alike.
 @Suite(.timeLimit(.minutes(10))) struct AgreementTests {
     private static let callers: [(Caller, DatabaseScope)] = [
-        (.anonymous, .everyone), (.ann, .everyone), (.bob, .everyone),
+        (.anonymous, .everyone), (Caller.anonymous.withKey("tablet"), .everyone), (.ann, .everyone),
+        (Caller.ann.withKey("tablet"), .everyone), (Caller.bob.withKey("phone"), .everyone), (.bob, .everyone),
         (Caller(kind: .user("carl"), roles: ["r1"], groups: ["golf"], isRegistered: true, isVerified: true), .everyone),
         (Caller(kind: .user("Ann"), roles: (0..<8).map { "r\($0)" }), .everyone),
         (.ann, .user("ann")), (.bob, .user("bob")), (.master, .everyone), (.master, .user("ann")), (.master, .union),
@@ -213,7 +214,7 @@ import Testing
                     for (name, member) in [(AgreementWorld.thing, "labels"), (AgreementWorld.place, "title")] {
                         let subjects: [Subject] = [
                             .everyone, .users, .owner, .user("ann"), .role("r1"), .role("r5"), .field(field(member)),
-                            .group("golf"), .registered,
+                            .group("golf"), .registered, .apiKey("tablet"),
                         ]
                         let count = random.element([0, 1, 1, 2, 3])
                         var change = ClassAccessChange(type: name)
@@ -250,8 +251,8 @@ import Testing
                             let subjects: FieldSubjects? =
                                 switch Int.random(in: 0..<12, using: &random) {
                                 case 0..<6: [.owner]
-                                case 6: [.owner, .role("r1"), .group("golf")]
-                                case 7: [.users]
+                                case 6: [.owner, .role("r1"), .group("golf"), .apiKey("phone")]
+                                case 7: random.oneIn(2) ? [.users] : [.apiKey("tablet")]
                                 case 9: [users]
                                 case 10: [.owner, users]
                                 case 8 where random.oneIn(4): []
@@ -268,6 +269,7 @@ import Testing
                                     switch Int.random(in: 0..<10, using: &random) {
                                     case 0: [.users]
                                     case 1: [.owner]
+                                    case 3: [.owner, .apiKey("tablet")]
                                     case 2: FieldSubjects([.init(users, allows: false), .init(.users)])
                                     default: nil
                                     }

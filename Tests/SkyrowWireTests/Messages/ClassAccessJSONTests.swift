@@ -12,7 +12,7 @@ import Testing
             {"record_type":"note","rules":{"create":{"allow":[{"role":"writer"}]},"read":null,
              "update":{"allow":[{"field":"editors"},{"owner":true},{"user_id":"u1"}],"mode":"require"},
              "delete":{"allow":[],"mode":"override"}},
-             "fields":{"score":{"update":[],"read":[{"role":"a"},{"owner":true},{"group":"golf"}],"create":null},"old":null,"same":{}},
+             "fields":{"score":{"update":[],"read":[{"role":"a"},{"owner":true},{"key":"tablet"},{"group":"golf"}],"create":null},"old":null,"same":{}},
              "default_access":[{"users":true,"level":"read"}],"list_by":"update","list_read_by":"read","transfer_by":"owner","creator":"none","private":false,"aggregate":false}
             """
         ) { try ClassAccessChange(parameters: $0) }
@@ -23,7 +23,9 @@ import Testing
             .delete: ClassRule([], .override),
         ]
         expected.rules.updateValue(nil, forKey: .read)
-        expected.fields[field("score")] = [.update: .some([]), .read: [.owner, .role("a"), .group("golf")]]
+        expected.fields[field("score")] = [
+            .update: .some([]), .read: [.owner, .role("a"), .group("golf"), .apiKey("tablet")],
+        ]
         expected.fields[field("score")]?.updateValue(nil, forKey: .create)
         for use in FieldUse.allCases { expected.fields[field("old"), default: [:]].updateValue(nil, forKey: use) }
         expected.defaultAccess = .some(AccessList([AccessEntry(.users, .read)]))
@@ -64,6 +66,7 @@ import Testing
         (#""rules":{"read":{"allow":[{"user_id":"u1","role":"a"}]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"field":"_owner"}]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"group":""}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"key":true}]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"verified":"yes"}]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"registered":"yes"}]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"relation":"friend"}]}}"#, "rules.read.allow[0]"),
@@ -84,6 +87,7 @@ import Testing
         (#""fields":{"a":{"create":[{"field":"members"}]}}"#, "fields.a.create[0]"),
         (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
         (#""fields":{"a":{"read":[{"role":""}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"deny":{"role":"a"}},{"deny":{"key":"tablet"}}]}}"#, "fields.a.read[1]"),
         (#""private":1"#, nil), (#""transfer_by":"all""#, nil), (#""aggregate":"no""#, nil),
     ]
 

@@ -37,6 +37,10 @@ import Testing
                 ])
             ),
             (
+                #"[{"key":"tablet","level":"update"},{"key":null,"users":true,"level":"read"}]"#,
+                AccessList([AccessEntry(.users, .read), AccessEntry(.apiKey("tablet"), .update)])
+            ),
+            (
                 #"[{"relation":"follower","level":"read"},{"relation":null,"role":"a","level":"read"}]"#,
                 AccessList([AccessEntry(.relation(.follower), .read), AccessEntry(.role("a"), .read)])
             ),
@@ -54,6 +58,8 @@ import Testing
         (#"[{"public":"yes","level":"read"}]"#, "[0].public"), (#"[{"users":1,"level":"read"}]"#, "[0].users"),
         (#"[{"role":"","level":"read"}]"#, "[0].role"), (#"[{"role":1,"level":"read"}]"#, "[0].role"),
         (#"[{"user_id":"a\u0000","level":"read"}]"#, "[0].user_id"), (#"[{"group":[],"level":"read"}]"#, "[0].group"),
+        (#"[{"key":"","level":"read"}]"#, "[0].key"), (#"[{"key":true,"level":"read"}]"#, "[0].key"),
+        (#"[{"key":"a","group":"b","level":"read"}]"#, "[0]"),
         (#"[{"relation":"_friend","level":"read"}]"#, "[0].relation"),
         (#"[{"relation":"_follow","user_id":"u","level":"read"}]"#, "[0].relation"),
         (#"[{"relation":"friend","user_id":"u","level":"read"}]"#, "[0]"),
@@ -74,14 +80,14 @@ import Testing
         let list = AccessList([
             AccessEntry(.everyone, .read), AccessEntry(.owner, .write), AccessEntry(.user("u\"1"), .write),
             AccessEntry(.role("é"), .read), AccessEntry(.users, .update), AccessEntry(.group("golf"), .delete),
-            AccessEntry(.relation(.friend), .read),
+            AccessEntry(.apiKey("tablet"), .read), AccessEntry(.relation(.friend), .read),
         ])
         let text = writtenJSON { $0.accessList(list) }
         #expect(
             text
                 == #"[{"public":true,"level":"read"},{"users":true,"level":"update"},{"owner":true,"level":"write"},"#
                 + #"{"user_id":"u\"1","level":"write"},{"role":"é","level":"read"},{"group":"golf","level":"delete"},"#
-                + #"{"relation":"friend","level":"read"}]"#
+                + #"{"key":"tablet","level":"read"},{"relation":"friend","level":"read"}]"#
         )
         // All but the owner, who is admitted without an entry.
         let kept = AccessList(list.entries.filter { $0.subject != .owner })
