@@ -28,10 +28,10 @@ struct IdempotencyClaim: Sendable, Equatable {
         }
         self.key = key
         // What one key may see of a result, another one may not.
-        let key =
+        let keyScope =
             caller.key.map { "_key:\($0.id):" }
             ?? caller.keyName.map { "_name:\($0.rawValue.utf8.count):\($0.rawValue):" }
-        scope = (key ?? "") + IdempotencyClaim.scope(of: caller)
+        scope = (keyScope ?? "") + IdempotencyClaim.scope(of: caller)
         var hash = SHA256()
         // Each part ends in a byte that it cannot hold, so that no two lists of parts have the same text.
         for part in [action.rawValue, "\(isAtomic)", IdempotencyClaim.text(of: database)] {
