@@ -2,16 +2,14 @@
 
 MAKEFLAGS += --no-print-directory
 SKYROW = .build/release/skyrow
-# With the standard library inside, the executable runs where there is no Swift, starts sooner and takes less memory.
-# Without DWARF it is built sooner; symbols stay. BUILD_OPTIONS="-debug-info-format dwarf" has lines too.
-BUILD = swift build --configuration release --static-swift-stdlib -debug-info-format none --product skyrow
+BUILD = scripts/build-release
 
 PREFIX = /usr/local
 COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz races bench bench-check bench-extra clean
+.PHONY: help run test test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz races budget bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,11 +107,15 @@ races: ## Run the races of accounts and roles for 500 rounds; ARGS="50" for fewe
 	@scripts/setup test
 	@scripts/races $(ARGS)
 
+budget: ## Say which figure that must not creep exceeds its budget: executable, libraries, instructions of a request
+	@scripts/setup benchmark
+	@Benchmarks/budget $(ARGS)
+
 bench: ## Measure beside pgbench, write Benchmarks/Results.md
 	@scripts/setup benchmark
 	@Benchmarks/run $(ARGS)
 
-bench-check: ## Say which figure is beyond Benchmarks/thresholds; ARGS="--against PATH" measures an older executable in turns
+bench-check: ## Say which figure is beyond Benchmarks/budgets; ARGS="--against PATH" measures an older executable in turns
 	@scripts/setup benchmark
 	@Benchmarks/check $(ARGS)
 

@@ -1,9 +1,12 @@
-# Judges the figures of a run: `awk -f judge.awk thresholds figures`.
+# Judges the figures of a run: `awk -f judge.awk budgets figures`.
+#
+# With `-v rows=PATTERN` the other rows of `budgets` are left out, and with `-v fixed=1` a figure that depends on the machine is
+# printed and not refused.
 #
 # Prints a row for each figure and exits with 0 when all are within their thresholds, with 1 when the median of one is
 # beyond, and with 2 when a file is faulty, for a figure that is misspelt must not pass unmeasured.
 #
-# A line of `thresholds` is NAME at-least|at-most NUMBER UNIT; what follows `#` is for readers. A line of `figures` is
+# A line of `budgets` is NAME at-least|at-most NUMBER UNIT [machine]; what follows `#` is for readers. A line of `figures` is
 #   NAME VALUE...         the values of the rounds
 #   older NAME VALUE...   the same of the older executable, for comparison
 #   absent NAME REASON... why a figure of the thresholds was not measured
@@ -57,12 +60,14 @@ function tail(n, k,    i, ways, sum) {
 NF == 0 { next }
 
 FNR == NR {
-    if (NF != 4) fault("a row is NAME at-least|at-most NUMBER UNIT, not: " $0)
+    if (NF != 4 && (NF != 5 || $5 != "machine")) fault("a row is NAME at-least|at-most NUMBER UNIT [machine], not: " $0)
     if ($2 != "at-least" && $2 != "at-most") fault("there is no direction \"" $2 "\"; it is at-least or at-most")
     if (!is_number($3)) fault("\"" $3 "\" is no number")
     if ($3 + 0 <= 0) fault("a threshold is positive, and \"" $3 "\" is not")
     if ($1 in threshold) fault("there are two rows for " $1)
+    if (rows != "" && $1 !~ rows) next
     order[++count] = $1
+    isFixed[$1] = NF == 4
     direction[$1] = $2
     threshold[$1] = $3 + 0
     unit[$1] = $4
@@ -128,7 +133,12 @@ END {
         if (sure < 0.5) sure = 0.5
         if (is_beyond) {
             verdict = sprintf("WORSE by %.1f %%", worse * 100)
-            beyond_count++
+            if (fixed && !isFixed[name]) {
+                verdict = verdict ", on this machine"
+                is_beyond = 0
+            } else {
+                beyond_count++
+            }
         } else {
             verdict = "holds"
         }
@@ -138,7 +148,7 @@ END {
             beyond_names = beyond_names sprintf("\n  %s: worse than its threshold by %.1f %%, ", name, worse * 100) \
                 (n > 1 ? certainty " sure" : "measured once")
         }
-        if (sure < 0.75 && n > 1) unsure++
+        if (sure < 0.75 && n > 1 && !fixed) unsure++
         printf format, name, shown(value), older, bound, unit[name], shown(list[1]) " to " shown(list[n]), out " of " n, \
             certainty, verdict
     }

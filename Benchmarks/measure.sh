@@ -65,6 +65,17 @@ measure_pgbench() {
     record "$name.pgbench.client" "$(divide "$client" "$transactions")"
 }
 
+# The bare tables beside those of the service, with the same rows.
+make_plain_tables() { sql <"$HERE/pgbench/plain/table.sql"; }
+
+# measure_plain WORK: records plain.WORK.pgbench.{rate,database,client}, of the plainest statement for the same.
+measure_plain() {
+    case $1 in
+        save | batch) sql 'TRUNCATE plain.entry; CHECKPOINT' ;;
+    esac
+    RECORDED=plain.$1 PGBENCH=$HERE/pgbench/plain measure_pgbench "$1"
+}
+
 # run_wrk WORK TYPE ROWS SECONDS [check]: prints requests, microseconds, p50, p99 and the mean bytes of a response; dies
 # of any wrong response.
 run_wrk() {

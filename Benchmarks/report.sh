@@ -11,17 +11,20 @@ Written by \`Benchmarks/run\`, the sections by \`Benchmarks/extra\`, each with t
 
 $(machine)
 
-Medians; the spread is that of the rounds. "Of pgbench" divides the service's requests per second by the transactions
-per second of \`pgbench -M prepared -c $CONNECTIONS -j 2\` with the same statement in the same round. Processor time is per
+Medians; the spread is that of the rounds. "Of plain" divides the service's requests per second by the transactions per second of
+\`pgbench -M prepared -c $CONNECTIONS -j 2\` with the plainest statement that a person would write
+([pgbench/plain](pgbench/plain)), in the same round; "of its own" with the statement that the service sends. Processor time is per
 request, in µs.
 
-| | pgbench /s | service /s | of pgbench | spread | p50 ms | p99 ms | service µs | PostgreSQL µs | pgbench + PostgreSQL µs |
-|---|---|---|---|---|---|---|---|---|---|
+| | plain /s | its own statement /s | service /s | of plain | spread | of its own | spread | p50 ms | p99 ms | service µs | PostgreSQL µs | pgbench + PostgreSQL µs |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
 EOT
     for work in $WORKS; do
         ratios "$work.service.rate" "$work.pgbench.rate" "$work.ratio"
-        printf '| %s | %s | %s | **%s** | %s | %s | %s | %s | %s | %s + %s |\n' "$(work_names "$work")" \
-            "$(median "$work.pgbench.rate" %.0f)" "$(median "$work.service.rate" %.0f)" \
+        ratios "$work.service.rate" "plain.$work.pgbench.rate" "$work.plain-ratio"
+        printf '| %s | %s | %s | %s | **%s** | %s | %s | %s | %s | %s | %s | %s | %s + %s |\n' "$(work_names "$work")" \
+            "$(median "plain.$work.pgbench.rate" %.0f)" "$(median "$work.pgbench.rate" %.0f)" \
+            "$(median "$work.service.rate" %.0f)" "$(median "$work.plain-ratio" %.2f)" "$(spread "$work.plain-ratio" %.2f)" \
             "$(median "$work.ratio" %.2f)" "$(spread "$work.ratio" %.2f)" \
             "$(median "$work.service.p50" %.2f)" "$(median "$work.service.p99" %.2f)" \
             "$(median "$work.service.server" %.0f)" "$(median "$work.service.database" %.0f)" \

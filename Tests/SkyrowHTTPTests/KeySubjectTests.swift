@@ -77,7 +77,10 @@ import Testing
                 token: ann.token
             )
             let query = #"{"record_type":"note","database_id":"\#(ann.id)"}"#
-            #expect(try await service.call("record:query", query, key: key, token: bob.token)["error"]["code"].integer == 102)
+            #expect(
+                try await service.call("record:query", query, key: key, token: bob.token)["error"]["code"].integer
+                    == 102
+            )
             let own = try await service.call("record:query", query, key: key, token: ann.token)
             #expect(own["result"]["records"].elements.count == 1)
         }
@@ -92,7 +95,10 @@ import Testing
                 key: TestService.masterKey
             )
             #expect(made["error"] == .null, "\(made)")
-            try await set(service, #"{"record_type":"user","fields":{"desk":{"create":[{"key":"kiosk"}],"read":[{"key":"kiosk"}]}}}"#)
+            try await set(
+                service,
+                #"{"record_type":"user","fields":{"desk":{"create":[{"key":"kiosk"}],"read":[{"key":"kiosk"}]}}}"#
+            )
             for (number, row) in [(keys[0], true), (keys[1], false), (TestService.apiKey, false)].enumerated() {
                 let made = try await service.call(
                     "auth:signup",
@@ -133,7 +139,12 @@ import Testing
                     token: bob.token
                 )
                 #expect(added["error"]["code"].integer == (isOpen ? nil : 110), "\(added)")
-                let roles = try await service.call("record:query", #"{"record_type":"_role"}"#, key: key, token: bob.token)
+                let roles = try await service.call(
+                    "record:query",
+                    #"{"record_type":"_role"}"#,
+                    key: key,
+                    token: bob.token
+                )
                 #expect(roles["result"]["records"].elements.count == (isOpen ? 1 : 0), "\(roles)")
             }
             _ = try await service.call("record:save", #"{"records":[{"_id":"memo/0"}]}"#, token: ann.token)

@@ -46,7 +46,8 @@ import Testing
         "DO $$ BEGIN RAISE NOTICE 'unseen'; END $$; SELECT 1; BEGIN; CREATE TABLE u (); ROLLBACK; SELECT to_regclass('u')",
         "PREPARE p AS SELECT $1::int; EXECUTE p(7); VACUUM pg_class; SELECT ARRAY[1, 2][1:2], 1::text; SELECT a$b$c FROM (SELECT 1 AS a$b$c) AS s",
         "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END; SELECT f()",
-        "SELECT 1 AS one \\gset\nSELECT :one + 1; \\echo three", "CREATE TABLE c (a text); COPY c FROM STDIN;\n;'\n\\.\nTABLE c",
+        "SELECT 1 AS one \\gset\nSELECT :one + 1; \\echo three",
+        "CREATE TABLE c (a text); COPY c FROM STDIN;\n;'\n\\.\nTABLE c",
     ])
     func aScriptAnswersAsPsqlPrintsIt(_ script: String) async throws {
         let answers = try await withTemporaryDatabaseAndPsql { try await $0.psql(script) }

@@ -16,7 +16,7 @@ import Testing
         return parts + programs.map { "\(folder)/\($0)" }
     }
 
-    static let programs = ["run", "compare", "instructions", "check", "extra", "policies"]
+    static let programs = ["run", "compare", "instructions", "budget", "check", "extra", "policies"]
 
     @Test func bashReadsAllOfThem() async throws {
         for script in try Self.scripts() {

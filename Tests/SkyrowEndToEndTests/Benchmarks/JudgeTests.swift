@@ -15,13 +15,19 @@ import Testing
         save.time    at-most   1.05  ratio
         """
 
-    static func judge(_ figures: String, by thresholds: String = thresholds) async throws -> Tool.Result {
+    static func judge(
+        _ figures: String,
+        by thresholds: String = thresholds,
+        _ options: String...
+    ) async throws -> Tool.Result {
         let folder = try TemporaryDirectory()
         let files = [folder.path + "/thresholds", folder.path + "/figures"]
         for (path, text) in zip(files, [thresholds, figures]) {
             try (text + "\n").write(toFile: path, atomically: false, encoding: .utf8)
         }
-        return try await Tool.run(words: ["awk", "-f", "\(scripts)/judge.awk"] + files)
+        return try await Tool.run(
+            words: ["awk"] + options.flatMap { ["-v", $0] } + ["-f", "\(scripts)/judge.awk"] + files
+        )
     }
 
     /// The line of a figure, its columns with one space between them.
@@ -115,7 +121,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("fetch.rate at-least 0.5", "a row is NAME at-least|at-most NUMBER UNIT, not: fetch.rate at-least 0.5"),
+        (
+            "fetch.rate at-least 0.5",
+            "a row is NAME at-least|at-most NUMBER UNIT [machine], not: fetch.rate at-least 0.5"
+        ),
+        (
+            "fetch.rate at-least 0.5 ratio device",
+            "a row is NAME at-least|at-most NUMBER UNIT [machine], not: fetch.rate at-least 0.5 ratio device"
+        ),
         ("fetch.rate >= 0.5 ratio", "there is no direction \">=\"; it is at-least or at-most"),
         ("fetch.rate at-least half ratio", "\"half\" is no number"),
         ("fetch.rate at-least 0 ratio", "a threshold is positive, and \"0\" is not"),
@@ -127,15 +140,30 @@ import Testing
         #expect(result.errors.contains(message), "\(result.errors)")
     }
 
-    /// The figures that `Benchmarks/check` writes are those that the file of thresholds has.
-    @Test func theThresholdsOfTheProjectAreThoseOfTheCheck() async throws {
+    @Test(arguments: [
+        ("size 61\nstart 90", 1), ("size 59\nstart 190", 0), ("size 61\nstart 190", 1), ("size 59\nstart 90", 0),
+    ])
+    func whatDependsOnTheMachineIsPrintedAndNotRefused(figures: String, status: Int32) async throws {
+        let budgets = "size at-most 60 MB\nstart at-most 100 ms machine\nrate at-least 1 ratio machine"
+        let result = try await Self.judge(figures, by: budgets, "rows=^(size|start)$", "fixed=1")
+        #expect(result.status == .exited(status), "\(result.errors)")
+        #expect(try Self.row("start", of: result).contains("WORSE") == figures.contains("190"))
+        #expect(!result.output.contains("rate"))
+        // Without the option every row counts.
+        #expect(try await Self.judge("size 59\nstart 190", by: budgets, "rows=^(size|start)$").status == .exited(1))
+    }
+
+    /// The figures that the programs write are those that the file of budgets has.
+    @Test func eachBudgetOfTheProjectIsMeasured() async throws {
         let works = ["fetch", "query", "save", "batch"]
+        let perWork = ["rate-to-plain", "rate-to-pgbench", "time-to-older"]
         let names =
-            works.flatMap { ["\($0).rate-to-pgbench", "\($0).time-to-older"] } + [
-                "memory.idle", "memory.loaded", "start",
+            works.flatMap { work in perWork.map { "\(work).\($0)" } + ["instructions.\(work)"] } + [
+                "memory.idle", "memory.loaded", "start", "executable", "libraries", "build.processor", "build.clock",
+                "tests.clock",
             ]
-        let thresholds = try String(contentsOfFile: "\(Self.scripts)/thresholds", encoding: .utf8)
-        let result = try await Self.judge(names.map { "\($0) 1" }.joined(separator: "\n"), by: thresholds)
+        let budgets = try String(contentsOfFile: "\(Self.scripts)/budgets", encoding: .utf8)
+        let result = try await Self.judge(names.map { "\($0) 1" }.joined(separator: "\n"), by: budgets)
         #expect(result.status == .exited(0), "\(result.errors)")
     }
 }
