@@ -48,3 +48,42 @@ package struct LockWatch {
         try await fixture.psql("SELECT pg_relation_filenode('\(table)')")
     }
 }
+
+/// Notes how many record tables each transaction that changes the schema keeps from readers or writers.
+package struct TransactionWatch {
+    private let fixture: StoreFixture
+
+    /// Begins to watch, on a database that the test's role is a superuser of.
+    package init(in fixture: StoreFixture) async throws {
+        self.fixture = fixture
+        try await fixture.psql(
+            """
+            CREATE SCHEMA crowd;
+            CREATE TABLE crowd.seen (transaction text, tables bigint);
+            CREATE FUNCTION crowd.look() RETURNS event_trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                INSERT INTO crowd.seen
+                SELECT pg_current_xact_id()::text, count(DISTINCT relation)
+                FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+                WHERE pid = pg_backend_pid() AND granted AND relkind IN ('r', 'p') AND relnamespace = 'app'::regnamespace
+                    AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+                    AND NOT starts_with(relname, '_');
+            END $$;
+            CREATE EVENT TRIGGER crowd_look ON ddl_command_end EXECUTE FUNCTION crowd.look();
+            """
+        )
+    }
+
+    package func clear() async throws {
+        try await fixture.psql("TRUNCATE crowd.seen")
+    }
+
+    /// How many transactions were seen, and how many tables one of them kept from others at most.
+    package func seen() async throws -> (transactions: Int, tables: Int) {
+        let counts = try await fixture.psql(
+            "SELECT count(DISTINCT transaction), coalesce(max(tables), 0) FROM crowd.seen"
+        )
+        .split(separator: "|").compactMap { Int($0) }
+        return (counts.first ?? 0, counts.last ?? 0)
+    }
+}

@@ -113,17 +113,14 @@ package struct DirectoryImport: Sendable {
         defer { progress.finish() }
         var done = 0
         var current = parts.first?.entry
-        // A type that is there has the rules that it was given there.
-        let known = Set(store.cache.current.tables.keys)
+        let access = parts.compactMap { part in part.entry.access.map { (part.entry.type, $0) } }
         do {
             try await store.withImport(
-                creating: parts.map { $0.entry.recordType(of: $0.plan.newFields) }
+                creating: parts.map { $0.entry.recordType(of: $0.plan.newFields) },
+                access: Dictionary(access) { first, _ in first }
             ) { records in
                 for (entry, plan) in parts {
                     current = entry
-                    if let access = entry.access, !known.contains(entry.type) {
-                        try await records.set(access, of: entry.type)
-                    }
                     let count = try await records.add(rows(entry, plan), to: plan.importColumns) {
                         progress.report(done + $0)
                     }

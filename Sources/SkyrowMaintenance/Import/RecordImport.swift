@@ -50,25 +50,6 @@ package final class RecordImport {
         return imported
     }
 
-    /// Gives a new type the rules that it had where it was exported, unless it has some already.
-    package func set(_ access: ClassAccess, of type: RecordTypeName) async throws {
-        try await store.reporting {
-            let schema = store.schema
-            let known = try await transaction.query(
-                "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
-            )
-            // A row may say no more than that lists of its records name relations.
-            let rules = known.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try known.decode(row: 0, column: 0))
-            guard rules == ClassAccess() else { return }
-            let change = ClassAccessChange(type: type, to: access)
-            for statement in ClassAccessTable.statements(access, of: change, in: schema) {
-                _ = try await transaction.query(statement)
-            }
-            let event = AuditEvent(.rule, by: .operator)
-            _ = try await transaction.query(ClassAccessTable.recording(event, of: type, in: schema))
-        }
-    }
-
     /// Lets the sequence of a field count on from a number at least.
     package func advanceSequence(_ field: FieldName, of type: RecordTypeName, to number: Int64) async throws {
         guard let target = targets.first(where: { $0.table.name == type }),
@@ -112,9 +93,9 @@ package final class RecordImport {
 }
 
 extension RecordStore {
-    /// Lends an import and commits what it did when `body` returns; nothing of it stays when `body` throws, the new
-    /// types and fields neither. What is new of types that there are is made before, and stays where others have used it or the
-    /// type is large.
+    /// Lends an import and commits what it did when `body` returns; no record of it stays when `body` throws. Types and fields that are
+    /// new are made before, so that others wait for no import; when it fails they go, unless others have used them or the type is
+    /// large.
     ///
     /// ```swift
     /// let count = try await store.withImport(creating: [movie]) { records in
@@ -122,25 +103,26 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// While it runs, no one else changes the schema where it does, or writes to a type that a new field
-    /// refers to. Throws what `body` throws, ``ImportFault`` for a reference to a record that never came, and
+    /// - Parameter access: the rules of new types, which hold before there is such a type; those that there are stay.
+    ///
+    /// Throws what `body` throws, ``ImportFault`` for a reference to a record that never came, and
     /// `SkyrowError`.
     package func withImport<Success>(
         creating types: [RecordType] = [],
+        access: [RecordTypeName: ClassAccess] = [:],
         _ body: (RecordImport) async throws -> Success
     ) async throws -> Success {
         let request = SchemaRequest.create(types)
         let changesSchema = try !SchemaPlan(request, in: cache.current, mode: .development).isEmpty
         let known = cache.current
-        let isOfKnownTypes = types.contains { known[$0.name] != nil }
+        var ruled: Set<RecordTypeName> = []
         do {
-            // Who reads a type would wait for the import that adds a field to it.
-            if changesSchema, isOfKnownTypes { _ = try await createTypes(SchemaCreateRequest(types: types)) }
+            for (type, access) in access.sorted(by: { $0.key < $1.key }) where known[type] == nil {
+                if try await setRules(access, of: type) { ruled.insert(type) }
+            }
+            if changesSchema { _ = try await createTypes(SchemaCreateRequest(types: types)) }
             let (success, records) = try await patiently {
                 try await client.withTransaction(retries: 0) { transaction in
-                    if changesSchema, !isOfKnownTypes {
-                        try await changer.change(request, mode: .development, in: transaction)
-                    }
                     _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
                     let records = RecordImport(transaction, of: self)
                     let success: Success
@@ -154,18 +136,47 @@ extension RecordStore {
                     return (success, records)
                 }
             }
-            if changesSchema { try await cache.reload(.types(request.types)) }
             try await records.analyze()
             return success
         } catch {
-            if changesSchema, isOfKnownTypes { await takeBack(types, madeSince: known) }
+            if changesSchema { await takeBack(types, madeSince: known, ruled: ruled) }
             guard let error = error as? PostgresError else { throw error }
             throw SkyrowError.schemaFailure(error) ?? report(error)
         }
     }
 
-    /// Deletes the types and fields that an import has made and that are not used.
-    private func takeBack(_ types: [RecordType], madeSince known: SchemaCatalog) async {
+    /// Gives a type that is about to be made the rules that it had where it was exported, unless it has some already; returns whether
+    /// it had none.
+    private func setRules(_ access: ClassAccess, of type: RecordTypeName) async throws -> Bool {
+        try await client.withTransaction { transaction in
+            _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+            let known = try await transaction.query(
+                "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
+            )
+            // A row may say no more than that lists of its records name relations.
+            let rules = known.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try known.decode(row: 0, column: 0))
+            guard rules == ClassAccess() else { return false }
+            let change = ClassAccessChange(type: type, to: access)
+            for statement in ClassAccessTable.statements(access, of: change, in: schema) {
+                _ = try await transaction.query(statement)
+            }
+            try await record(type, in: transaction)
+            return true
+        }
+    }
+
+    /// Stores in the audit log what the rules of a type are now.
+    private func record(_ type: RecordTypeName, in transaction: PostgresTransaction) async throws {
+        let event = AuditEvent(.rule, by: .operator)
+        _ = try await transaction.query(ClassAccessTable.recording(event, of: type, in: schema))
+    }
+
+    /// Deletes the types, their rules, and the fields that an import has made and that are not used.
+    private func takeBack(
+        _ types: [RecordType],
+        madeSince known: SchemaCatalog,
+        ruled: Set<RecordTypeName>
+    ) async {
         // A type stays as long as a field refers to it, and new types may refer to each other.
         for type in types {
             for (field, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) where known[type.name]?[field] == nil
@@ -183,7 +194,8 @@ extension RecordStore {
             }
         }
         for type in types where known[type.name] == nil {
-            await takeBack([.deleteType(type.name)], of: type.name, unless: "true")
+            let rules = ruled.contains(type.name) ? [SchemaFileChange.setAccess(ClassAccess(), of: type.name)] : []
+            await takeBack([.deleteType(type.name)] + rules, of: type.name, unless: "true")
         }
         try? await cache.reload(.types(SchemaRequest.create(types).types))
     }
@@ -209,6 +221,7 @@ extension RecordStore {
                     for statement in try SchemaFileChange.statements(for: changes, in: schema) {
                         _ = try await transaction.query(statement)
                     }
+                    for case .setAccess(_, let type) in changes { try await record(type, in: transaction) }
                     _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
                 }
             }

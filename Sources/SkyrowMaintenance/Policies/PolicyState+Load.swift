@@ -101,12 +101,20 @@ extension PolicyState {
     }
 
     /// Reads what was made, and what there is of it.
+    ///
+    /// - Parameter types: of which types; nil for all.
     package mutating func readObjects(
         of schema: SQLIdentifier,
+        types: [String]? = nil,
         in transaction: PostgresTransaction
     ) async throws {
         let visible = try SQLIdentifier(visible: schema)
-        let rows = try await transaction.query("SELECT type, kind, name, source, stored FROM \(schema)._policy")
+        let selection: SQL =
+            types.map { names -> SQL in " AND relname = ANY (\(names.map { PostgresName($0) }))" } ?? ""
+        let madeSelection: SQL = types.map { names -> SQL in " WHERE type = ANY (\(names))" } ?? ""
+        let rows = try await transaction.query(
+            "SELECT type, kind, name, source, stored FROM \(schema)._policy\(madeSelection)"
+        )
         made = [:]
         for row in 0..<rows.rowCount {
             let object = Object(
@@ -126,12 +134,12 @@ extension PolicyState {
                 ' ', polcmd, polpermissive, polroles::text, pg_get_expr(polqual, polrelid), 'CHECK',
                 pg_get_expr(polwithcheck, polrelid)
             )
-            FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid WHERE relnamespace = (SELECT oid FROM app)
+            FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid WHERE relnamespace = (SELECT oid FROM app)\(selection)
             UNION ALL
             SELECT relname::text, 'trigger', tgname::text, concat_ws(' ', tgenabled, pg_get_triggerdef(pg_trigger.oid))
             FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
             WHERE relnamespace = (SELECT oid FROM app) AND NOT tgisinternal
-                AND (starts_with(tgname, '_sign_') OR starts_with(tgname, '_guard_'))
+                AND (starts_with(tgname, '_sign_') OR starts_with(tgname, '_guard_'))\(selection)
             UNION ALL
             SELECT relname::text, 'view', relname::text, concat_ws(
                 ' ', reloptions::text, relowner = (SELECT nspowner FROM pg_namespace WHERE nspname = \(PostgresName(schema.name))),
@@ -139,7 +147,7 @@ extension PolicyState {
             )
             FROM pg_class
             WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(PostgresName(visible.name)))
-                AND relkind IN ('r', 'p', 'v', 'm', 'f')
+                AND relkind IN ('r', 'p', 'v', 'm', 'f')\(selection)
             """
         )
         present = [:]

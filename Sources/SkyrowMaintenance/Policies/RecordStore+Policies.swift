@@ -17,32 +17,42 @@ extension RecordStore {
     /// Makes policies, triggers, views and rights as the rules of types say, for these roles and those that there are; what is
     /// as it should be is left alone.
     ///
-    /// Where types are many, each transaction takes some of them, since PostgreSQL's lock table has no room for all. A type that is
-    /// made anew is closed to these roles until the last one, which gives the rights.
+    /// Each transaction takes some types, so that others wait for their tables for a moment only. A type that is made anew is closed to
+    /// these roles until the last one, which gives the rights.
     ///
     /// Throws `108 InvalidArgument` for a role that policies would not hold for, and for a user that there is not; and what
-    /// PostgreSQL throws.
+    /// PostgreSQL throws. What was done until then stays, and the next call goes on.
     package func applyPolicies(for logins: [DatabaseLogin] = []) async throws -> PolicyOutcome {
-        var changed: [RecordTypeName] = []
+        var changed: Set<RecordTypeName> = []
+        var rounds = 0
         while true {
-            let (made, outcome) = try await patiently { [changed] in
-                try await applySomePolicies(for: logins, except: changed)
+            let (lacking, outcome) = try await patiently {
+                // What others change again and again is left as it is.
+                try await applyRights(for: logins, leavingLacks: rounds == 2)
             }
-            changed += made
-            guard var outcome else { continue }
-            outcome.changed = changed
-            return outcome
+            if var outcome {
+                outcome.changed = changed.sorted()
+                return outcome
+            }
+            for some in SchemaPieces.cut(lacking, cost: { _ in Self.policyCost }) {
+                try await patiently { try await makePolicies(some) }
+                changed.formUnion(some.map { $0.policies.type })
+            }
+            rounds += 1
         }
     }
 
-    /// About how many locks a type takes with its policies, triggers and view.
-    private static let locksPerType = 20
+    /// About how many milliseconds the policies, triggers and the view of a type take on a slow core.
+    private static let policyCost = 15
 
-    /// nil until all types are made.
-    private func applySomePolicies(
+    /// A type without the policies that it should have, and the rules that these are of.
+    private typealias Lack = (policies: TypePolicies, rules: String)
+
+    /// Gives the rights where all types have their policies; returns those that lack some otherwise.
+    private func applyRights(
         for logins: [DatabaseLogin],
-        except done: [RecordTypeName]
-    ) async throws -> (made: [RecordTypeName], outcome: PolicyOutcome?) {
+        leavingLacks: Bool
+    ) async throws -> (lacking: [Lack], outcome: PolicyOutcome?) {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
             try await require(logins, in: transaction)
@@ -56,12 +66,12 @@ extension RecordStore {
                 )
             }
             try await transaction.limitLockWaits()
-            let (changed, isComplete) = try await makePolicies(except: Set(done), in: transaction)
-            guard isComplete else { return (changed, nil) }
-            let roles = try await databaseRoles(in: transaction)
             let policies = try await policies(in: transaction)
+            let lacking = try await lacks(of: policies, in: transaction)
+            guard lacking.isEmpty || leavingLacks else { return (lacking, nil) }
+            let roles = try await databaseRoles(in: transaction)
             for role in roles { try await grant(policies, to: role, in: transaction) }
-            return (changed, PolicyOutcome(changed: changed, types: policies.count, roles: roles.map(\.name)))
+            return ([], PolicyOutcome(changed: [], types: policies.count, roles: roles.map(\.name)))
         }
     }
 
@@ -82,11 +92,39 @@ extension RecordStore {
     ///
     /// Throws `110 ResourceNotFound` for a role that is none of those that stand for users.
     package func dropPolicies(for roles: [SQLIdentifier] = []) async throws {
-        try await patiently { try await dropPoliciesOnce(for: roles) }
+        let types = try await patiently { try await dropRights(of: roles) }
+        guard roles.isEmpty else { return }
+        // Nobody but the service has rights any more.
+        for some in SchemaPieces.cut(types, cost: { _ in Self.policyCost }) {
+            try await patiently {
+                try await client.withTransaction { transaction in
+                    try await transaction.lockSchema(schema)
+                    let locks = some.compactMap { try? RecordTypeName($0) }.map { TableLock(.changed, $0) }
+                    try await transaction.lock(locks, in: schema)
+                    for type in some {
+                        _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
+                        let table = try SQLIdentifier(type)
+                        _ = try await transaction.query(
+                            "ALTER TABLE IF EXISTS \(schema).\(table) DISABLE ROW LEVEL SECURITY"
+                        )
+                    }
+                }
+            }
+        }
+        try await patiently {
+            try await client.withTransaction { transaction in
+                try await transaction.lockSchema(schema)
+                try await transaction.limitLockWaits()
+                // Without what others have made in it.
+                _ = try await transaction.query("DROP SCHEMA IF EXISTS \(try SQLIdentifier(visible: schema))")
+                _ = try await transaction.query("DELETE FROM \(schema)._database_login")
+            }
+        }
     }
 
-    private func dropPoliciesOnce(for roles: [SQLIdentifier]) async throws {
-        let (types, length) = try await client.withTransaction { transaction -> ([String], Int) in
+    /// Takes rights away; returns the types whose policies nobody needs then.
+    private func dropRights(of roles: [SQLIdentifier]) async throws -> [String] {
+        try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
             try await transaction.limitLockWaits()
             let known = Set(
@@ -106,32 +144,10 @@ extension RecordStore {
                 _ = try await transaction.query(
                     "DELETE FROM \(schema)._database_login WHERE role = ANY (\(roles.map { PostgresName($0.name) }))"
                 )
-                return ([], 1)
+                return []
             }
             let types = try await madeTypes(in: transaction) + policies(in: transaction).map(\.type.rawValue)
-            return (Set(types).sorted(), try await transaction.lockRoom() / Self.locksPerType)
-        }
-        guard roles.isEmpty else { return }
-        // Nobody but the service has rights any more.
-        for start in stride(from: 0, to: types.count, by: length) {
-            try await client.withTransaction { transaction in
-                try await transaction.lockSchema(schema)
-                try await transaction.limitLockWaits()
-                for type in types[start..<min(start + length, types.count)] {
-                    _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
-                    let table = try SQLIdentifier(type)
-                    _ = try await transaction.query(
-                        "ALTER TABLE IF EXISTS \(schema).\(table) DISABLE ROW LEVEL SECURITY"
-                    )
-                }
-            }
-        }
-        try await client.withTransaction { transaction in
-            try await transaction.lockSchema(schema)
-            try await transaction.limitLockWaits()
-            // Without what others have made in it.
-            _ = try await transaction.query("DROP SCHEMA IF EXISTS \(try SQLIdentifier(visible: schema))")
-            _ = try await transaction.query("DELETE FROM \(schema)._database_login")
+            return Set(types).sorted()
         }
     }
 
@@ -166,12 +182,7 @@ extension RecordStore {
 
     // MARK: Policies
 
-    /// Makes as many as one transaction has room for; whether those were all.
-    private func makePolicies(
-        except done: Set<RecordTypeName>,
-        in transaction: PostgresTransaction
-    ) async throws -> (made: [RecordTypeName], isComplete: Bool) {
-        let policies = try await policies(in: transaction)
+    private func lacks(of policies: [TypePolicies], in transaction: PostgresTransaction) async throws -> [Lack] {
         if let (type, field) = policies.lazy.compactMap({ one in one.fieldBeyondPolicies.map { (one.type, $0) } }).first
         {
             throw SkyrowError(
@@ -192,14 +203,23 @@ extension RecordStore {
         _ = try await transaction.query("CREATE SCHEMA IF NOT EXISTS \(visible)")
         let types = policies.map(\.type.rawValue)
         state = try await PolicyState.load(of: schema, tables: types, in: transaction)
+        // Their tables are gone.
         for type in try await madeTypes(in: transaction) where !types.contains(type) {
             _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
         }
-        let all = policies.filter { !done.contains($0.type) && !state.hasAll(of: $0) }
-        let changed = Array(all.prefix(try await transaction.lockRoom() / Self.locksPerType))
-        for policies in changed { try await make(policies, in: transaction) }
-        try await note(changed, in: transaction)
-        return (changed.map(\.type), changed.count == all.count)
+        let rules = Dictionary(state.tables.map { ($0.type, $0.rules) }) { first, _ in first }
+        return policies.filter { !state.hasAll(of: $0) }.map { ($0, rules[$0.type.rawValue] ?? "") }
+    }
+
+    private func makePolicies(_ lacks: [Lack]) async throws {
+        try await client.withTransaction { transaction in
+            try await transaction.lockSchema(schema)
+            // PostgreSQL prints a name with its schema where the path does not lead to it.
+            _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
+            try await transaction.lock(lacks.map { TableLock(.changed, $0.policies.type) }, in: schema)
+            for lack in lacks { try await make(lack.policies, in: transaction) }
+            try await note(lacks, in: transaction)
+        }
     }
 
     private func make(_ policies: TypePolicies, in transaction: PostgresTransaction) async throws {
@@ -212,10 +232,10 @@ extension RecordStore {
     }
 
     /// Stores what was made, and what PostgreSQL made of it.
-    private func note(_ changed: [TypePolicies], in transaction: PostgresTransaction) async throws {
+    private func note(_ lacks: [Lack], in transaction: PostgresTransaction) async throws {
         var state = PolicyState()
-        try await state.readObjects(of: schema, in: transaction)
-        for policies in changed {
+        try await state.readObjects(of: schema, types: lacks.map { $0.policies.type.rawValue }, in: transaction)
+        for (policies, rules) in lacks {
             let type = policies.type.rawValue
             for object in policies.objects {
                 let kind = object.kind.rawValue
@@ -226,7 +246,7 @@ extension RecordStore {
             _ = try await transaction.query(
                 """
                 INSERT INTO \(schema)._policy (type, kind, name, source, stored)
-                VALUES (\(type), 'rules', '', \(schema)._rules_digest(\(type)), '')
+                VALUES (\(type), 'rules', '', \(rules), '')
                 """
             )
         }

@@ -37,7 +37,7 @@ extension RecordStore {
     }
 
     /// Does what is left of a plan, step by step; each is complete in itself.
-    func perform(_ steps: [SchemaSchedule.Step], allowingLoss: Bool) async throws {
+    func perform(_ steps: [SchemaSchedule.Step], allowingLoss: Bool, _ progress: () -> Void) async throws {
         guard !steps.isEmpty else { return }
         try await client.withSession { session in
             let isFree = try await session.query(
@@ -51,7 +51,10 @@ extension RecordStore {
             }
             let run = GradualRun(store: self, session: session, allowsLoss: allowingLoss)
             try await run.clear()
-            for step in steps { try await run.perform(step) }
+            for step in steps {
+                try await run.perform(step)
+                progress()
+            }
         }
     }
 
@@ -184,7 +187,9 @@ private struct GradualRun {
         case .validate(let name, let type):
             try await validate(name, of: type)
         case .setNotNull(let column, let type):
-            try await setNotNull(column, of: type)
+            try await setNotNull(column.identifier, of: type)
+        case .addSequence(let field, let type):
+            try await addSequence(field, of: type)
         case .change(let change):
             try await briefly(try change.ownStatements(in: schema))
         }
@@ -299,17 +304,36 @@ private struct GradualRun {
         try await validateReferences(field, of: type)
     }
 
-    private func setNotNull(_ column: ReservedColumn, of type: RecordTypeName) async throws {
+    private func addSequence(_ field: FieldName, of type: RecordTypeName) async throws {
+        let column = try ColumnInMaking(field, nil, to: .integer, of: type, in: schema)
+        try await briefly(column.beginningSequence())
+        do {
+            try await change(column.counting())
+            try await setNotNull(column.name, of: type)
+            try await build(named: try await freeName("\(type)_\(field)_idx")) { name in
+                """
+                CREATE UNIQUE INDEX CONCURRENTLY \(name) ON \(column.table) (\(column.name)) WHERE \(column.name) IS NOT NULL
+                """
+            }
+            try await briefly(try column.endingSequence())
+        } catch {
+            try? await briefly([ColumnInMaking.clearing(schema)])
+            throw error
+        }
+        _ = try await session.query("ANALYZE \(column.table) (\(column.column))")
+    }
+
+    private func setNotNull(_ column: SQLIdentifier, of type: RecordTypeName) async throws {
         let table = try SchemaChange.table(type, schema)
         let check: SQLIdentifier = "_becoming_not_null"
         // With a valid check PostgreSQL does not read the rows again.
         try await briefly([
             "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check)",
-            "ALTER TABLE \(table) ADD CONSTRAINT \(check) CHECK (\(column.identifier) IS NOT NULL) NOT VALID",
+            "ALTER TABLE \(table) ADD CONSTRAINT \(check) CHECK (\(column) IS NOT NULL) NOT VALID",
         ])
         do {
             try await validate(check.name, of: type)
-            try await briefly(["ALTER TABLE \(table) ALTER COLUMN \(column.identifier) SET NOT NULL"])
+            try await briefly(["ALTER TABLE \(table) ALTER COLUMN \(column) SET NOT NULL"])
         } catch {
             try? await briefly(["ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check)"])
             throw error

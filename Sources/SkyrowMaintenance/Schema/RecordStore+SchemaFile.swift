@@ -66,17 +66,18 @@ extension RecordStore {
         }
     }
 
-    /// Makes the changes that a comparison showed, and none when the database has changed since: in one transaction, and after it,
-    /// step by step, what PostgreSQL reads or writes all rows of a large table for.
+    /// Makes the changes that a comparison showed, and none when the database has changed since: in one transaction, or in several
+    /// where others would wait too long for one, and after them, step by step, what PostgreSQL reads or writes all rows of a large
+    /// table for.
     ///
     /// Every process learns of it. Throws `114 IncompatibleSchema` when the comparison has refusals or is out of date, before
     /// anything is changed for what cannot be done while others use the tables, and with PostgreSQL's reason when rows do not
-    /// allow a change.
+    /// allow a change. Where some steps are done before one fails, the error says how many; another comparison has the others.
     ///
     /// - Parameters:
     ///   - repairing: whether drift is repaired that can be.
     ///   - allowingLoss: whether values go that the new type of their field does not hold.
-    ///   - lockingTables: whether others wait for large tables as long as it takes; then it is one transaction.
+    ///   - lockingTables: whether others wait for tables as long as it takes; then it is one transaction.
     package func applySchema(
         _ document: SchemaDocument,
         expecting expected: SchemaDifference,
@@ -85,8 +86,8 @@ extension RecordStore {
         lockingTables: Bool = false
     ) async throws(SkyrowError) {
         if let refusal = expected.refusals.first { throw SkyrowError(.incompatibleSchema, refusal) }
-        try await changingSchema {
-            let schedule = try await client.withTransaction { transaction in
+        let schedule = try await changingSchema {
+            try await client.withTransaction { transaction in
                 if lockingTables { return SchemaSchedule(expected.plan(repairing: repairing), large: []) }
                 let schedule = try await makeSchedule(of: expected, repairing: repairing, in: transaction)
                 if let obstacle = try await obstacles(to: schedule, in: transaction).first {
@@ -94,29 +95,57 @@ extension RecordStore {
                 }
                 return schedule
             }
-            try await patiently {
-                try await client.withTransaction(isTimed: !lockingTables) { transaction in
-                    try await transaction.lockSchema(schema)
-                    let inventory = try await inventory(in: transaction)
-                    guard SchemaDifference(document, inventory) == expected else {
-                        throw SkyrowError(.incompatibleSchema, "The schema was changed meanwhile; look at it again.")
+        }
+        let pieces = lockingTables ? [schedule.atOnce] : schedule.pieces
+        var done = 0
+        do throws(SkyrowError) {
+            try await changingSchema {
+                for (number, piece) in pieces.enumerated() {
+                    try await patiently {
+                        try await client.withTransaction(isTimed: !lockingTables) { transaction in
+                            try await transaction.lockSchema(schema)
+                            if number == 0 {
+                                let inventory = try await inventory(in: transaction)
+                                guard SchemaDifference(document, inventory) == expected else {
+                                    throw SkyrowError(
+                                        .incompatibleSchema,
+                                        "The schema was changed meanwhile; look at it again."
+                                    )
+                                }
+                            }
+                            _ = try await transaction.query(
+                                """
+                                SELECT set_config('search_path', 'pg_catalog', true),
+                                    -- The notice is below.
+                                    set_config('skyrow.announced', 'on', true)
+                                """
+                            )
+                            if lockingTables {
+                                try await transaction.limitLockWaits()
+                                try await transaction.requireLocks(piece.reduce(0) { $0 + $1.locks })
+                            } else {
+                                try await transaction.lock(piece.flatMap(\.tableLocks), in: schema)
+                            }
+                            if !allowingLoss { try await requireFits(expected, piece, in: transaction) }
+                            for statement in try SchemaFileChange.statements(
+                                ofPlan: piece,
+                                in: schema,
+                                large: schedule.large,
+                                deletedLater: pieces.dropFirst(number + 1).joined().compactMap(\.deletedType)
+                            ) {
+                                _ = try await transaction.query(statement)
+                            }
+                            _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                        }
                     }
-                    _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
-                    try await transaction.limitLockWaits()
-                    try await transaction.requireLocks(schedule.atOnce.reduce(0) { $0 + $1.locks })
-                    if !allowingLoss { try await requireFits(expected, schedule, in: transaction) }
-                    for statement in try SchemaFileChange.statements(
-                        ofPlan: schedule.atOnce,
-                        in: schema,
-                        large: schedule.large
-                    ) {
-                        _ = try await transaction.query(statement)
-                    }
-                    _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                    done += piece.count
                 }
+                try await perform(schedule.later, allowingLoss: allowingLoss) { done += 1 }
+                try await cache.reload()
             }
-            try await perform(schedule.later, allowingLoss: allowingLoss)
-            try await cache.reload()
+        } catch {
+            guard done > 0 else { throw error }
+            throw error.stopped(after: done, of: schedule.atOnce.count + schedule.later.count)
         }
     }
 
@@ -143,10 +172,10 @@ extension RecordStore {
     /// no others come until the transaction ends.
     private func requireFits(
         _ difference: SchemaDifference,
-        _ schedule: SchemaSchedule,
+        _ piece: [SchemaFileChange],
         in transaction: PostgresTransaction
     ) async throws {
-        for change in difference.changes where schedule.atOnce.contains(change.change) {
+        for change in difference.changes where piece.contains(change.change) {
             guard case .misfits(let field, _, let type)? = change.loss, let loss = change.loss else { continue }
             _ = try await transaction.query(
                 "LOCK TABLE \(try SchemaChange.table(type, schema)) IN ACCESS EXCLUSIVE MODE"
@@ -173,7 +202,22 @@ extension RecordStore {
     }
 }
 
+extension SchemaFileChange {
+    fileprivate var deletedType: RecordTypeName? {
+        if case .deleteType(let type) = self { type } else { nil }
+    }
+}
+
 extension SkyrowError {
+    /// The error of a plan that was made in part.
+    fileprivate func stopped(after done: Int, of all: Int) -> SkyrowError {
+        SkyrowError(
+            code,
+            "\(message) Before that, \(done) of \(all) steps were done; give the command again for the others.",
+            info: info
+        )
+    }
+
     /// What keeps PostgreSQL from changing tables that have rows. The reader is an operator, so names of constraints help.
     fileprivate static func schemaFileFailure(_ error: PostgresError) -> SkyrowError? {
         let detail = [error.message, error.detail].compactMap(\.self).joined(separator: " ")

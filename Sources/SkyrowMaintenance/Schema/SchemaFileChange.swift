@@ -51,25 +51,69 @@ extension SchemaFileChange {
         }
     }
 
+    /// About how long the change takes, in milliseconds of a slow core.
+    ///
+    /// - Parameter isOfNewType: whether the table has no rows.
+    func cost(isOfNewType: Bool) -> Int {
+        switch self {
+        case .common(let change): change.cost(isOfNewType: isOfNewType)
+        case .deleteType: 25
+        case .convertField(_, let conversion, _):
+            conversion.rewritesRows || conversion.isNarrowing ? SchemaPieces.rewritingCost : 8
+        case .setTextLanguage(_, let isStored, _, _, _):
+            isStored && !isOfNewType ? SchemaPieces.rewritingCost : 6
+        case .repair(let drift): drift.fault == .textOrder ? SchemaPieces.rewritingCost : 6
+        case .renameType: 15
+        case .setDeleteRule, .createIndex: 8
+        case .setAccess, .setAccessOfAll: 5
+        case .setDefault, .setComment, .deleteIndex, .setLive, .setSync: 2
+        }
+    }
+
+    /// The tables that it locks.
+    var tableLocks: [TableLock] {
+        guard let type = try? RecordTypeName(type) else { return [] }
+        return switch self {
+        case .common(let change): change.tableLocks
+        case .renameType(let former, _): [TableLock(.renamed, former)]
+        case .deleteType: [TableLock(.dropped, type)]
+        case .convertField(let field, let conversion, _):
+            [TableLock(.dropped, type, field)] + (conversion.to.target.map { [TableLock(.referred, $0)] } ?? [])
+        case .setDeleteRule(_, let field, let target, _, _):
+            [TableLock(.dropped, type, field), TableLock(.referred, target)]
+        case .setTextLanguage, .setDefault, .createIndex, .deleteIndex, .setLive: [TableLock(.changed, type)]
+        // A rule that names fields gives the table a trigger.
+        case .setAccess: [TableLock(.changed, type)]
+        case .repair(let drift):
+            if case .noComment = drift.fault { [] } else { [TableLock(.changed, type)] }
+        case .setComment, .setAccessOfAll, .setSync: []
+        }
+    }
+
     /// The statements of a plan of ``SchemaDifference``: those of new names before all others, which use the new names.
     package static func statements(
         ofPlan plan: [SchemaFileChange],
         in schema: SQLIdentifier,
-        large: Set<RecordTypeName> = []
+        large: Set<RecordTypeName> = [],
+        deletedLater: [RecordTypeName] = []
     ) throws -> [SQL] {
         let renames = plan.prefix(while: \.isRename)
+        let others = Array(plan.dropFirst(renames.count))
         return try statements(for: Array(renames), in: schema, large: large)
-            + statements(for: Array(plan.dropFirst(renames.count)), in: schema, large: large)
+            + statements(for: others, in: schema, large: large, deletedLater: deletedLater)
     }
 
     /// The statements that make several changes; tables are dropped last and all in one, since they may refer to each
     /// other.
     ///
-    /// - Parameter large: the types whose rows no statement reads or writes.
+    /// - Parameters:
+    ///   - large: the types whose rows no statement reads or writes.
+    ///   - deletedLater: types that go in a later transaction, whose references do not keep those that go in this one.
     package static func statements(
         for changes: [SchemaFileChange],
         in schema: SQLIdentifier,
-        large: Set<RecordTypeName> = []
+        large: Set<RecordTypeName> = [],
+        deletedLater: [RecordTypeName] = []
     ) throws -> [SQL] {
         let common = changes.compactMap { change -> SchemaChange? in
             if case .common(let change) = change { change } else { nil }
@@ -92,8 +136,35 @@ extension SchemaFileChange {
                 statements += try change.ownStatements(in: schema, isLarge: isLarge)
             }
         }
-        if !deleted.isEmpty { statements.append("DROP TABLE \(deleted.joined(separator: ", "))") }
+        if !deleted.isEmpty {
+            if !deletedLater.isEmpty { statements.append(release(deleted, from: deletedLater, in: schema)) }
+            statements.append("DROP TABLE \(deleted.joined(separator: ", "))")
+        }
         return statements
+    }
+
+    /// Drops the foreign keys of some types, and of their relations, that lead to others.
+    private static func release(_ targets: [SQL], from types: [RecordTypeName], in schema: SQLIdentifier) -> SQL {
+        let names = types.map { "\(literal: $0.rawValue)" as SQL }.joined(separator: ", ")
+        let relations = targets.map { "\(literal: $0.text)::regclass" as SQL }.joined(separator: ", ")
+        return """
+            DO $release$
+            DECLARE
+                held record;
+            BEGIN
+                FOR held IN
+                    SELECT conrelid::regclass AS relation, conname AS name FROM pg_catalog.pg_constraint
+                    WHERE contype = 'f' AND confrelid IN (\(relations)) AND conrelid IN (
+                        SELECT to_regclass(format('%I.%I', \(literal: schema.name), type)) FROM unnest(ARRAY[\(names)]) AS type
+                        UNION ALL
+                        SELECT \(schema)._members(type, field)
+                        FROM unnest(ARRAY[\(names)]) AS type CROSS JOIN \(schema)._relations(type) AS field
+                    )
+                LOOP
+                    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', held.relation, held.name);
+                END LOOP;
+            END $release$
+            """
     }
 
     private var isRename: Bool {

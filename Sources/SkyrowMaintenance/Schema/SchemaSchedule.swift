@@ -1,8 +1,8 @@
 internal import SkyrowModel
 import SkyrowStore
 
-/// How the changes of a plan are made while the service goes on: most at once, in one transaction, and after that, one by one,
-/// those for which PostgreSQL reads or writes all rows of a large table.
+/// How the changes of a plan are made while the service goes on: most first, in one short transaction or in several, and after that,
+/// one by one, those for which PostgreSQL reads or writes all rows of a large table.
 struct SchemaSchedule: Hashable, Sendable {
     /// What is done for a large table while others read and write it.
     enum Step: Hashable, Sendable {
@@ -18,6 +18,8 @@ struct SchemaSchedule: Hashable, Sendable {
         case validateReference(FieldName, of: RecordTypeName)
         case validate(String, of: RecordTypeName)
         case setNotNull(ReservedColumn, of: RecordTypeName)
+        /// A new field whose numbers are counted up.
+        case addSequence(FieldName, of: RecordTypeName)
         /// What is said of a column that is another one by then.
         case change(SchemaFileChange)
     }
@@ -58,7 +60,10 @@ struct SchemaSchedule: Hashable, Sendable {
                 continue
             }
             let place = Place(type: change.type, field: change.field)
-            if case .convertField = change { converted.insert(place) }
+            switch change {
+            case .convertField, .common(.addField(_, .sequence, _, _)): converted.insert(place)
+            default: break
+            }
             add(change, of: type, isOfConverted: converted.contains(place))
         }
     }
@@ -82,7 +87,12 @@ struct SchemaSchedule: Hashable, Sendable {
             later.append(.buildIndex(index, of: type))
         case .common(let common):
             switch common.rowWork {
-            case .rewriting?: refuse(change)
+            case .rewriting?:
+                if case .addField(let field, .sequence, _, _) = common {
+                    later.append(.addSequence(field, of: type))
+                } else {
+                    refuse(change)
+                }
             case .indexing?:
                 atOnce.append(change)
                 if case .addField(let field, _, _, _) = common {
@@ -123,6 +133,22 @@ struct SchemaSchedule: Hashable, Sendable {
         }
     }
 
+    /// What is done first, each piece in a transaction. They can be done again from any of them on, after a comparison.
+    var pieces: [[SchemaFileChange]] {
+        let new = Set(
+            atOnce.lazy.compactMap { if case .common(.createType(let type)) = $0 { type.rawValue } else { nil } }
+        )
+        func cut(_ changes: [SchemaFileChange]) -> [[SchemaFileChange]] {
+            SchemaPieces.cut(changes) { $0.cost(isOfNewType: new.contains($0.type)) }
+        }
+        let pieces = cut(atOnce)
+        guard pieces.count > 1 else { return [atOnce] }
+        // Rules hold before there is what they protect, and what has no rules any more is gone by then.
+        return cut(
+            atOnce.enumerated().sorted { ($0.element.turn, $0.offset) < ($1.element.turn, $1.offset) }.map(\.element)
+        )
+    }
+
     private mutating func refuse(_ change: SchemaFileChange) {
         let place = change.field.map { "\(change.type).\($0)" } ?? change.type
         obstacles.append(
@@ -144,6 +170,25 @@ extension RecordTablePart {
         switch self {
         case .idFits, .databaseFits, .accessFits: true
         default: false
+        }
+    }
+}
+
+extension SchemaFileChange {
+    /// When it is made of those that take several transactions.
+    fileprivate var turn: Int {
+        switch self {
+        case .renameType: 0
+        case .common(.renameField), .common(.renameRelation): 1
+        case .deleteIndex: 2
+        case .common(.deleteField), .common(.deleteRelation): 3
+        case .setAccess, .setAccessOfAll: 4
+        case .common(.createType): 5
+        case .common(.addField): 6
+        case .common(.widenField), .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
+            .deleteType,
+            .createIndex, .setLive, .setSync, .repair:
+            7
         }
     }
 }

@@ -273,7 +273,7 @@ extension SkyrowError {
         SkyrowError(.resourceNotFound, "There is no record type \(type).")
     }
 
-    fileprivate static let noSessionsForIndexes = SkyrowError(
+    static let noSessionsForIndexes = SkyrowError(
         .notSupported,
         """
         An index is built on a connection of its own, which the service does not have behind a pooler that swaps sessions: set \

@@ -60,6 +60,36 @@ extension SchemaChange {
         }
     }
 
+    /// About how long the change takes, in milliseconds of a slow core; of a table that has rows where it is not new.
+    package func cost(isOfNewType: Bool = false) -> Int {
+        if !isOfNewType, case .rewriting? = rowWork { return SchemaPieces.rewritingCost }
+        return switch self {
+        case .createType: 10
+        case .addField(_, let type, _, _): Int(type.column.locks) * 2
+        case .widenField: SchemaPieces.rewritingCost
+        case .renameField, .deleteField: 2
+        case .renameRelation: 4
+        case .deleteRelation: 15
+        }
+    }
+
+    /// The tables that it locks.
+    package var tableLocks: [TableLock] {
+        switch self {
+        case .createType: []
+        case .addField(_, let fieldType, _, let type):
+            switch fieldType {
+            case .reference(let target), .relation(let target):
+                [TableLock(.changed, type), TableLock(.referred, target)]
+            default: [TableLock(.changed, type)]
+            }
+        case .widenField(_, let type), .renameField(_, _, let type): [TableLock(.changed, type)]
+        case .deleteField(let field, let type): [TableLock(.changed, type), TableLock(.dropped, type, field)]
+        case .renameRelation(let field, _, let type), .deleteRelation(let field, let type):
+            [TableLock(.changed, type), TableLock(.members, type, field)]
+        }
+    }
+
     /// `114` for a change that would keep a large table locked; nil for one that has a way around that.
     var refusalOfLargeTable: SkyrowError? {
         switch self {
@@ -73,6 +103,12 @@ extension SchemaChange {
             .tooLarge(
                 "There are too many records of the type \(type) to add \(field), a \(fieldType.name), while others wait for its "
                     + "index. 'skyrow schema apply' does that while the service runs.",
+                field
+            )
+        case .addField(let field, .sequence, _, let type):
+            .tooLarge(
+                "There are too many records of the type \(type) to count them for \(field), a sequence, while others wait. "
+                    + "'skyrow schema apply' does that while the service runs.",
                 field
             )
         case .addField(let field, let fieldType, _, let type) where rowWork == .rewriting:

@@ -19,34 +19,66 @@ package final class SchemaChanger: Sendable {
 
     /// Does what the request takes by then, and returns when ``SchemaCache/current`` shows it.
     ///
+    /// It takes one transaction where others wait for no longer than a moment meanwhile (``SchemaPieces``), and several otherwise; when
+    /// one of these fails, those before it are done, and the same request does the rest.
+    ///
     /// Throws what ``SchemaPlan`` throws, and `PostgresError`; its state is `lockNotAvailable` when a table
     /// stays locked for longer than a few seconds.
     func apply(_ request: SchemaRequest, mode: SchemaMode) async throws {
         try await gate.pass {
             try Task.checkCancellation()
-            try await patiently {
+            var hasBegun = false
+            do {
                 try await again(after: \.isOvertakenChange) {
-                    try await client.withTransaction { try await change(request, mode: mode, in: $0) }
+                    var rest: [[SchemaChange]]?
+                    repeat {
+                        rest = try await patiently { [rest] in
+                            try await client.withTransaction {
+                                try await change(request, mode: mode, rest: rest, in: $0)
+                            }
+                        }
+                        hasBegun = true
+                    } while rest?.isEmpty == false
                 }
+            } catch {
+                if hasBegun { try? await cache.reload(.types(request.types)) }
+                throw error
             }
             try await cache.reload(.types(request.types))
         }
     }
 
-    /// Plans again under a lock that other processes respect: what one of them has done meanwhile is not done twice.
+    /// Does the first piece of a plan, and returns the others.
     ///
-    /// The lock stays until the transaction ends.
-    package func change(_ request: SchemaRequest, mode: SchemaMode, in transaction: PostgresTransaction) async throws {
+    /// The plan is made under a lock that other processes respect: what one of them has done meanwhile is not done twice. The lock stays
+    /// until the transaction ends.
+    ///
+    /// - Parameter rest: what is left of the plan; nil where there is no plan yet.
+    private func change(
+        _ request: SchemaRequest,
+        mode: SchemaMode,
+        rest: [[SchemaChange]]?,
+        in transaction: PostgresTransaction
+    ) async throws -> [[SchemaChange]] {
         try await transaction.lockSchema(schema)
-        let catalog = try await SchemaCatalog.load(.types(request.types), of: schema, in: transaction)
-        let plan = try SchemaPlan(request, in: catalog, mode: mode)
-        guard !plan.isEmpty else { return }
-        try await transaction.requireLocks(plan.changes.reduce(0) { $0 + $1.locks })
+        var pieces: [[SchemaChange]]
+        if let rest {
+            pieces = rest
+        } else {
+            let catalog = try await SchemaCatalog.load(.types(request.types), of: schema, in: transaction)
+            let plan = try SchemaPlan(request, in: catalog, mode: mode)
+            _ = try await requireTime(for: plan.changes, in: transaction)
+            let new = Set(plan.changes.lazy.compactMap { if case .createType(let type) = $0 { type } else { nil } })
+            pieces = SchemaPieces.cut(plan.changes) { $0.cost(isOfNewType: new.contains($0.type)) }
+        }
+        guard !pieces.isEmpty else { return [] }
+        let changes = pieces.removeFirst()
         // The event trigger, which has less information, leaves the announcement to the notice below.
-        try await transaction.limitLockWaits()
-        let large = try await requireTime(for: plan.changes, in: transaction)
         _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
-        for statement in try SchemaChange.statements(for: plan.changes, in: schema, large: large) {
+        try await transaction.lock(changes.flatMap(\.tableLocks), in: schema)
+        let large = try await requireTime(for: changes, in: transaction)
+        try await requireDigits(for: changes, in: transaction)
+        for statement in try SchemaChange.statements(for: changes, in: schema, large: large) {
             _ = try await transaction.query(statement)
         }
         _ = try await transaction.query("SET LOCAL lock_timeout TO DEFAULT")
@@ -54,12 +86,12 @@ package final class SchemaChanger: Sendable {
         _ = try await transaction.query(
             "SELECT set_config('skyrow.announced', 'off', true), pg_notify('skyrow_schema', \(notice))"
         )
+        return pieces
     }
 
     /// Returns the types with large tables.
     ///
-    /// Throws `114 IncompatibleSchema` for a change that would keep one of these from others, and for one that would change a
-    /// value that is stored.
+    /// Throws `114 IncompatibleSchema` for a change that would keep one of these from others.
     private func requireTime(
         for changes: [SchemaChange],
         in transaction: PostgresTransaction
@@ -73,11 +105,15 @@ package final class SchemaChanger: Sendable {
         if let refusal = changes.lazy.filter({ large.contains($0.type) }).compactMap(\.refusalOfLargeTable).first {
             throw refusal
         }
+        return large
+    }
+
+    /// Throws `114 IncompatibleSchema` for a change that would change a value that is stored. The tables are locked, so that what is
+    /// written meanwhile is seen.
+    private func requireDigits(for changes: [SchemaChange], in transaction: PostgresTransaction) async throws {
         for case .widenField(let field, let type) in changes {
             let table = try SchemaChange.table(type, schema)
             let column = try SQLIdentifier(field.rawValue)
-            // What is written meanwhile would not be seen.
-            _ = try await transaction.query("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
             let losing = try await transaction.query(
                 "SELECT FROM \(table) WHERE NOT \(NumberColumn.keepsDigits("\(column)")) LIMIT 1"
             )
@@ -89,7 +125,6 @@ package final class SchemaChanger: Sendable {
                 )
             }
         }
-        return large
     }
 
     /// Plans anew when psql, which does not take the lock, made or dropped the same meanwhile.

@@ -26,14 +26,20 @@ package struct ClassAccessTable: Sendable {
         try change.requireLengths(maximum: store.maximumAccessEntries)
         try (change.defaultAccess ?? nil)?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
-            let access = try await store.client.withTransaction { transaction in
-                // One change after the other: each is made of what the one before has left.
-                _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
-                let access = try Self.access(in: try await transaction.query(question(change.type))).applying(change)
-                guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
-                for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
-                if let event { _ = try await transaction.query(Self.recording(event, of: change.type, in: schema)) }
-                return access
+            let access = try await patiently {
+                try await store.client.withTransaction { transaction in
+                    // A rule that names fields gives the table a trigger.
+                    try await transaction.limitLockWaits()
+                    // One change after the other: each is made of what the one before has left.
+                    _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+                    let access = try Self.access(in: try await transaction.query(question(change.type))).applying(
+                        change
+                    )
+                    guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
+                    for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
+                    if let event { _ = try await transaction.query(Self.recording(event, of: change.type, in: schema)) }
+                    return access
+                }
             }
             try await store.cache.reload(.types([change.type]))
             return access

@@ -41,8 +41,9 @@ extension LoginKeys {
     package static func existing(in schema: SQLIdentifier, of client: PostgresClient) async throws -> [FieldName] {
         let result = try await client.read(
             """
-            SELECT substr(relname, \(Int32(indexPrefix.utf8.count + 1))) FROM pg_catalog.pg_class
-            WHERE relkind = 'i' AND starts_with(relname, \(indexPrefix))
+            SELECT substr(relname, \(Int32(indexPrefix.utf8.count + 1)))
+            FROM pg_catalog.pg_class JOIN pg_catalog.pg_index ON indexrelid = pg_class.oid
+            WHERE indisvalid AND starts_with(relname, \(indexPrefix))
                 AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
             ORDER BY relname
             """
@@ -54,10 +55,11 @@ extension LoginKeys {
 }
 
 extension RecordStore {
-    /// Makes the columns, unique indexes and triggers that the login keys lack.
+    /// Makes the columns, unique indexes and triggers that the login keys lack. While there are many accounts, these are written
+    /// meanwhile; log-ins by a new key begin when it returns.
     ///
-    /// Throws `114 IncompatibleSchema` when the field of a key is not a string, and `PostgresError`, such as a unique
-    /// violation where two accounts have the same value already.
+    /// Throws `114 IncompatibleSchema` when the field of a key is not a string, `111 NotSupported` where an index cannot be built
+    /// while accounts are written, and `PostgresError`, such as a unique violation where two accounts have the same value already.
     func ensureLoginKeys() async throws {
         let type = RecordType(name: .user, fields: Dictionary(loginKeys.map { ($0, .string) }) { first, _ in first })
         let plan = try SchemaPlan(.create([type]), in: cache.current, mode: .development)
@@ -65,14 +67,8 @@ extension RecordStore {
             try await changer.apply(.create([type]), mode: .development)
         }
         let indexes = try loginKeys.map { try LoginKeys.index(of: $0, in: schema) }
-        let known = try await client.read(
-            """
-            SELECT relname FROM pg_catalog.pg_class
-            WHERE relname = ANY (\(indexes.map { PostgresName($0.name.name) })) AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
-            """
-        ).decodeColumn(0, as: String.self)
+        let names = Set(indexes.map(\.name))
+        let known = try await validity(of: names) { try await client.read($0) }
         let triggers = try await client.read(
             """
             SELECT tgname FROM pg_catalog.pg_trigger
@@ -83,28 +79,95 @@ extension RecordStore {
             )
             """
         ).rowCount
-        guard known.count < Set(indexes.map(\.name)).count || triggers < Set(loginKeys).count else { return }
-        try await client.withTransaction { transaction in
-            try await transaction.lockSchema(schema)
-            for index in indexes where !known.contains(index.name.name) {
-                try await transaction.execute(
-                    """
-                    CREATE UNIQUE INDEX IF NOT EXISTS \(index.name)
-                    ON \(schema)."user" (\(index.expression))
-                    """
-                )
+        let isComplete = names.allSatisfy { known[$0.name] == true }
+        guard !isComplete || triggers < Set(loginKeys).count else { return }
+        var missing = indexes.filter { known[$0.name.name] == nil }
+        // One that is there may be built by another process.
+        var isLarge = known.values.contains(false)
+        if !missing.isEmpty, !isLarge { isLarge = try await hasManyAccounts() }
+        if isLarge {
+            try await buildLoginIndexes(indexes)
+            missing = []
+        }
+        try await patiently { [missing] in
+            try await client.withTransaction { transaction in
+                try await transaction.lockSchema(schema)
+                try await transaction.limitLockWaits()
+                for index in missing {
+                    try await transaction.execute(
+                        "CREATE UNIQUE INDEX IF NOT EXISTS \(index.name) ON \(schema).\"user\" (\(index.expression))"
+                    )
+                }
+                for key in loginKeys {
+                    let column = try SQLIdentifier(key.rawValue)
+                    // Its name is no longer than that of the index.
+                    let trigger = try SQLIdentifier("_check_former_" + key.rawValue)
+                    try await transaction.execute(
+                        """
+                        CREATE OR REPLACE TRIGGER \(trigger) AFTER INSERT OR UPDATE OF \(column) ON \(schema)."user" FOR EACH ROW
+                        WHEN (NEW.\(column) IS NOT NULL)
+                        EXECUTE FUNCTION \(schema)._check_former_login(\(literal: key.rawValue))
+                        """
+                    )
+                }
             }
-            for key in loginKeys {
-                let column = try SQLIdentifier(key.rawValue)
-                // Its name is no longer than that of the index.
-                let trigger = try SQLIdentifier("_check_former_" + key.rawValue)
-                try await transaction.execute(
-                    """
-                    CREATE OR REPLACE TRIGGER \(trigger) AFTER INSERT OR UPDATE OF \(column) ON \(schema)."user" FOR EACH ROW
-                    WHEN (NEW.\(column) IS NOT NULL)
-                    EXECUTE FUNCTION \(schema)._check_former_login(\(literal: key.rawValue))
-                    """
-                )
+        }
+    }
+
+    private func hasManyAccounts() async throws -> Bool {
+        try await client.withTransaction { transaction in
+            try await !LargeTables.types(among: [.user], in: schema, beyond: largeTableBound, in: transaction).isEmpty
+        }
+    }
+
+    /// Whether PostgreSQL uses an index, of each that there is.
+    private func validity(
+        of names: Set<SQLIdentifier>,
+        _ query: (SQL) async throws -> PostgresResult
+    ) async throws -> [String: Bool] {
+        let result = try await query(
+            """
+            SELECT relname::text, indisvalid FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+            WHERE relname = ANY (\(names.map { PostgresName($0.name) })) AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        )
+        let pairs = try (0..<result.rowCount).map { row in
+            (
+                try result.decode(row: row, column: 0, as: String.self),
+                try result.decode(row: row, column: 1, as: Bool.self)
+            )
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    /// Builds the indexes that are missing while accounts are written. What another build has left, which was cut off, is dropped.
+    private func buildLoginIndexes(_ indexes: [(name: SQLIdentifier, expression: SQL)]) async throws {
+        guard client.hasSessions else { throw SkyrowError.noSessionsForIndexes }
+        try await client.withSession { session in
+            // A statement that waits for the lock would be waited for by the build of the one that holds it.
+            while try await !session.query(
+                "SELECT pg_try_advisory_lock(1936423276, hashtext(\(schema.name)))"
+            ).decode(row: 0, column: 0, as: Bool.self) {
+                try await Task.sleep(for: .milliseconds(500))
+            }
+            for (name, expression) in indexes {
+                switch try await validity(of: [name], { try await session.query($0) })[name.name] {
+                case true?: continue
+                case false?: _ = try await session.query("DROP INDEX CONCURRENTLY \(schema).\(name)")
+                case nil: break
+                }
+                logger.notice("The index of a login key is being built", metadata: ["index": "\(name)"])
+                do {
+                    _ = try await session.query(
+                        "CREATE UNIQUE INDEX CONCURRENTLY \(name) ON \(schema).\"user\" (\(expression))"
+                    )
+                } catch {
+                    // It would refuse accounts, and find none.
+                    _ = try? await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(schema).\(name)")
+                    throw error
+                }
             }
         }
     }

@@ -213,9 +213,13 @@ import Testing
             access.rules[.create] = ClassRule([.role("writer")])
             let rules = access
             func importing(_ type: RecordTypeName, fails: Bool = false) async throws {
-                try await f.store.withImport(creating: [RecordType(name: type, fields: [field("a"): .string])]) {
-                    records in
-                    try await records.set(rules, of: type)
+                try await f.store.withImport(
+                    creating: [RecordType(name: type, fields: [field("a"): .string])],
+                    access: [type: rules]
+                ) { _ in
+                    // They hold as soon as there is the type.
+                    #expect(try await f.psql("SELECT count(*) FROM _class_rule WHERE type = '\(type)'") == "1")
+                    #expect(try await f.psql("SELECT to_regclass('\(type)') IS NOT NULL") == "t")
                     if fails { throw SkyrowError.unexpected }
                 }
             }
@@ -223,12 +227,16 @@ import Testing
                 SELECT event, outcome, actor, data ->> 'type', data ->> 'access' FROM _audit ORDER BY id
                 """
             await #expect(throws: SkyrowError.self) { try await importing(hen, fails: true) }
-            #expect(try await f.psql(log) == "")
+            let gone = try await f.psql(log).split(separator: "\n")
+            #expect(gone.count == 2 && gone.allSatisfy { $0.hasPrefix("rule|ok|operator|hen|") }, "\(gone)")
+            #expect(gone.first?.contains("writer") == true && gone.last?.contains("writer") == false, "\(gone)")
+            #expect(try await f.psql("SELECT count(*), to_regclass('hen') IS NULL FROM _class_rule") == "0|t")
+            try await f.psql("DELETE FROM _audit")
             try await importing(egg)
             let written = try await f.psql(log)
             #expect(written.hasPrefix("rule|ok|operator|egg|") && written.contains("writer"), "\(written)")
             // Rules that are there stay, which is no change.
-            try await f.store.withImport(creating: []) { try await $0.set(ClassAccess(), of: egg) }
+            try await f.store.withImport(access: [egg: ClassAccess()]) { _ in }
             #expect(try await f.psql(log) == written)
             // The same is stored of the change that an action makes.
             _ = try await f.store.classAccess.change(

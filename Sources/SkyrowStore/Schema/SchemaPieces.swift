@@ -1,0 +1,124 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// How much of a plan one transaction does, so that what it keeps from others it keeps for less than about 100 ms.
+package enum SchemaPieces {
+    /// The cost of a transaction. A cost of 1 is a new column: a millisecond on a slow core.
+    package static let maximumCost = 60
+    /// The cost of writing a table of ``LargeTables/bound`` again.
+    package static let rewritingCost = 50
+
+    /// Cuts a plan into pieces, in its order. A change that costs more than there is room for is a piece by itself.
+    package static func cut<Change>(_ plan: [Change], cost: (Change) -> Int) -> [[Change]] {
+        var pieces: [[Change]] = []
+        var room = 0
+        for change in plan {
+            let cost = cost(change)
+            if let last = pieces.indices.last, cost <= room {
+                pieces[last].append(change)
+            } else {
+                pieces.append([change])
+                room = maximumCost
+            }
+            room -= cost
+        }
+        return pieces
+    }
+}
+
+/// A table that a change locks, beside those that it makes.
+package struct TableLock: Hashable, Sendable {
+    package enum Use: String, Sendable {
+        /// The table itself.
+        case changed
+        /// A new foreign key leads to it: it is read meanwhile, and not written.
+        case referred
+        /// The table, and those whose relations have it in their names.
+        case renamed
+        /// The table, and those that its foreign keys tie it to, of one field where one is named.
+        case dropped
+        /// The members of a relation, and the tables of these.
+        case members
+    }
+
+    package var use: Use
+    package var type: RecordTypeName
+    package var field: FieldName?
+
+    package init(_ use: Use, _ type: RecordTypeName, _ field: FieldName? = nil) {
+        self.use = use
+        self.type = type
+        self.field = field
+    }
+}
+
+extension PostgresTransaction {
+    /// Locks the tables of several changes, all within the time that others may wait for one; in the same order in every process.
+    ///
+    /// Statements that follow wait no longer for any other.
+    package func lock(_ locks: some Sequence<TableLock>, in schema: SQLIdentifier) async throws {
+        try await limitLockWaits()
+        let rows = Set(locks).map { lock -> SQL in
+            let field: SQL = lock.field.map { "\(literal: $0.rawValue)" } ?? "NULL"
+            return "(\(literal: lock.use.rawValue), \(literal: lock.type.rawValue), \(field))"
+        }
+        guard !rows.isEmpty else { return }
+        try await execute(
+            """
+            DO $locks$
+            DECLARE
+                home oid := (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(literal: schema.name));
+                began timestamptz := clock_timestamp();
+                rest integer;
+                held record;
+            BEGIN
+                FOR held IN
+                    WITH named AS (
+                        SELECT pg_class.oid, use, CASE use WHEN 'members' THEN NULL ELSE field END AS field
+                        FROM (VALUES \(rows.joined(separator: ", "))) AS lock (use, type, field)
+                        JOIN pg_catalog.pg_class ON relnamespace = home AND relkind IN ('r', 'p') AND relname = (
+                            CASE use WHEN 'members' THEN \(schema)._members_name(type, field) ELSE type END
+                        )::name
+                    ), tied AS (
+                        SELECT CASE conrelid WHEN named.oid THEN confrelid ELSE conrelid END AS oid
+                        FROM named JOIN pg_catalog.pg_constraint
+                            ON contype = 'f' AND (conrelid = named.oid OR confrelid = named.oid)
+                        WHERE use IN ('dropped', 'members') AND (
+                            field IS NULL OR conrelid = named.oid AND conkey = ARRAY(
+                                SELECT attnum FROM pg_catalog.pg_attribute
+                                WHERE attrelid = named.oid AND attname = field::name
+                            )
+                        )
+                        UNION
+                        SELECT conrelid FROM named JOIN pg_catalog.pg_constraint ON contype = 'f' AND confrelid = named.oid
+                        JOIN pg_catalog.pg_class ON pg_class.oid = conrelid
+                        WHERE use = 'renamed' AND position('.' IN relname) > 0
+                    )
+                    SELECT oid::regclass AS name, bool_or(is_alone) AS is_alone
+                    FROM (
+                        SELECT oid, use <> 'referred' FROM named
+                        UNION ALL SELECT oid, true FROM tied
+                        -- The members of relations of a type that goes, which lead to others.
+                        UNION ALL
+                        SELECT confrelid, true FROM tied JOIN pg_catalog.pg_class USING (oid)
+                        JOIN pg_catalog.pg_constraint ON contype = 'f' AND conrelid = pg_class.oid
+                        WHERE position('.' IN relname) > 0
+                    ) AS locked (oid, is_alone)
+                    GROUP BY oid ORDER BY oid
+                LOOP
+                    rest := 40 - extract(epoch FROM clock_timestamp() - began) * 1000;
+                    IF rest < 1 THEN
+                        RAISE lock_not_available USING MESSAGE = 'Others keep some of the tables locked';
+                    END IF;
+                    PERFORM set_config('lock_timeout', rest::text, true);
+                    EXECUTE format(
+                        'LOCK TABLE %s IN %s MODE', held.name,
+                        CASE WHEN held.is_alone THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
+                    );
+                END LOOP;
+                PERFORM set_config('lock_timeout', '40ms', true);
+            END $locks$
+            """
+        )
+    }
+}
