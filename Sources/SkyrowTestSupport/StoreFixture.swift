@@ -38,8 +38,7 @@ package func withStore<Success: Sendable>(
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: .migrated, on: cluster, test: test) { database in
-        // A busy machine is no reason to refuse.
-        try await withPostgresClient(database.url, configure: { $0.acquireTimeout = .seconds(300) }) { client in
+        try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
             let store = RecordStore(
                 client: client,
                 schema: "app",

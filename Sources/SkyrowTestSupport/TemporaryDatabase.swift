@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// A database that is prepared once per cluster, under a key, and then copied for each test.
@@ -36,23 +35,21 @@ package struct TemporaryDatabase: Sendable {
         try await cluster.psql(statements, database: name)
     }
 
-    /// The processor time that the sessions of this database have taken so far, to a hundredth of a second; what a busy machine makes
-    /// of the time on the clock says nothing of the work.
+    /// How many rows its sessions have read since it was made, which ends them: only then PostgreSQL has all of the count.
     ///
     /// ```swift
-    /// let before = try await database.processorTime()
+    /// #expect(try await database.rowsRead() < 10 * rows)
     /// ```
-    package func processorTime() async throws -> Duration {
-        let processes = try await psql(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    package func rowsRead() async throws -> Int {
+        try await psql(
+            """
+            SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """
         )
-        let ticks = processes.split(separator: "\n").reduce(0) { sum, process in
-            // A session may have ended meanwhile. The name before the last parenthesis may hold spaces (proc(5)).
-            let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-            let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
-            return sum + fields.dropFirst(12).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) }
-        }
-        return .milliseconds(ticks * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+        let count = try await psql("SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables")
+        guard let count = Int(count) else { throw TemporaryClusterError(description: "\(count) is no number of rows") }
+        return count
     }
 
     /// How many sessions of this database wait for a lock; the cluster's other databases belong to other tests.

@@ -32,6 +32,14 @@ extension PostgresConfiguration {
         self.init(connection: connection)
         acquireTimeout = limit
     }
+
+    /// Has connections and statements take as long as they do on a machine that is busy with other tests, which is no reason to refuse.
+    package mutating func waitsForBusyMachines() {
+        connectTimeout = testPatience
+        acquireTimeout = testPatience
+        statementTimeout = testPatience
+        readTimeout = testPatience
+    }
 }
 
 extension Logger {

@@ -366,10 +366,10 @@ import Testing
                     SELECT '~\(a)/n' || n, '\(a)', '\(a)', 'title ' || n FROM generate_series(1, 3000) AS n;
                 """
             )
-            let before = try await mailing.fixture.database.processorTime()
             let report = try await delete(ann, mailing.service)
             #expect(report.isFinished && report.deleted == 7000 && report.anonymised == 3000)
-            #expect(try await mailing.fixture.database.processorTime() - before < .seconds(30))
+            // Not all of them for each of them
+            #expect(try await mailing.fixture.database.rowsRead() < 100 * 10_000)
         }
     }
 

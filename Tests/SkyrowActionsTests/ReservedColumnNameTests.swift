@@ -167,7 +167,10 @@ import Testing
             return
         }
         #expect(names.allSatisfy { source.collected()?.fields[$0] == kind.other })
-        for field in names { try await query(service, name, field, kind, by: caller) }
+        // All fields once, which take most of the time; the fetch above had them in other statements.
+        for (place, field) in names.enumerated() {
+            try await query(service, name, field, kind, sending: place == 0 ? nil : [field.rawValue], by: caller)
+        }
         if name != .user {
             #expect(
                 try await service.delete(["\(record)", "thing/y"], by: caller).summaries == ["deleted", "deleted"]
@@ -180,10 +183,12 @@ import Testing
         _ name: RecordTypeName,
         _ field: FieldName,
         _ kind: Kind,
+        sending fields: [String]?,
         by caller: Caller
     ) async throws {
         let path = FieldPath(unchecked: field.rawValue)
         var query = RecordQuery(type: name, predicate: .comparison(.neq, .keyPath(path), .value(.null)))
+        query.desiredFields = fields
         if kind.type != .json {
             query.predicate = .comparison(.eq, .keyPath(path), .value(kind.other))
             query.sort = [SortKey(path, .descending)]

