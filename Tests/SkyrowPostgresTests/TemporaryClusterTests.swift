@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func aScriptEndsWhereItFails() async throws {
-        try await withTemporaryDatabaseAndPsql { database in
+        try await withTemporaryDatabaseAndPsql { (database: TemporaryDatabase) async throws -> Void in
             let error = await #expect(throws: TemporaryClusterError.self) {
                 try await database.psql("CREATE TABLE first (); SELECT 1 / 0; CREATE TABLE second ()")
             }
