@@ -31,7 +31,8 @@ CREATE TABLE _meta (
     start_id bigint NOT NULL DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint,
     former_starts bigint[] NOT NULL DEFAULT '{}',
     former_ends bigint[] NOT NULL DEFAULT '{}',
-    home_table oid NOT NULL DEFAULT 0
+    home_table oid NOT NULL DEFAULT 0,
+    channel text NOT NULL DEFAULT 'skyrow_' || replace(gen_random_uuid()::text, '-', '')
 );
 COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
@@ -47,7 +48,45 @@ COMMENT ON COLUMN _meta.start_id IS 'Drawn anew with every start of PostgreSQL; 
 COMMENT ON COLUMN _meta.former_starts IS 'Those before this one of which it is known where they ended, 256 at most.';
 COMMENT ON COLUMN _meta.former_ends IS
     'Where the write-ahead log of each of these ended: a token from beyond that is of a history that this database never had.';
+COMMENT ON COLUMN _meta.channel IS
+    'What the names of the channels begin with on which processes hear of changes; random, so that it is found here alone.';
 COMMENT ON COLUMN _meta.home_table IS 'The number of this table; another one tells that the database was restored from a dump.';
+
+-- What NOTIFY says is heard by every role that names the channel, and LISTEN needs no right.
+CREATE FUNCTION _notify(kind text, notice text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM pg_notify(home.channel || '_' || kind, current_schema() || notice) FROM _meta AS home;
+END $$;
+COMMENT ON FUNCTION _notify(text, text) IS
+    'Notifies every process of the application, about its schema or a session: SELECT _notify(''session'', ''/all'').';
+
+-- Any role can take an advisory lock, and pg_locks shows which ones there are. To lock a row, a role needs a right to write it.
+CREATE TABLE _lock (
+    name text COLLATE "C" PRIMARY KEY
+);
+COMMENT ON TABLE _lock IS 'What one transaction at a time does: it locks the row. A row is made when it is first locked.';
+COMMENT ON COLUMN _lock.name IS
+    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: tombstones; relation and a number: relations of users; sequence and an oid: a sequence that is moved on.';
+
+CREATE FUNCTION _hold(lock text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM FROM _lock AS known WHERE known.name = lock FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name;
+    END IF;
+END $$;
+COMMENT ON FUNCTION _hold(text) IS 'Waits until no other transaction holds the lock of this name, and holds it until this one ends.';
+
+CREATE FUNCTION _try_hold(lock text) RETURNS boolean LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO NOTHING;
+    PERFORM FROM _lock AS known WHERE known.name = lock FOR UPDATE SKIP LOCKED;
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION _try_hold(text) IS 'The same without waiting; whether it holds the lock.';
 
 CREATE TABLE _setting (
     name text COLLATE "C" PRIMARY KEY,
@@ -169,7 +208,7 @@ DECLARE
     home _meta;
     start_position bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1936423282, hashtext(current_schema()));
+    PERFORM _hold('schema');
     SELECT * INTO home FROM _meta;
     IF home.home_table <> '_meta'::regclass OR home.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN
         PERFORM _rebase_revisions();
@@ -845,7 +884,7 @@ BEGIN
             WHILE nextval(field.numbers) < highest LOOP
             END LOOP;
         ELSE
-            PERFORM pg_advisory_xact_lock(1936423283, field.numbers::oid::integer);
+            PERFORM _hold('sequence ' || field.numbers::oid);
             IF highest > coalesce(pg_sequence_last_value(field.numbers), 0) THEN
                 PERFORM setval(field.numbers, highest);
             END IF;
@@ -1747,7 +1786,7 @@ DECLARE
     circle text[];
     above text;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1936423283, TG_RELID::integer);
+    PERFORM _hold('roles');
     WHILE place <= cardinality(reached) LOOP
         IF reached[place] = NEW.member THEN
             WHILE place > 0 LOOP
@@ -1855,11 +1894,11 @@ COMMENT ON COLUMN _relation.other_id IS 'The account that it is about.';
 COMMENT ON COLUMN _relation.mutual IS 'Whether the other account has the same relation to this one; kept by a trigger. A friend is one where it is so.';
 COMMENT ON COLUMN _relation.created_at IS 'When the relation was made.';
 
-CREATE FUNCTION _relation_lock(one text, other text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT hashtext(least(one COLLATE "C", other COLLATE "C") || '/' || greatest(one COLLATE "C", other COLLATE "C")) & 255
+CREATE FUNCTION _relation_lock(one text, other text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT 'relation ' || (hashtext(least(one COLLATE "C", other COLLATE "C") || '/' || greatest(one COLLATE "C", other COLLATE "C")) & 255)::text
 $$;
 COMMENT ON FUNCTION _relation_lock(text, text) IS
-    'The number of the lock under which the relations of two users are changed; 256 of them, so that a change of many takes few.';
+    'The name of the lock under which the relations of two users are changed; 256 of them, so that a change of many takes few.';
 
 -- Each row of a pair says whether there is the other one, so that one look-up answers. Two changes of a pair wait for each
 -- other: each would miss what the other one is about to commit.
@@ -1870,7 +1909,7 @@ BEGIN
         RAISE EXCEPTION 'A relation is deleted and made anew, not changed into another one.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_relation_moved', TABLE = TG_TABLE_NAME;
     END IF;
-    PERFORM pg_advisory_xact_lock(1936423284, _relation_lock(NEW.user_id, NEW.other_id));
+    PERFORM _hold(_relation_lock(NEW.user_id, NEW.other_id));
     IF TG_OP = 'INSERT' AND NEW.name <> 'block' AND EXISTS (
         SELECT FROM _relation AS barrier WHERE barrier.name = 'block' AND (
             barrier.user_id = NEW.user_id AND barrier.other_id = NEW.other_id
@@ -1893,7 +1932,7 @@ CREATE FUNCTION _keep_mutual_back() RETURNS trigger LANGUAGE plpgsql SECURITY DE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        PERFORM pg_advisory_xact_lock(1936423284, _relation_lock(OLD.user_id, OLD.other_id));
+        PERFORM _hold(_relation_lock(OLD.user_id, OLD.other_id));
         UPDATE _relation AS back SET mutual = false
         WHERE back.user_id = OLD.other_id AND back.name = OLD.name AND back.other_id = OLD.user_id AND back.mutual;
     ELSIF NEW.name = 'block' THEN
@@ -2005,15 +2044,15 @@ BEGIN
     INSERT INTO _version AS known (name, value) VALUES ('rules', 1)
     ON CONFLICT (name) DO UPDATE SET value = known.value + 1 WHERE known.xmin <> pg_current_xact_id()::xid;
     IF TG_LEVEL = 'STATEMENT' THEN
-        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA);
+        PERFORM _notify('schema', '');
         RETURN NULL;
     END IF;
     -- A rule of every type is one of each: the notice without a type.
     IF TG_OP <> 'INSERT' THEN
-        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || coalesce(' ' || nullif(OLD.type, '*'), ''));
+        PERFORM _notify('schema', coalesce(' ' || nullif(OLD.type, '*'), ''));
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        PERFORM pg_notify('skyrow_schema', TG_TABLE_SCHEMA || coalesce(' ' || nullif(NEW.type, '*'), ''));
+        PERFORM _notify('schema', coalesce(' ' || nullif(NEW.type, '*'), ''));
     END IF;
     RETURN NULL;
 END $$;
@@ -2332,15 +2371,16 @@ CREATE INDEX ON _user (created_at) WHERE password_hash IS NULL;
 
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them
--- are rare, which is why NOTIFY is affordable here and is not for records. A notice about sessions names its schema, since
--- the applications of a database share the channel.
+-- are rare, which is why NOTIFY is affordable here and is not for records. A notice names its schema, since a copy of an
+-- application in the same database has the same channel.
 
-CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
     IF (SELECT count(*) FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL) > 100 THEN
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/all');
+        PERFORM _notify('session', '/all');
     ELSE
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/token:' || encode(token_hash, 'hex'))
+        PERFORM _notify('session', '/token:' || encode(token_hash, 'hex'))
         FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL;
     END IF;
     RETURN NULL;
@@ -2349,18 +2389,20 @@ COMMENT ON FUNCTION _announce_session() IS 'Tells every process which sessions w
 CREATE TRIGGER _announce AFTER DELETE ON _session REFERENCING OLD TABLE AS deleted_row
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_session();
 
-CREATE FUNCTION _announce_rotation() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_rotation() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/token:' || encode(OLD.token_hash, 'hex'));
+    PERFORM _notify('session', '/token:' || encode(OLD.token_hash, 'hex'));
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_rotation() IS 'Notifies every process that a session has another token.';
 CREATE TRIGGER _announce_rotation AFTER UPDATE OF token_hash ON _session
     FOR EACH ROW EXECUTE FUNCTION _announce_rotation();
 
-CREATE FUNCTION _announce_user() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_user() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.id);
+    PERFORM _notify('session', '/user:' || NEW.id);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
@@ -2368,22 +2410,24 @@ CREATE TRIGGER _announce
     AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until, verified_email
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
 
-CREATE FUNCTION _announce_address() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_address() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW._id);
+    PERFORM _notify('session', '/user:' || NEW._id);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_address() IS 'Notifies every process that a user has another address, which may not be the verified one.';
 CREATE TRIGGER _announce_address AFTER UPDATE OF email ON "user" FOR EACH ROW
     WHEN (NEW.email IS DISTINCT FROM OLD.email) EXECUTE FUNCTION _announce_address();
 
-CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || OLD.user_id);
+        PERFORM _notify('session', '/user:' || OLD.user_id);
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.user_id);
+        PERFORM _notify('session', '/user:' || NEW.user_id);
     END IF;
     RETURN NULL;
 END $$;
@@ -2391,9 +2435,10 @@ COMMENT ON FUNCTION _announce_user_role() IS 'Tells every process that a user ha
 CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_role
     FOR EACH ROW EXECUTE FUNCTION _announce_user_role();
 
-CREATE FUNCTION _announce_all_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_all_sessions() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/all');
+    PERFORM _notify('session', '/all');
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_all_sessions() IS 'Tells every process that all sessions must be looked up again.';
@@ -2411,13 +2456,14 @@ CREATE TRIGGER _announce_all AFTER TRUNCATE ON _user_group
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
 
 -- Whether an account is anonymous depends on it. A login writes down its time without a notice.
-CREATE FUNCTION _announce_identity() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION _announce_identity() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || OLD.user_id);
+        PERFORM _notify('session', '/user:' || OLD.user_id);
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.user_id);
+        PERFORM _notify('session', '/user:' || NEW.user_id);
     END IF;
     RETURN NULL;
 END $$;
@@ -2469,7 +2515,7 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO _version AS known (name, value) VALUES ('keys', 1)
     ON CONFLICT (name) DO UPDATE SET value = known.value + 1;
-    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/keys');
+    PERFORM _notify('session', '/keys');
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_keys() IS 'Notifies every process that there are other keys now.';
@@ -2716,7 +2762,8 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = current_schema()) THEN
         RETURN;
     END IF;
-    PERFORM pg_notify('skyrow_schema', current_schema());
+    -- A role that makes tables need not read _meta. The notice says nothing that pg_class does not show.
+    PERFORM pg_notify('skyrow_schema', '');
 END $$;
 COMMENT ON FUNCTION _announce_schema() IS 'Notifies every process that a table of this schema was changed by hand.';
 

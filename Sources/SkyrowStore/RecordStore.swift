@@ -41,6 +41,7 @@ package final class RecordStore: Sendable {
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
+    private let loadedChannel = Mutex<String?>(nil)
     private let derivedKeys = Mutex<[KeyPurpose: [UInt8]]>([:])
 
     /// How many bytes a table has at most whose rows are written or read while others wait.
@@ -113,6 +114,7 @@ package final class RecordStore: Sendable {
         self.versions.withLock { $0 = versions }
         try await rulesWatch.begin()
         _ = try await cursorKeys()
+        _ = try await channel(of: .schema)
         try await cache.reload()
         try await readSizes()
         try await ensureLoginKeys()
@@ -156,6 +158,51 @@ package final class RecordStore: Sendable {
         return key
     }
 
+    /// What notices of the application are about.
+    package enum NoticeKind: String, Sendable {
+        case schema, session
+    }
+
+    /// The channel of notices of a kind, whose name is found in the reserved tables alone: every role can listen to one that it knows.
+    package func channel(of kind: NoticeKind) async throws -> SQLIdentifier {
+        var name = loadedChannel.withLock { $0 }
+        if name == nil {
+            let found = try await client.read("SELECT channel FROM \(schema)._meta").decodeColumn(0, as: String.self)
+            name = found.first
+            loadedChannel.withLock { $0 = name }
+        }
+        guard let name else { throw SkyrowError.unexpected }
+        return try SQLIdentifier("\(name)_\(kind.rawValue)")
+    }
+
+    /// On which is said that psql has changed a table of the database, and not which one.
+    private static let handChannel: SQLIdentifier = "skyrow_schema"
+
+    /// Reads the catalogue again when a table was changed by hand, until the task is cancelled.
+    ///
+    /// Every role can say so as often as it likes, so that this takes no more than a twentieth of the time.
+    ///
+    /// - Parameter isConnected: called when listening has begun, before which something may have been said.
+    private func followHands(_ isConnected: @escaping @Sendable () -> Void) async {
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await event in self.client.listen(Self.handChannel) {
+                    if case .notification = event { continuation.yield() } else { isConnected() }
+                }
+                continuation.finish()
+            }
+            for await _ in signals {
+                let start = ContinuousClock.now
+                while (try? await reloadCatalog(.everything)) == nil, !Task.isCancelled {
+                    try? await Task.sleep(for: .seconds(1))
+                }
+                try? await Task.sleep(for: max(.milliseconds(200), (ContinuousClock.now - start) * 20))
+            }
+            group.cancelAll()
+        }
+    }
+
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
     package func run() async {
         // Changes that come while the catalogue is being read cause one further reading.
@@ -176,7 +223,15 @@ package final class RecordStore: Sendable {
                 }
             }
             group.addTask { await self.rulesWatch.run { try await self.reloadCatalog(.everything) } }
-            for await event in client.listen("skyrow_schema") {
+            group.addTask {
+                await self.followHands {
+                    changed.add(.everything)
+                    continuation.yield()
+                }
+            }
+            // It was read when the store was prepared.
+            guard let channel = try? await channel(of: .schema) else { return }
+            for await event in client.listen(channel) {
                 let part: CatalogPart? =
                     switch event {
                     case .connected, .reconnected, .silent: .everything

@@ -37,7 +37,7 @@ import Testing
             #expect(fresh["x-skyrow-access-token"] == nil)
             _ = try await service.database.psql("UPDATE app._session SET created_at = now() - interval '2 h'")
             // Whoever has the session in memory asks the database about it again within a second.
-            _ = try await service.database.psql("SELECT pg_notify('skyrow_session', 'app/all')")
+            _ = try await service.database.psql("SELECT app._notify('session', '/all')")
             var renewed: String?
             try await waiting(until: "a response brings another token") {
                 renewed = try await service.rpc(fetch, key: nil, token: token)["x-skyrow-access-token"]

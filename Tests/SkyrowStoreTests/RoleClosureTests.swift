@@ -131,11 +131,11 @@ import Testing
             _ = try await f.store.users.create(NewAccount(id: "ann", passwordHash: nil, profile: []), session: nil)
             try await f.psql("INSERT INTO _user_group VALUES ('ann', 'chess')")
             var heard: Set<String> = []
-            for await event in f.store.client.listen("skyrow_session") {
+            for await event in f.store.client.listen(try await f.store.channel(of: .session)) {
                 switch event {
-                case .connected: try await f.psql("\(statement); SELECT pg_notify('skyrow_session', 'end')")
+                case .connected: try await f.psql("\(statement); SELECT _notify('session', '/end')")
                 case .reconnected, .silent: Issue.record("The connection was lost")
-                case .notification(_, "end", _):
+                case .notification(_, "app/end", _):
                     #expect(heard == Set(expected.map { "app/\($0)" }))
                     return
                 case .notification(_, let payload, _): heard.insert(payload)

@@ -378,13 +378,13 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
                 """
             )
             var heard: Set<String> = []
-            for await event in fixture.store.client.listen("skyrow_session") {
+            for await event in fixture.store.client.listen(try await fixture.store.channel(of: .session)) {
                 switch event {
                 case .connected:
-                    try await fixture.psql("\(statement); SELECT pg_notify('skyrow_session', 'end')")
+                    try await fixture.psql("\(statement); SELECT _notify('session', '/end')")
                 case .reconnected, .silent:
                     Issue.record("The connection was lost")
-                case .notification(_, "end", _):
+                case .notification(_, "app/end", _):
                     // Other applications of the database hear them too, and leave them alone.
                     #expect(heard == Set(expected.map { "app/\($0)" }))
                     return

@@ -5,8 +5,14 @@ import Synchronization
 extension ActionService {
     /// Forgets sessions as other processes, this one or users of psql end or change them.
     func listenForRevocations() async {
-        for await notice in store.sessions.notices() {
-            forget(notice)
+        while !Task.isCancelled {
+            do {
+                for await notice in try await store.sessions.notices() { forget(notice) }
+                return
+            } catch {
+                // Until then sessions are looked up again after a second.
+                try? await Task.sleep(for: .seconds(1))
+            }
         }
     }
 

@@ -110,9 +110,7 @@ package final class SchemaRestore {
                 }
                 steps += try await migration(in: transaction)
                 _ = try await transaction.query(
-                    """
-                    SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', \("\(schema.name)/all"))
-                    """
+                    "SELECT \(schema)._notify('schema', ''), \(schema)._notify('session', '/all')"
                 )
                 return steps
             } catch {
@@ -259,7 +257,7 @@ private struct RestorePlace {
         let reserved = try await transaction.query(
             """
             SELECT relname FROM (\(relations)) AS relation
-            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_migration', '_meta', '_role', '_secret', '_version')
+            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_lock', '_migration', '_meta', '_role', '_secret', '_version')
             ORDER BY relname
             """
         ).decodeColumn(0, as: String.self)

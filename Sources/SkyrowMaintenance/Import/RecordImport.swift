@@ -222,7 +222,7 @@ extension RecordStore {
                         _ = try await transaction.query(statement)
                     }
                     for case .setAccess(_, let type) in changes { try await record(type, in: transaction) }
-                    _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                    _ = try await transaction.query("SELECT \(schema)._notify('schema', '')")
                 }
             }
         } catch {

@@ -6,9 +6,6 @@ import SkyrowStore
 ///
 /// No statement here keeps others from a table for longer than it takes to change the catalogue.
 extension RecordStore {
-    /// The first number of the lock of those who change large tables, "skyt" in ASCII.
-    private static let gradualLock: SQL = "1936423284"
-
     /// What would keep a plan from being carried out while others use the tables.
     func obstacles(
         to schedule: SchemaSchedule,
@@ -39,22 +36,22 @@ extension RecordStore {
     /// Does what is left of a plan, step by step; each is complete in itself.
     func perform(_ steps: [SchemaSchedule.Step], allowingLoss: Bool, _ progress: () -> Void) async throws {
         guard !steps.isEmpty else { return }
-        try await client.withSession { session in
-            let isFree = try await session.query(
-                "SELECT pg_try_advisory_lock(\(Self.gradualLock), hashtext(\(schema.name)))"
-            ).decode(row: 0, column: 0, as: Bool.self)
-            guard isFree else {
-                throw SkyrowError(
-                    .incompatibleSchema,
-                    "Another 'skyrow schema apply' is changing large tables; wait for it."
-                )
+        let isDone: Void? = try await client.withTurn(at: "\(schema)._lock") { turn in
+            try await client.withSession { session in
+                let run = GradualRun(store: self, session: session, allowsLoss: allowingLoss)
+                try await run.clear()
+                for step in steps {
+                    try await turn.requireHeld()
+                    try await run.perform(step)
+                    progress()
+                }
             }
-            let run = GradualRun(store: self, session: session, allowsLoss: allowingLoss)
-            try await run.clear()
-            for step in steps {
-                try await run.perform(step)
-                progress()
-            }
+        }
+        guard isDone != nil else {
+            throw SkyrowError(
+                .incompatibleSchema,
+                "Another 'skyrow schema apply' is changing large tables; wait for it."
+            )
         }
     }
 
@@ -412,7 +409,7 @@ private struct GradualRun {
                 try await transaction.limitLockWaits()
                 _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
                 for statement in statements { _ = try await transaction.query(statement) }
-                _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                _ = try await transaction.query("SELECT \(schema)._notify('schema', '')")
             }
         }
     }

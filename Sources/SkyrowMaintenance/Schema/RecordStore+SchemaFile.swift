@@ -135,7 +135,7 @@ extension RecordStore {
                             ) {
                                 _ = try await transaction.query(statement)
                             }
-                            _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+                            _ = try await transaction.query("SELECT \(schema)._notify('schema', '')")
                         }
                     }
                     done += piece.count

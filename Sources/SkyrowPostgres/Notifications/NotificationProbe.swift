@@ -9,9 +9,8 @@ final class NotificationProbe: Sendable {
     private let configuration: PostgresConfiguration
     private let listener: NotificationListener
     private let logger: Logger
-    private let channel: SQLIdentifier = "skyrow_probe"
-    /// Distinguishes this client's notifications from those of others.
-    private let mark = String(UInt64.random(in: .min ... .max), radix: 16)
+    /// Known to this client alone.
+    private let channel = SQLIdentifier(slotOf: "skyrow_probe", .random(in: .min ... .max))
     private let health = Mutex(NotificationHealth())
     private let starts: AsyncStream<Void>
     private let start: AsyncStream<Void>.Continuation
@@ -42,7 +41,7 @@ final class NotificationProbe: Sendable {
         var number = 0
         while !Task.isCancelled {
             number += 1
-            let payload = "\(mark) \(number)"
+            let payload = String(number)
             // A failure to send says nothing about what arrives.
             if (try? await send("SELECT pg_notify(\(channel.name), \(payload))")) != nil {
                 let hasArrived = await arrives(payload, to: subscriber)

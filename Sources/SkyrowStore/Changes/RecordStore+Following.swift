@@ -102,7 +102,7 @@ package enum FollowedTypes {
                 AND NOT EXISTS (SELECT FROM (\(list(in: schema))) AS followed (type) WHERE followed.type = \(name))
             ORDER BY number LIMIT 1
             """,
-            announcement(schema),
+            IndexBuilder.signal,
         ]
     }
 
@@ -117,7 +117,7 @@ package enum FollowedTypes {
             WHERE relation = \(literal: type.rawValue)
             ON CONFLICT (name) DO UPDATE SET state = 'deleting', changed_at = now()
             """,
-            announcement(schema),
+            IndexBuilder.signal,
         ]
     }
 
@@ -140,10 +140,6 @@ package enum FollowedTypes {
 
     private static func namespace(_ schema: SQLIdentifier) -> SQL {
         "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(literal: schema.name))"
-    }
-
-    private static func announcement(_ schema: SQLIdentifier) -> SQL {
-        "SELECT pg_notify(\(literal: IndexBuilder.channel.name), \(literal: schema.name))"
     }
 }
 

@@ -17,7 +17,7 @@ extension RecordStore {
                 let result = try await client.write(
                     """
                     WITH turn AS MATERIALIZED (
-                        SELECT pg_try_advisory_xact_lock(1936423285, hashtext(\(schema.name))) AS is_mine
+                        SELECT \(schema)._try_hold('sweep') AS is_mine
                     )
                     DELETE FROM \(schema)._tombstone AS grave USING (
                         SELECT old.ctid FROM \(schema)._tombstone AS old, turn

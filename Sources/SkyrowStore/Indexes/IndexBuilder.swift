@@ -9,13 +9,15 @@ package import SkyrowPostgres
 /// await builder.run()
 /// ```
 ///
-/// One index at a time is built in a database, by whichever process holds the lock; what one that crashed has left is taken up by
+/// One index of an application at a time is built, by the process that has the turn; what one that crashed has left is taken up by
 /// the next that looks. What is to be done is decided by ``IndexRecord``.
 package struct IndexBuilder: Sendable {
-    /// On which is said that there is something to do, with the schema.
-    static let channel: SQLIdentifier = "skyrow_index"
-    /// The first number of the lock, "skys" in ASCII, which is not that of ``PostgresTransaction/lockSchema(_:)``.
-    private static let lock: SQL = "SELECT pg_try_advisory_lock(1936423283, 0)"
+    /// On which is said that there is something to do, and nothing else, since every role can listen.
+    private static let channel: SQLIdentifier = "skyrow_index"
+    /// Says so.
+    static let signal: SQL = "SELECT pg_notify(\(literal: channel.name), '')"
+    /// Every role can say so as well, and as often as it likes.
+    private static let rest: Duration = .milliseconds(100)
 
     private let client: PostgresClient
     private let schemas: @Sendable () -> [SQLIdentifier]
@@ -54,7 +56,10 @@ package struct IndexBuilder: Sendable {
             group.addTask {
                 while (try? await Task.sleep(for: interval)) != nil { continuation.yield() }
             }
-            for await _ in signals { await settleAll() }
+            for await _ in signals {
+                await settleAll()
+                try? await Task.sleep(for: Self.rest)
+            }
             group.cancelAll()
         }
     }
@@ -81,22 +86,40 @@ package struct IndexBuilder: Sendable {
         let schemas = schemas()
         guard try await next(in: schemas, except: [], { try await client.read($0) }) != nil else { return true }
         return try await client.withSession { session in
-            guard try await session.query(Self.lock).decode(row: 0, column: 0, as: Bool.self) else { return false }
-            var postponed: Set<IndexRow.Key> = []
-            while let (row, step) = try await next(in: schemas, except: postponed, { try await session.query($0) }) {
-                try Task.checkCancellation()
-                do {
-                    try await perform(step, row, on: session)
-                } catch let error as PostgresError where error.code == .server {
-                    logger.warning(
-                        "An index cannot be changed now",
-                        metadata: ["index": "\(row.name)", "error": "\(error)"]
-                    )
-                    postponed.insert(row.key)
+            var left = schemas
+            var isComplete = true
+            while let (row, _) = try await next(in: left, except: [], { try await session.query($0) }) {
+                left.removeAll { $0 == row.schema }
+                let isDone = try await client.withTurn(at: "\(row.schema)._index") { turn in
+                    try await settle(row.schema, turn, on: session)
                 }
+                if isDone != true { isComplete = false }
             }
-            return postponed.isEmpty
+            return isComplete
         }
+    }
+
+    /// Does what is to be done in an application; false when something is left that PostgreSQL refused.
+    private func settle(
+        _ schema: SQLIdentifier,
+        _ turn: DatabaseTurn,
+        on session: PostgresSession
+    ) async throws -> Bool {
+        var postponed: Set<IndexRow.Key> = []
+        while let (row, step) = try await next(in: [schema], except: postponed, { try await session.query($0) }) {
+            try Task.checkCancellation()
+            try await turn.requireHeld()
+            do {
+                try await perform(step, row, turn, on: session)
+            } catch let error as PostgresError where error.code == .server {
+                logger.warning(
+                    "An index cannot be changed now",
+                    metadata: ["index": "\(row.name)", "error": "\(error)"]
+                )
+                postponed.insert(row.key)
+            }
+        }
+        return postponed.isEmpty
     }
 
     private func next(
@@ -110,10 +133,15 @@ package struct IndexBuilder: Sendable {
         return nil
     }
 
-    private func perform(_ step: IndexRecord.Step, _ row: IndexRow, on session: PostgresSession) async throws {
+    private func perform(
+        _ step: IndexRecord.Step,
+        _ row: IndexRow,
+        _ turn: DatabaseTurn,
+        on session: PostgresSession
+    ) async throws {
         switch step {
         case .build:
-            try await build(row, on: session)
+            try await build(row, turn, on: session)
         case .drop:
             _ = try await session.query("DROP INDEX CONCURRENTLY \(row.schema).\(try SQLIdentifier(row.name))")
         case .countDuplicates:
@@ -149,13 +177,13 @@ package struct IndexBuilder: Sendable {
 
     // MARK: Building
 
-    private func build(_ row: IndexRow, on session: PostgresSession) async throws {
+    private func build(_ row: IndexRow, _ turn: DatabaseTurn, on session: PostgresSession) async throws {
         var attempt = row
         attempt.record = row.record.begun
         // Somebody may have asked for its deletion meanwhile.
         guard try await session.query(attempt.update(from: row.record)).rowCount == 1 else { return }
         do {
-            try await create(attempt, on: session)
+            try await create(attempt, turn, on: session)
         } catch {
             if Task.isCancelled {
                 // The service shuts down. This task can wait for nothing more.
@@ -173,7 +201,7 @@ package struct IndexBuilder: Sendable {
     }
 
     /// Builds the index; throws `CancellationError` when it is no longer wanted, or the task is cancelled.
-    private func create(_ row: IndexRow, on session: PostgresSession) async throws {
+    private func create(_ row: IndexRow, _ turn: DatabaseTurn, on session: PostgresSession) async throws {
         let definition = try row.required
         let columns = try await session.query(
             """
@@ -216,7 +244,7 @@ package struct IndexBuilder: Sendable {
                 return true
             }
             group.addTask {
-                await untilUnwanted(row)
+                await untilUnwanted(row, turn)
                 return false
             }
             let isBuilt = try await group.next() ?? false
@@ -228,9 +256,10 @@ package struct IndexBuilder: Sendable {
         }
     }
 
-    /// Returns when the row is not what it was, or the task is cancelled.
-    private func untilUnwanted(_ row: IndexRow) async {
+    /// Returns when the row is not what it was, the turn is lost, or the task is cancelled.
+    private func untilUnwanted(_ row: IndexRow, _ turn: DatabaseTurn) async {
         while (try? await Task.sleep(for: .milliseconds(500))) != nil {
+            guard (try? await turn.requireHeld()) != nil else { return }
             guard let found = try? await client.read(row.look) else { continue }
             if found.isEmpty { return }
         }

@@ -113,7 +113,7 @@ package struct IndexRow: Hashable, Sendable {
             WHERE name = \(name) AND state = \(old.state.rawValue) AND attempts = \(Int32(old.attempts))
             RETURNING type
         )
-        SELECT pg_notify('skyrow_schema', \(schema.name) || ' ' || type) FROM changed
+        SELECT \(schema)._notify('schema', ' ' || type) FROM changed
         """
     }
 
@@ -123,7 +123,7 @@ package struct IndexRow: Hashable, Sendable {
         WITH changed AS (
             DELETE FROM \(schema)._index WHERE name = \(name) AND state = \(record.state.rawValue) RETURNING type
         )
-        SELECT pg_notify('skyrow_schema', \(schema.name) || ' ' || type) FROM changed
+        SELECT \(schema)._notify('schema', ' ' || type) FROM changed
         """
     }
 

@@ -153,7 +153,7 @@ extension RecordStore {
     }
 
     private func announceIndexes(in transaction: PostgresTransaction) async throws {
-        _ = try await transaction.query("SELECT pg_notify(\(IndexBuilder.channel.name), \(schema.name))")
+        _ = try await transaction.query(IndexBuilder.signal)
     }
 
     private func requireExtension(of definition: IndexDefinition, in transaction: PostgresTransaction) async throws {

@@ -173,8 +173,22 @@ package struct MigrationRun {
 extension PostgresTransaction {
     /// Waits until no other transaction changes the reserved tables or the record types of this schema.
     package func lockSchema(_ schema: SQLIdentifier) async throws {
-        // The first number is Skyrow's own ("skyr" in ASCII), so that other users of advisory locks are not met.
+        if try await holdLock(of: schema) { return }
+        // There is no row to lock yet. The first number is Skyrow's own ("skyr" in ASCII).
         _ = try await query("SELECT pg_advisory_xact_lock(1936423282, hashtext(\(schema.name)))")
+        _ = try await holdLock(of: schema)
+    }
+
+    /// false where there are no reserved tables.
+    private func holdLock(of schema: SQLIdentifier) async throws -> Bool {
+        let isThere = try await query(
+            """
+            SELECT to_regclass(\(literal: "\(schema.quoted)._lock")) IS NOT NULL
+                AND to_regprocedure(\(literal: "\(schema.quoted)._hold(text)")) IS NOT NULL
+            """
+        ).decode(row: 0, column: 0, as: Bool.self)
+        if isThere { _ = try await query("SELECT \(schema)._hold('schema')") }
+        return isThere
     }
 }
 

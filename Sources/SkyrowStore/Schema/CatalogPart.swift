@@ -19,14 +19,14 @@ package enum CatalogPart: Hashable, Sendable {
     /// PostgreSQL takes less than 8000 bytes (its manual, NOTIFY).
     private static let maximumNoticeLength = 4000
 
-    /// What a process says on the channel `skyrow_schema`: `app` for everything, `app note,writer` for two types.
-    package func notice(of schema: String) -> String {
+    /// What follows the schema in a notice about it: nothing for everything, ` note,writer` for two types.
+    package var notice: String {
         switch self {
         case .everything:
-            return schema
+            return ""
         case .types(let types):
             let names = types.map(\.rawValue).sorted().joined(separator: ",")
-            return names.utf8.count > Self.maximumNoticeLength ? schema : "\(schema) \(names)"
+            return names.utf8.count > Self.maximumNoticeLength ? "" : " \(names)"
         }
     }
 

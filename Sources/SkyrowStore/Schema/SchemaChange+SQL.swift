@@ -170,7 +170,7 @@ extension SchemaChange {
                 duplicates = NULL, sql_state = NULL, changed_at = now()
             WHERE \(condition)
             """,
-            "SELECT pg_notify(\(literal: IndexBuilder.channel.name), \(literal: schema.name))",
+            IndexBuilder.signal,
         ]
     }
 

@@ -82,9 +82,9 @@ package final class SchemaChanger: Sendable {
             _ = try await transaction.query(statement)
         }
         _ = try await transaction.query("SET LOCAL lock_timeout TO DEFAULT")
-        let notice = CatalogPart.types(request.types).notice(of: schema.name)
+        let notice = CatalogPart.types(request.types).notice
         _ = try await transaction.query(
-            "SELECT set_config('skyrow.announced', 'off', true), pg_notify('skyrow_schema', \(notice))"
+            "SELECT set_config('skyrow.announced', 'off', true), \(schema)._notify('schema', \(notice))"
         )
         return pieces
     }

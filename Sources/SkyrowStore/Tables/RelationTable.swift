@@ -203,7 +203,7 @@ package struct RelationTable: Sendable {
     private func lock(_ user: UserID, _ targets: [UserID], in transaction: StoreTransaction) async throws {
         _ = try await transaction.query(
             """
-            SELECT pg_advisory_xact_lock(1936423284, place) FROM (
+            SELECT \(schema)._hold(place) FROM (
                 SELECT DISTINCT \(schema)._relation_lock(\(user), named.id) AS place
                 FROM unnest(\(targets)) AS named (id) ORDER BY 1
             ) AS places

@@ -2,7 +2,7 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the database says about sessions, on the channel `skyrow_session`.
+/// What the database says about sessions.
 package enum SessionNotice: Hashable, Sendable {
     /// Notices are heard from now on; with `again`, after an interruption that may have swallowed some.
     case listening(again: Bool)
@@ -54,8 +54,9 @@ package enum SessionNotice: Hashable, Sendable {
 
 extension SessionTable {
     /// The changes of sessions from now on, by any process; ends when the database client shuts down.
-    package func notices() -> some AsyncSequence<SessionNotice, Never> & Sendable {
+    package func notices() async throws -> some AsyncSequence<SessionNotice, Never> & Sendable {
         let schema = store.schema
-        return store.client.listen("skyrow_session").compactMap { SessionNotice($0, of: schema) }
+        let channel = try await store.channel(of: .session)
+        return store.client.listen(channel).compactMap { SessionNotice($0, of: schema) }
     }
 }

@@ -69,7 +69,7 @@ package struct StoredSession: Hashable, Sendable {
 
 /// The access tokens that were given out, by their hashes.
 ///
-/// Whatever ends a session sends a notice on the channel `skyrow_session`, with the schema and a slash before it:
+/// What ends a session sends a notice on the channel ``RecordStore/channel(of:)`` of sessions, with the schema and a slash before it:
 /// `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database do so, which makes it hold for psql too.
 package struct SessionTable: Sendable {
     let store: RecordStore

@@ -193,7 +193,7 @@ import Testing
                 let statements = Self.step(ids, &isThere, &hasParked, &random)
                 // As a process of the service does; psql does not, and then the database is asked, by others too.
                 let isAnnounced = Int.random(in: 0..<4, using: &random) > 0
-                try await fixture.change(statements + (isAnnounced ? "; NOTIFY skyrow_schema, 'app'" : ""))
+                try await fixture.change(statements + (isAnnounced ? "; SELECT app._notify('schema', '')" : ""))
                 // A query goes by what it finds from then on.
                 if !isAnnounced { try await fixture.service.store.cache.reload() }
                 for (place, view) in views.enumerated() {

@@ -44,7 +44,7 @@ import Testing
             try await f.save("note/1")
             try await f.psql("DELETE FROM note; UPDATE _tombstone SET deleted_at = now() - interval '1 year'")
             try await f.client.withTransaction { transaction in
-                _ = try await transaction.query("SELECT pg_advisory_xact_lock(1936423285, hashtext('app'))")
+                _ = try await transaction.query("SELECT app._hold('sweep')")
                 #expect(try await f.store.sweepTombstones(olderThan: .seconds(86_400)) == 0)
             }
             #expect(try await f.store.sweepTombstones(olderThan: .seconds(86_400)) == 1)

@@ -508,7 +508,8 @@ import Testing
             try await create(f, definition([IndexField("score")], unique: true))
             try await f.client.withSession { session in
                 // Another process builds.
-                _ = try await session.query("SELECT pg_advisory_lock(1936423283, 0)")
+                _ = try await session.query("BEGIN")
+                _ = try await session.query("LOCK TABLE app._index IN SHARE UPDATE EXCLUSIVE MODE")
                 let isDone = try await self.builder(f).pass()
                 #expect(!isDone)
                 #expect(try await list(f).filter { $0.state == .building && $0.attempts == 0 }.count == 2)
