@@ -1,3 +1,4 @@
+internal import Logging
 package import SkyrowModel
 package import SkyrowPostgres
 
