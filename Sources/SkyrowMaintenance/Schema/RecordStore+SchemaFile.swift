@@ -127,6 +127,9 @@ extension RecordStore {
                                 try await transaction.lock(piece.flatMap(\.tableLocks), in: schema)
                             }
                             if !allowingLoss { try await requireFits(expected, piece, in: transaction) }
+                            if number == 0, schedule.atOnce.contains(where: \.needsPostGIS) {
+                                _ = try await transaction.query(PostGIS.requirement)
+                            }
                             for statement in try SchemaFileChange.statements(
                                 ofPlan: piece,
                                 in: schema,
@@ -203,6 +206,10 @@ extension RecordStore {
 }
 
 extension SchemaFileChange {
+    fileprivate var needsPostGIS: Bool {
+        if case .common(let change) = self { change.needsPostGIS } else { false }
+    }
+
     fileprivate var deletedType: RecordTypeName? {
         if case .deleteType(let type) = self { type } else { nil }
     }

@@ -73,6 +73,10 @@ extension SchemaChange {
         }
     }
 
+    package var needsPostGIS: Bool {
+        if case .addField(_, let type, _, _) = self { PostGIS.isNeeded(by: type) } else { false }
+    }
+
     /// The tables that it locks.
     package var tableLocks: [TableLock] {
         switch self {

@@ -70,6 +70,8 @@ package final class SchemaChanger: Sendable {
             _ = try await requireTime(for: plan.changes, in: transaction)
             let new = Set(plan.changes.lazy.compactMap { if case .createType(let type) = $0 { type } else { nil } })
             pieces = SchemaPieces.cut(plan.changes) { $0.cost(isOfNewType: new.contains($0.type)) }
+            // Without it nothing is changed.
+            if plan.changes.contains(where: \.needsPostGIS) { _ = try await transaction.query(PostGIS.requirement) }
         }
         guard !pieces.isEmpty else { return [] }
         let changes = pieces.removeFirst()

@@ -91,8 +91,9 @@ struct SchemaApplyCommand: AsyncParsableCommand {
         discussion: """
             It shows what it is going to do and asks. Data is deleted only with --allow-data-loss. What psql made otherwise \
             than Skyrow does is repaired where that takes no decision. Running services go on with the new schema, and their \
-            clients with large tables while these are changed: after all else, step by step. Of what cannot be done so \
-            nothing is done without --lock-tables.
+            clients with tables while these are changed: many of them some at a time, and large ones after all else, step by \
+            step. What is interrupted is completed by the same command. Of what cannot be done so nothing is done without \
+            --lock-tables, which makes all or nothing.
             """
     )
 
@@ -110,7 +111,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("lock-tables"),
-        help: "Keep large tables locked as long as their change takes; for when the service is not used."
+        help: "Make all or nothing, and keep tables locked as long as it takes; for when the service is not used."
     )
     var locksTables = false
 

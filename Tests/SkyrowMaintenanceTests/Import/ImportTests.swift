@@ -206,6 +206,23 @@ import Testing
         }
     }
 
+    /// A new type with references to one that is there.
+    @Test func othersSaveAndChangeTheSchemaWhileTypesAreImported() async throws {
+        try await withRecords { f in
+            let egg = RecordType(name: type("egg"), fields: [field("of"): .reference(type("note"))])
+            try await f.store.withImport(creating: [egg]) { _ in
+                try await f.psql("SET lock_timeout = '1s'; INSERT INTO note (_id) VALUES ('meanwhile')")
+                _ = try await f.store.createTypes(
+                    SchemaCreateRequest(types: [RecordType(name: type("other"), fields: [field("a"): .string])])
+                )
+            }
+            #expect(try await f.psql("SELECT count(*) FROM note WHERE _id = 'meanwhile'") == "1")
+            #expect(
+                try await f.psql("SELECT to_regclass('egg') IS NOT NULL AND to_regclass('other') IS NOT NULL") == "t"
+            )
+        }
+    }
+
     @Test func rulesThatComeWithATypeAreInTheAuditLog() async throws {
         try await withRecords { f in
             let (egg, hen) = (try RecordTypeName("egg"), try RecordTypeName("hen"))

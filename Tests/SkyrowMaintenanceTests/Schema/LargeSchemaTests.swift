@@ -73,7 +73,14 @@ import Testing
                 $0.indexes = []
             }
         ),
-        ("default", { $0.fields[field("n")]?.defaultValue = .integer(7) }), ("live", { $0.live = .key }),
+        ("default", { $0.fields[field("n")]?.defaultValue = .integer(7) }),
+        (
+            "sequence",
+            {
+                $0.fields[field("count")] = DocumentedField(.sequence, comment: "Counts.")
+                $0.indexes.insert(DocumentedIndex([.init("title"), .init("count")]))
+            }
+        ), ("live", { $0.live = .key }),
     ]
 
     @Test(arguments: changes.indices)
@@ -217,7 +224,6 @@ import Testing
 
     @Test func whatCannotBeDoneMeanwhileIsSaidBefore() async throws {
         let rows: [(setup: String, change: (inout DocumentedType) -> Void)] = [
-            ("", { $0.fields[field("count")] = DocumentedField(.sequence) }),
             ("", { $0.fields[field("kept")] = DocumentedField(.string, textLanguage: .english, storesWords: true) }),
             ("CREATE VIEW seen AS SELECT n FROM note", { $0.fields[field("n")] = DocumentedField(.number) }),
             ("ALTER TABLE note ADD CHECK (n > 0)", { $0.fields[field("n")] = DocumentedField(.number) }),
@@ -245,9 +251,51 @@ import Testing
             }
         }
         try await withNotes { f in
-            _ = try await apply(f, lockingTables: true) { $0.fields[field("count")] = DocumentedField(.sequence) }
-            #expect(try await f.psql("SELECT count(DISTINCT count) FROM note") == "\(Self.rows)")
+            _ = try await apply(f, lockingTables: true) {
+                $0.fields[field("kept")] = DocumentedField(.string, textLanguage: .english, storesWords: true)
+            }
+            #expect(try await f.psql("SELECT count(*) FROM pg_attribute WHERE attname = '_words_kept'") == "1")
         }
+    }
+
+    /// The same, made of a table that is small and of one that is large.
+    @Test func recordsAreCountedWhileOthersSaveSome() async throws {
+        let looks = """
+            SELECT attidentity, attnotnull, atthasdef, format_type(atttypid, NULL) FROM pg_attribute
+            WHERE attrelid = 'note'::regclass AND attname = 'count';
+            SELECT pg_get_serial_sequence('note', 'count');
+            SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%UNIQUE%count%';
+            SELECT string_agg(tgname, ',' ORDER BY tgname) FROM pg_trigger WHERE tgname LIKE '%sequence%';
+            SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'app'::regnamespace AND relname LIKE '%count%';
+            """
+        var found: [String] = []
+        for bound in [0, LargeTables.bound] as [Int64] {
+            try await withNotes(bound: bound) { f in
+                // What was cut off is begun again.
+                let column = try ColumnInMaking(field("count"), nil, to: .integer, of: Self.note, in: "app")
+                if bound == 0 {
+                    for statement in column.beginningSequence() { _ = try await f.store.client.write(statement) }
+                    // Database logins save meanwhile, too.
+                    let rights = try await f.psql("SELECT relacl FROM pg_class WHERE relname = '\(column.name.name)'")
+                    #expect(rights.contains("=U/"), "\(rights)")
+                }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for number in 1...100 {
+                            _ = try await f.store.client.write("INSERT INTO app.note (_id) VALUES (\("new\(number)"))")
+                        }
+                    }
+                    group.addTask { _ = try await apply(f) { $0.fields[field("count")] = DocumentedField(.sequence) } }
+                    try await group.waitForAll()
+                }
+                let count = Self.rows + 100
+                #expect(try await f.psql("SELECT count(DISTINCT count), min(count) FROM note") == "\(count)|1")
+                let highest = try await f.psql("SELECT max(count) + 1 FROM note")
+                #expect(try await f.psql("INSERT INTO note DEFAULT VALUES RETURNING count") == highest)
+                found.append(try await f.psql(looks))
+            }
+        }
+        #expect(found.first == found.last && found.first?.hasPrefix("d|t|f|bigint\n") == true, "\(found)")
     }
 
     @Test func whatPsqlMadeOtherwiseIsRepairedMeanwhile() async throws {
