@@ -146,14 +146,16 @@ extension RecordStore {
     /// Builds the indexes that are missing while accounts are written. What another build has left, which was cut off, is dropped.
     private func buildLoginIndexes(_ indexes: [(name: SQLIdentifier, expression: SQL)]) async throws {
         guard client.hasSessions else { throw SkyrowError.noSessionsForIndexes }
+        // A statement that waits for a lock would be waited for by the build of the one that holds it.
+        while try await client.withTurn(at: "\(schema)._migration", { try await build(indexes, $0) }) == nil {
+            try await Task.sleep(for: .milliseconds(500))
+        }
+    }
+
+    private func build(_ indexes: [(name: SQLIdentifier, expression: SQL)], _ turn: DatabaseTurn) async throws {
         try await client.withSession { session in
-            // A statement that waits for the lock would be waited for by the build of the one that holds it.
-            while try await !session.query(
-                "SELECT pg_try_advisory_lock(1936423276, hashtext(\(schema.name)))"
-            ).decode(row: 0, column: 0, as: Bool.self) {
-                try await Task.sleep(for: .milliseconds(500))
-            }
             for (name, expression) in indexes {
+                try await turn.requireHeld()
                 switch try await validity(of: [name], { try await session.query($0) })[name.name] {
                 case true?: continue
                 case false?: _ = try await session.query("DROP INDEX CONCURRENTLY \(schema).\(name)")
