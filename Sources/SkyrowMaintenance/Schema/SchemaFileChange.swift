@@ -62,7 +62,7 @@ extension SchemaFileChange {
             conversion.rewritesRows || conversion.isNarrowing ? SchemaPieces.rewritingCost : 8
         case .setTextLanguage(_, let isStored, _, _, _):
             isStored && !isOfNewType ? SchemaPieces.rewritingCost : 6
-        case .repair(let drift): drift.fault == .textOrder ? SchemaPieces.rewritingCost : 6
+        case .repair(let drift): if case .textOrder = drift.fault { SchemaPieces.rewritingCost } else { 6 }
         case .renameType: 15
         case .setDeleteRule, .createIndex: 8
         case .setAccess, .setAccessOfAll: 5
