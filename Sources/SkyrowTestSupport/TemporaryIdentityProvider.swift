@@ -1,5 +1,5 @@
 import Foundation
-package import SkyrowRemote
+import SkyrowRemote
 
 /// A provider of OpenID Connect on the loopback interface, which signs whatever a test wants and misbehaves as it says.
 package struct TemporaryIdentityProvider: Sendable {

@@ -11,7 +11,7 @@ import Testing
     private func logIns(_ fixture: ServiceFixture) -> [String] {
         var found: [String] = []
         for method in LogInMethod.allCases {
-            for code in [nil] + ErrorCode.registered.map { Optional($0) } {
+            for code in [nil] + ErrorCode.registered.map({ Optional($0) }) {
                 let count = fixture.observations.count { $0 == .loggedIn(method, code) }
                 found += Array(repeating: "\(method.rawValue) \(code?.name ?? "OK")", count: count)
             }

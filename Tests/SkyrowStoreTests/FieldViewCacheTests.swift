@@ -33,7 +33,8 @@ import Testing
     /// Each user is a reader, and each combination of roles may have a view of its own.
     @Test func whatIsKeptIsBounded() {
         var cache = FieldViewCache<Form>()
-        weak var early = cache.form(for: reader(0), view(0)) { _ in Form() }
+        weak var early: Form?
+        early = cache.form(for: reader(0), view(0)) { _ in Form() }
         let readers = 5 * FieldViewCache<Form>.maximumReaders / 2
         for number in 1..<readers { _ = cache.form(for: reader(number), view(0)) { _ in Form() } }
         let count = (0..<readers).count { cache[reader($0)] != nil }

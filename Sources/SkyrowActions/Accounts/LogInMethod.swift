@@ -1,4 +1,4 @@
-package import SkyrowModel
+import SkyrowModel
 
 /// By what users log in, as far as it is counted.
 package enum LogInMethod: String, Sendable, Hashable, CaseIterable {

@@ -1,5 +1,5 @@
-package import SkyrowModel
-package import SkyrowStore
+import SkyrowModel
+import SkyrowStore
 import Synchronization
 
 /// Refusals that wait to be stored with others; those beyond the bound are counted alone.

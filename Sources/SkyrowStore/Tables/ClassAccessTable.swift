@@ -115,15 +115,17 @@ package struct ClassAccessTable: Sendable {
         if change.changesOptions {
             let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
             statements.append(
-                """
-                INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
-                    aggregate)
-                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.listReaders?.rawValue),
-                    \(access.transferrers.rawValue), \(access.newOwner.rawValue), \(access.allowsPrivate), \(access.allowsAggregates))
-                ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
-                    list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by,
-                    creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
-                """
+                SQL(
+                    """
+                    INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
+                        aggregate)
+                    VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.listReaders?.rawValue),
+                        \(access.transferrers.rawValue), \(access.newOwner.rawValue), \(access.allowsPrivate), \(access.allowsAggregates))
+                    ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
+                        list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by,
+                        creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
+                    """
+                )
             )
         }
         return statements

@@ -1,4 +1,4 @@
-package import SkyrowModel
+import SkyrowModel
 
 /// From where the password of which account is tried.
 package struct GuessSource: Hashable, Sendable {

@@ -1,6 +1,6 @@
 internal import SkyrowJSON
 package import SkyrowModel
-package import SkyrowPostgres
+import SkyrowPostgres
 
 /// The rules of fields of all types, as far as Skygear's `schema:field_access:get` and `schema:field_access:update` carry them.
 package struct SkygearFieldRuleTable: Sendable {

@@ -1,9 +1,5 @@
 import Glibc
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#endif
-
 /// An estimate of how many guesses an attacker needs who tries what people choose first.
 ///
 /// It follows the idea of zxcvbn (Wheeler, USENIX Security 2016): a password is taken apart into words, names, dates, repetitions,
