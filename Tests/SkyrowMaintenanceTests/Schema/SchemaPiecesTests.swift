@@ -19,7 +19,8 @@ import Testing
     }
 
     private static let cuts: [(costs: [Int], pieces: [[Int]])] = [
-        ([], []), ([1], [[1]]), ([60], [[60]]), ([30, 30, 1], [[30, 30], [1]]), ([59, 2, 58, 1], [[59], [2, 58], [1]]),
+        ([], []), ([1], [[1]]), ([60], [[60]]), ([30, 30, 1], [[30, 30], [1]]),
+        ([59, 2, 58, 1], [[59], [2, 58], [1]]),
         ([100, 1], [[100], [1]]), ([1, 100, 100], [[1], [100], [100]]),
     ]
 
@@ -53,7 +54,8 @@ import Testing
             var document = try await f.store.schemaDocument()
             for name in Self.names {
                 document.types[name]?.fields = [
-                    field("title"): DocumentedField(.string), field("first"): DocumentedField(.reference(Self.names[0])),
+                    field("title"): DocumentedField(.string),
+                    field("first"): DocumentedField(.reference(Self.names[0])),
                 ]
             }
             try await f.apply(document)
