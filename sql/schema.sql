@@ -1296,11 +1296,14 @@ ALTER TABLE "user"
     ADD COLUMN username text COLLATE "C",
     ADD COLUMN email text COLLATE "C",
     ADD COLUMN last_login_at timestamptz,
+    ADD COLUMN _verified boolean,
     ADD CONSTRAINT _user_is_public CHECK (_database = '_public');
 COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; credentials are in _user.';
 COMMENT ON COLUMN "user".username IS 'A name to log in with.';
 COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
+COMMENT ON COLUMN "user"._verified IS
+    'Whether the address is the verified one; NULL: no one has begun to verify one. Kept by triggers, whatever is written.';
 CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
 CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
 
@@ -1337,6 +1340,38 @@ COMMENT ON COLUMN _user.verified_email IS 'The address that was verified; it cou
 COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor; kept by a trigger of _factor.';
 COMMENT ON COLUMN _user.password_changed_at IS
     'When the password was set.';
+
+-- Whether an address is verified follows from two tables. Who verifies one locks the account and then the profile, as who logs in
+-- does; who changes the address has locked the profile and waits for nothing. So the one who comes second sees what the first has
+-- written.
+CREATE FUNCTION _keep_verified() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    NEW._verified := CASE
+        WHEN TG_OP = 'UPDATE'
+            AND NEW.email = (SELECT account.verified_email FROM _user AS account WHERE account.id = NEW._id) THEN true
+        -- What has begun does not end.
+        WHEN NEW._verified IS NOT NULL OR (TG_OP = 'UPDATE' AND OLD._verified IS NOT NULL) THEN false
+    END;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _keep_verified() IS 'Says in a profile whether its address is the verified one.';
+CREATE TRIGGER _keep_verified BEFORE INSERT OR UPDATE OF email, _verified ON "user"
+    FOR EACH ROW EXECUTE FUNCTION _keep_verified();
+
+CREATE FUNCTION _note_verified() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM FROM "user" AS profile WHERE profile._id = NEW.id FOR NO KEY UPDATE;
+    UPDATE "user" AS profile SET _verified = false
+    WHERE profile._id = NEW.id AND profile._verified IS DISTINCT FROM coalesce(profile.email = NEW.verified_email, false);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _note_verified() IS 'Has a profile say that its address was verified, or is no longer.';
+CREATE TRIGGER _note_verified AFTER UPDATE OF verified_email ON _user FOR EACH ROW
+    WHEN (NEW.verified_email IS DISTINCT FROM OLD.verified_email) EXECUTE FUNCTION _note_verified();
+CREATE TRIGGER _note_verified_anew AFTER INSERT ON _user FOR EACH ROW
+    WHEN (NEW.verified_email IS NOT NULL) EXECUTE FUNCTION _note_verified();
 
 -- In psql, the time alone may be set.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -14,6 +14,8 @@ package struct FieldRule: Hashable, Sendable {
         case everyone
         /// Of those, the record's owner.
         case owner
+        /// The service alone, and not the master key either.
+        case service
     }
 
     package var readers: Readers
@@ -38,6 +40,7 @@ package struct FieldRule: Hashable, Sendable {
         // What the settings say of the readers of a login key, no rule opens to others, for whatever use.
         case (.read, .users, _), (.compare, .users, _), (.discover, .users, _):
             if audience.user == nil { standing = .none }
+        case (.create, _, .service), (.update, _, .service): standing = .none
         case (.read, .owner, _), (.compare, .owner, _), (.discover, .owner, _), (.update, _, .owner):
             standing = audience.user == nil ? .none : .owned
         case (.read, .everyone, _), (.compare, .everyone, _), (.discover, .everyone, _), (.update, _, .everyone),
@@ -74,6 +77,7 @@ package struct FieldRule: Hashable, Sendable {
         var terms: [[Subject]] = []
         switch (use, readers, writers) {
         case (.read, .owner, _), (.update, _, .owner): terms.append([.owner])
+        case (.create, _, .service), (.update, _, .service): terms.append([])
         default: break
         }
         // An order with denials is none of the terms that policies are made of: to them it allows no one.
@@ -99,6 +103,8 @@ package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
     /// What holds for fields that are not among these: those that come with a save.
     private let others: FieldRule?
+    /// Whether the service alone writes one of them.
+    package let hasKept: Bool
     /// The fields of each rule, so that what is the same for many of them is settled once for a caller.
     private let fieldsByRule: [FieldRule: [FieldName]]
     /// The fields that rules name whose users they mean, as far as the type has them.
@@ -117,6 +123,7 @@ package struct FieldRules: Hashable, Sendable {
     ) {
         self.rules = rules
         self.others = others
+        hasKept = rules.values.contains { $0.writers == .service }
         fieldsByRule = Dictionary(grouping: rules.keys.sorted()) { field in
             rules[field] ?? FieldRule(readers: .everyone, writers: .everyone)
         }
@@ -129,7 +136,7 @@ package struct FieldRules: Hashable, Sendable {
     package static let none = FieldRules([:])
 
     /// The rules of profiles: the fields that accounts log in with are changed by their owner and visible to these readers,
-    /// or by their owner too.
+    /// or to their owner. So is `_verified`, which the service alone writes.
     ///
     /// - Parameter readers: also of fields that are no login keys at present.
     package static func ofLoginKeys(
@@ -138,6 +145,7 @@ package struct FieldRules: Hashable, Sendable {
     ) -> FieldRules {
         var rules = readers.mapValues { FieldRule(readers: $0, writers: .everyone) }
         for key in keys { rules[key] = FieldRule(readers: readers[key] ?? .owner, writers: .owner) }
+        rules[.verified] = FieldRule(readers: readers[.verified] ?? .owner, writers: .service)
         return FieldRules(rules)
     }
 
@@ -201,7 +209,11 @@ package struct FieldRules: Hashable, Sendable {
 
     /// In which records the caller may do something with a field, among those that are open to it.
     package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
-        guard let rule = rule(of: field), let audience = caller.audience else { return .all }
+        guard let rule = rule(of: field) else { return .all }
+        guard let audience = caller.audience else {
+            let isKept = rule.writers == .service && (use == .create || use == .update)
+            return isKept ? .none : .all
+        }
         return rule.standing(use, audience, members)
     }
 
@@ -270,7 +282,7 @@ package struct FieldRules: Hashable, Sendable {
         by caller: FieldAccess,
         isOwned: Bool = true
     ) -> [FieldName] {
-        if isEmpty || caller.isUnrestricted { return [] }
+        if isEmpty || (caller.isUnrestricted && !hasKept) { return [] }
         let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
         return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller, isOwned: isOwned)
     }

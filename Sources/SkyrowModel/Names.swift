@@ -36,13 +36,13 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
     public var description: String { rawValue }
 }
 
-/// The name of a field of a record type, which is the name of its column: `[A-Za-z][A-Za-z0-9_]{0,62}`, or `_parent`.
+/// The name of a field of a record type, which is the name of its column: `[A-Za-z][A-Za-z0-9_]{0,62}`, `_parent` or `_verified`.
 public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let rawValue: String
 
     /// Throws `108 InvalidArgument` when the text is not a name.
     public init(_ text: String) throws(SkyrowError) {
-        guard isRecordName(text) || text == Self.parent.rawValue else {
+        guard isRecordName(text) || text == Self.parent.rawValue || text == Self.verified.rawValue else {
             throw .invalidArgument(
                 "A field is named by a letter followed by at most 62 letters, digits or underscores."
             )
@@ -56,6 +56,9 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
 
     /// The record that a record belongs to and is deleted with, a reference with the rule `cascade`.
     public static let parent = FieldName(known: "_parent")
+
+    /// Whether the address of a profile is proved, which the service alone says.
+    public static let verified = FieldName(known: "_verified")
 
     /// Whether it is a name of Skyrow's own, which rules of every field leave alone.
     package var isReserved: Bool { rawValue.utf8.first == UInt8(ascii: "_") }

@@ -1,18 +1,19 @@
 /// The profile of a user as that user sees it: with what the service knows of the account, under reserved names.
 ///
-/// Others see the record alone. The members are no columns, so that nothing asks for them in a predicate, and a save passes over them.
+/// Others see the record alone. `_groups` and `_roles` are no columns, so that nothing asks for them in a predicate, and a save passes
+/// over them. `_verified` is one, of which a row that a statement returns may have what was there before.
 package struct OwnProfile: RecordSource {
     private let profile: any RecordSource
-    private let isVerified: Bool
+    private let verified: Bool?
     private let groups: [GroupName]
     private let roles: [RoleName]
 
     /// - Parameters:
-    ///   - isVerified: whether the address of the account is verified.
+    ///   - verified: whether the address of the account is verified; nil where that has not begun, or is hidden from the user.
     ///   - roles: those that were given to the user, with those that contain them.
-    package init(_ profile: any RecordSource, isVerified: Bool, groups: [GroupName], roles: [RoleName]) {
+    package init(_ profile: any RecordSource, verified: Bool?, groups: [GroupName], roles: [RoleName]) {
         self.profile = profile
-        self.isVerified = isVerified
+        self.verified = verified
         self.groups = groups
         self.roles = roles
     }
@@ -20,24 +21,22 @@ package struct OwnProfile: RecordSource {
     package var isWhole: Bool { profile.isWhole }
 
     package func emit(into sink: inout some RecordSink) {
-        var extended = MemberAddition(
-            sink: sink,
-            members: [
-                (Self.groupsKey, .array(groups.map { .string($0.rawValue) })),
-                (Self.rolesKey, .array(roles.map { .string($0.rawValue) })),
-                (Self.verifiedKey, .boolean(isVerified)),
-            ]
-        )
+        var members: [(key: MemberKey, value: RecordValue)] = [
+            (Self.groupsKey, .array(groups.map { .string($0.rawValue) })),
+            (Self.rolesKey, .array(roles.map { .string($0.rawValue) })),
+        ]
+        if let verified { members.append((Self.verifiedKey, .boolean(verified))) }
+        var extended = MemberAddition(sink: sink, members: members)
         profile.emit(into: &extended)
         sink = extended.sink
     }
 
     private static let groupsKey = MemberKey("_groups")
     private static let rolesKey = MemberKey("_roles")
-    private static let verifiedKey = MemberKey("_verified")
+    private static let verifiedKey = MemberKey(FieldName.verified.rawValue)
 }
 
-/// Adds members behind those of the outermost record.
+/// Adds members behind those of the outermost record, whose `_verified` is left out.
 private struct MemberAddition<Sink: RecordSink>: RecordSink {
     var sink: Sink
     let members: [(key: MemberKey, value: RecordValue)]
@@ -59,7 +58,10 @@ private struct MemberAddition<Sink: RecordSink>: RecordSink {
         sink.beginRecord()
     }
 
-    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) { sink.member(key, value) }
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
+        if depth == 1, key.encoded.elementsEqual("\"_verified\":".utf8) { return }
+        sink.member(key, value)
+    }
 
     mutating func endRecord() {
         addMembers()

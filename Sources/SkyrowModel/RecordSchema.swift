@@ -107,6 +107,12 @@ extension RecordType {
         }
     }
 
+    /// `108` for a field that is called as what the service says of an account.
+    package static let verifiedIsKept = SkyrowError.invalidArgument(
+        "Whether an address is verified is called _verified, and no other field is.",
+        FieldName.verified.rawValue
+    )
+
     /// Throws `108 InvalidArgument` unless a field of the name `_parent` is a reference whose records go with their target.
     package static func checkParent(_ type: FieldType, _ rule: DeleteRule?) throws(SkyrowError) {
         guard case .reference = type else {

@@ -78,7 +78,9 @@ package struct TypeRules: Hashable, Sendable {
     }
 
     private static let profiles = ofProfiles(loginKeys: [])
-    private static let profileFields = Set(["username", "email", "last_login_at"].compactMap { try? FieldName($0) })
+    private static let profileFields = Set(
+        ["username", "email", "last_login_at"].compactMap { try? FieldName($0) } + [.verified]
+    )
 
     /// The same with what `schema:access:set` has settled for the type.
     ///

@@ -102,6 +102,7 @@ func withService<Success: Sendable>(
     linkLogIn: Bool = false,
     providers: [ProviderConfiguration] = [],
     customTokenKeys: [CustomTokenKey] = [],
+    loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
     certificate: ServerCertificate? = nil,
     client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
@@ -124,6 +125,7 @@ func withService<Success: Sendable>(
         linkLogIn: linkLogIn,
         providers: providers,
         customTokenKeys: customTokenKeys,
+        loginKeyReaders: loginKeyReaders,
         logger: logger,
         metrics: metrics,
         on: cluster,
@@ -179,6 +181,7 @@ func withActions<Success: Sendable>(
     linkLogIn: Bool = false,
     providers: [ProviderConfiguration] = [],
     customTokenKeys: [CustomTokenKey] = [],
+    loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
@@ -192,6 +195,7 @@ func withActions<Success: Sendable>(
                 client: client,
                 schema: SQLIdentifier("app"),
                 mode: mode,
+                loginKeyReaders: loginKeyReaders,
                 rulesPatience: testPatience,
                 logger: logger
             )

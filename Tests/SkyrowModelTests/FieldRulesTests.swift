@@ -17,7 +17,9 @@ import Testing
         (Caller(kind: .master(actingAs: "bob")), false),
     ])
     func loginKeysAreHiddenFromAnonymousCallers(_ caller: Caller, _ isHidden: Bool) {
-        #expect(Self.rules.hidden(from: FieldAccess(caller)) == (isHidden ? [Self.username, Self.email] : []))
+        #expect(
+            Self.rules.hidden(from: FieldAccess(caller)) == (isHidden ? [Self.username, Self.email, .verified] : [])
+        )
         #expect(FieldRules.none.hidden(from: FieldAccess(caller)).isEmpty)
     }
 
@@ -68,13 +70,47 @@ import Testing
     @Test func whoSeesAFieldIsConfigured() {
         let phone = try! FieldName("phone")
         let rules = FieldRules.ofLoginKeys([phone], readers: [Self.email: .everyone, Self.username: .users])
-        #expect(rules.hidden(from: .anonymous) == [phone, Self.username])
+        #expect(rules.hidden(from: .anonymous) == [phone, Self.username, .verified])
         #expect(rules.reach(of: phone, for: FieldAccess(Self.ann)) == .owned)
         #expect(rules.reach(of: Self.email, for: FieldAccess(Self.ann)) == nil)
         // Only login keys are their owner's to change.
         let bob = FieldAccess(Self.bob)
         #expect(rules.standing(.update, of: phone, for: bob) == .owned)
         #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
+    }
+
+    /// Whoever reads it, the service alone writes it; to send it as it is changes nothing.
+    @Test func noOneWritesWhatTheServiceKeeps() throws {
+        let readers: [FieldRule.Readers?] = [nil, .owner, .users, .everyone]
+        for reader in readers {
+            let rules = FieldRules.ofLoginKeys([], readers: reader.map { [.verified: $0] } ?? [:])
+                .applying([.verified: [.update: [.everyone], .create: [.everyone]]])
+            let expected: [FieldStanding] =
+                switch reader {
+                case nil, .owner: [.owned, .owned, .none, .all]
+                case .users: [.all, .all, .none, .all]
+                case .everyone: [.all, .all, .all, .all]
+                }
+            var record = Record(id: try RecordID("user/ann"), fields: [.verified: .boolean(true)])
+            record.owner = "ann"
+            for (caller, read) in zip([Self.ann, Self.bob, .anonymous, Self.master], expected) {
+                let access = FieldAccess(caller)
+                #expect(rules.standing(.read, of: .verified, for: access) == read)
+                for use in [FieldUse.create, .update] {
+                    #expect(rules.standing(use, of: .verified, for: access) == .none, "\(caller) \(use)")
+                }
+                #expect(rules.refusedInNew([.verified, Self.city], by: access) == [.verified])
+                let sees = read == .all || (read == .owned && caller == Self.ann)
+                for (value, isSame) in [(RecordValue.boolean(true), true), (.boolean(false), false), (.null, false)] {
+                    let refused = rules.refusedChanges([(.verified, value)], to: record, by: access)
+                    #expect(refused == (isSame && sees ? [] : [.verified]), "\(caller) \(value)")
+                }
+                #expect(rules.refusedOperators([.verified], on: record, by: access) == [.verified])
+            }
+            #expect(
+                rules.terms(.update, of: .verified).contains([]) && rules.terms(.create, of: .verified).contains([])
+            )
+        }
     }
 
     /// What a rule comes to for ann, who is registered and verified and carries the tag golf, for bob, an editor with the key tablet, for one who is not

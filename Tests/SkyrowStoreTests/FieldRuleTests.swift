@@ -242,7 +242,7 @@ import Testing
         #expect(table.visible(to: .unrestricted) === table)
         let narrowed = table.visible(to: .anonymous)
         #expect(narrowed === table.visible(to: .anonymous))
-        #expect(narrowed.columns.isEmpty && narrowed.hidden == [Self.username, field("email")])
+        #expect(narrowed.columns.isEmpty && narrowed.hidden == [Self.username, field("email"), .verified])
         #expect(!narrowed.wholeRow.columns.text.contains("username"))
         let note = SchemaCatalog.notes.note
         #expect(note.visible(to: .anonymous) === note)

@@ -31,7 +31,9 @@ extension ActionService {
             creator.key = caller.key
             creator.keyName = caller.keyName
             let access = try profileAccess(to: data.fields, by: creator)
-            let account = try await NewAccount(data, of: id, in: store, passwords: passwords, client: client)
+            var draft = try await NewAccount(data, of: id, in: store, passwords: passwords, client: client)
+            draft.verifies = address != nil
+            let account = draft
             let opening = Opening(.signUp, device: request.device, origin: origin)
             if let address {
                 return try await signUp(account, with: access, verifying: address, opening, from: client)
@@ -265,7 +267,7 @@ extension AuthResult {
             userID: user,
             profile: OwnProfile(
                 account.profile,
-                isVerified: account.isVerified,
+                verified: account.verified,
                 groups: account.groups,
                 roles: account.heldRoles
             ),

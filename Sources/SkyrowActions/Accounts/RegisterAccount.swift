@@ -26,7 +26,9 @@ extension ActionService {
             var creator = caller
             creator.isRegistered = true
             let access = try profileAccess(to: data.fields, by: creator)
-            let account = try await NewAccount(data, of: user, in: store, passwords: passwords, client: client)
+            var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: client)
+            draft.verifies = address != nil
+            let account = draft
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             let hash = TokenHash(of: token).bytes

@@ -44,6 +44,7 @@ extension ActionService {
                 throw SkyrowError(.notSupported, "This service does not verify addresses.")
             }
             if let email = request.email {
+                if let user = caller.userID { try await store.codes.begin(user, at: email) }
                 return try await issue(.verify, to: email, language: request.language, from: client)
             }
             guard let user = caller.userID else {
@@ -52,6 +53,7 @@ extension ActionService {
             guard let email = try await store.codes.address(of: user) else {
                 throw .invalidArgument("The account has no address.", "email")
             }
+            try await store.codes.begin(user, at: email)
             return try await issue(.verify, to: email, language: request.language, from: client)
         }
     }

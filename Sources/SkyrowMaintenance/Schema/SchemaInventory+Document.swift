@@ -9,7 +9,7 @@ extension SchemaInventory {
         for (name, table) in tables {
             var type = DocumentedType()
             if name != .user, let comment = table.comment, comment != name.tableComment { type.comment = comment }
-            for (fieldName, field) in table.fields {
+            for (fieldName, field) in table.fields where fieldName != .verified {
                 var documented = DocumentedField(field.documentedType, isGenerated: field.isGenerated)
                 if !field.isGenerated, let defaultValue = field.details.defaultValue {
                     documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: field.type)

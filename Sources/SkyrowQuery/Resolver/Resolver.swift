@@ -258,7 +258,7 @@ package struct Resolver<Schema: QuerySchema> {
         return ordered
     }
 
-    /// The fields to send; names of metadata are passed over, since those are always sent.
+    /// The fields to send; names of metadata are passed over, since those are always sent. `_verified` is no metadata.
     func fields(
         of type: Schema.RecordType,
         _ names: [String]?,
@@ -267,8 +267,9 @@ package struct Resolver<Schema: QuerySchema> {
         guard let names else { return nil }
         // As metadata, the parent is always sent.
         var positions = Set(type.queryField(.parent).map { [$0.position] } ?? [])
-        for (place, name) in names.enumerated() where !name.hasPrefix("_") {
+        for (place, name) in names.enumerated() {
             let field = try? FieldName(name)
+            if name.hasPrefix("_"), field.map({ type.queryField($0) == nil && !type.isHidden($0) }) ?? true { continue }
             if let field, let found = type.queryField(field) {
                 positions.insert(found.position)
                 continue

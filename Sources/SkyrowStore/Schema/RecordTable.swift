@@ -311,9 +311,10 @@ package final class RecordTable: Sendable {
         columns.first { $0.foreignKey == foreignKey }
     }
 
-    /// The type without the details of its table.
+    /// The type without the details of its table, and without what the service keeps of an account.
     package var recordType: RecordType {
-        RecordType(
+        let columns = columns.filter { $0.field != .verified }
+        return RecordType(
             name: name,
             fields: Dictionary(columns.map { ($0.field, $0.type) }, uniquingKeysWith: { first, _ in first }),
             deleteRules: Dictionary(

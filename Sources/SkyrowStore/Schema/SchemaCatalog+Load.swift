@@ -116,7 +116,10 @@ extension SchemaCatalog {
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
                 ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
-                AND (NOT starts_with(field.attname, '_') OR field.attname = '_parent')
+                AND (
+                    NOT starts_with(field.attname, '_') OR field.attname = '_parent'
+                    OR (field.attname = '_verified' AND relname = 'user')
+                )
             LEFT JOIN LATERAL (
                 SELECT CASE field.atttypid WHEN 'text'::regtype THEN \(TextLanguage.ofAttribute("field")) END AS name OFFSET 0
             ) AS language ON true
@@ -339,6 +342,7 @@ extension RecordColumn {
         if field == .parent {
             guard case .reference = FieldType(column), column.onDelete == .cascade else { return nil }
         }
+        if field == .verified, FieldType(column) != .boolean { return nil }
         self.init(
             field: field,
             identifier: identifier,

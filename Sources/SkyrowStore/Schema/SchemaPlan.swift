@@ -152,6 +152,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard field != .parent, newName != .parent else {
             throw .invalidArgument("The parent of records is called _parent, and no other field is.", "item_name")
         }
+        guard newName != .verified else { throw RecordType.verifiedIsKept }
         try refuseSystemName(newName)
         guard table[newName] == nil else {
             // Skygear's code for whatever keeps a field from being renamed.

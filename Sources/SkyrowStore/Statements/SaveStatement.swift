@@ -83,7 +83,7 @@ struct SaveStatement {
 
     private func guardedColumns(of group: BatchPlan.Group) -> [SaveText.GuardedColumn] {
         let rules = group.table.rules.fields
-        guard !rules.isEmpty, !access.passesEveryRule else { return [] }
+        guard !rules.isEmpty, !access.passesEveryRule || rules.hasKept else { return [] }
         let operators = Set(group.shape.operators.map(\.place))
         return group.shape.columns.enumerated().compactMap { place, column in
             let field = group.table.columns[column].field

@@ -11,6 +11,8 @@ package struct NewAccount: Sendable {
     package var identity: ProvenIdentity?
     /// The address among the login keys that is proved already.
     package var verifiedEmail: String?
+    /// Whether a mail asks for a proof of the address as soon as the account is there.
+    package var verifies = false
 
     package init(
         id: UserID,
@@ -135,6 +137,8 @@ package struct SignedInAccount: Sendable {
     package var isRegistered: Bool
     /// Whether the address of the account is verified.
     package var isVerified: Bool
+    /// What the user sees of that: nil where it has not begun, or is hidden.
+    package var verified: Bool?
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?

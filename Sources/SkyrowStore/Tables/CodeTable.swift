@@ -282,6 +282,20 @@ package struct CodeTable: Sendable {
         }
     }
 
+    /// Has the profile of a user say that the proof of its address has begun, where it has this one.
+    ///
+    /// Who asks by the address alone is a stranger, to whom a change of a record would show whose the address is.
+    package func begin(_ user: UserID, at address: String) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                UPDATE \(schema)."user" AS profile SET _verified = false
+                WHERE profile._id = \(user) AND profile.email = \(address) AND profile._verified IS NULL
+                """
+            )
+        }
+    }
+
     /// The account that has an address, and whether it is one that its user can log in to.
     package func holder(of address: String) async throws(SkyrowError) -> (user: UserID, isRegistered: Bool)? {
         try await store.reporting {

@@ -58,6 +58,7 @@ extension UserTable {
             "last_login_at = now()", "_updated_at = now()", "_updated_by = \(account.id)",
             "_revision = \(table.schema)._revision()",
         ]
+        if account.verifies { changes.append("_verified = coalesce(profile._verified, false)") }
         for (name, value) in account.profile {
             guard let column = table[name] else { continue }
             guard let accepted = try column.accepted(value) else { continue }

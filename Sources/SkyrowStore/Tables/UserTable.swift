@@ -53,6 +53,10 @@ package struct UserTable: Sendable {
                     names.append("\(column.identifier)")
                     values.append(column.parameter(value, judgedBy: access, in: catalog))
                 }
+                if account.verifies {
+                    names.append("_verified")
+                    values.append("false")
+                }
                 if let list = table.rules.defaultAccess {
                     names.append("_access")
                     values.append("\(PostgresJSONB(list.storedJSON))")
@@ -86,7 +90,8 @@ package struct UserTable: Sendable {
                         RETURNING role
                     )
                     SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
-                        \(account.isRegistered), false
+                        \(account.isRegistered), coalesce("r".email = \(account.verifiedEmail as String?), false),
+                        "r"._verified IS NOT NULL
                     FROM "r"
                     """
                 do {
@@ -355,7 +360,8 @@ package struct UserTable: Sendable {
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
                         \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema)),
-                        coalesce("r".email = account.verified_email, false), before.last_login_at, before.last_seen_at
+                        coalesce("r".email = account.verified_email, false), "r"._verified IS NOT NULL,
+                        before.last_login_at, before.last_seen_at
                     FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 do {
@@ -495,7 +501,8 @@ extension SchemaCatalog {
 
 extension SignedInAccount {
     /// Reads a row of the profile's columns, the roles, those held by way of them, whether an administrator's is among
-    /// these, the groups, whether the account is not anonymous, and the times.
+    /// these, the groups, whether the account is not anonymous and its address verified, whether the profile said something of that, and
+    /// the times.
     fileprivate init(_ result: PostgresResult, _ table: RecordTable) throws(PostgresError) {
         let next = table.wholeRow.width
         let heldRoles: [RoleName] = try result.decode(row: 0, column: next + 1)
@@ -520,9 +527,13 @@ extension SignedInAccount {
             isRegistered: isRegistered,
             isVerified: isVerified
         )
-        guard result.columnCount > next + 6 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 6)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 7)
+        // The profile is of before the triggers.
+        let hasBegun: Bool = try result.decode(row: 0, column: next + 6)
+        let isHidden = table.rules.fields.standing(.read, of: .verified, for: .audience(user)) == .none
+        verified = isHidden || !(isVerified || hasBegun) ? nil : isVerified
+        guard result.columnCount > next + 7 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 7)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 8)
     }
 }
 

@@ -35,6 +35,7 @@ extension RecordType {
             }
             let fieldType = try FieldType(name: type)
             let fieldName = try FieldName(name)
+            guard fieldName != .verified else { throw RecordType.verifiedIsKept }
             if let other = fields.updateValue(fieldType, forKey: fieldName), other != fieldType {
                 throw .invalidArgument("The field \"\(name)\" has two types.")
             }

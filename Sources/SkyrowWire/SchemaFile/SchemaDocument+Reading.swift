@@ -105,6 +105,9 @@ extension DocumentedField {
         if field.renamedFrom == .parent || name == .parent && field.renamedFrom != nil {
             throw object.fault("renames a field to or from \"_parent\", which has that name alone")
         }
+        if name == .verified || field.renamedFrom == .verified {
+            throw object.fault("names \"_verified\", which the service keeps")
+        }
         if name == .parent {
             let rule = members["on_delete"].flatMap { $0.isNull ? nil : field.onDelete }
             try reading(at: object.place) { () throws(SkyrowError) in try RecordType.checkParent(type, rule) }

@@ -5,7 +5,7 @@ extension RecordDraft {
     /// Reads a record to be saved (skygear.md 3.1).
     ///
     /// Members that begin with `_`, and in Skygear's envelope those that are empty, are dropped, but for `_id`, `_parent`, `_access`, `_if_revision`,
-    /// `_if` and the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
+    /// `_if`, the newer `_recordType` with `_recordID`, and `_verified` of a profile but in Skygear's envelope. Throws `108 InvalidArgument` about the member that cannot be read,
     /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
     package init(_ json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         try self.init(json, as: nil, rules: rules)
@@ -31,8 +31,12 @@ extension RecordDraft {
             }
         }
         try members.fields.requireFewOperators()
+        let id = try members.recordID(or: id)
+        if let verified = members.verified, id.type == .user, !rules.dropsUnnamedFields {
+            try members.fields.append(FieldName.verified.rawValue, verified, rules: rules)
+        }
         self.init(
-            id: try members.recordID(or: id),
+            id: id,
             access: try members.access.flatMap { json throws(SkyrowError) in try AccessList(json) },
             fields: members.fields.list,
             precondition: try members.revision.flatMap { json throws(SkyrowError) in try SavePrecondition(json) },
@@ -58,6 +62,7 @@ private struct DraftMembers {
     var access: JSONView?
     var revision: JSONView?
     var condition: JSONView?
+    var verified: JSONView?
     var fields = DraftFields()
 
     mutating func readReserved(_ key: JSONView, _ value: JSONView) {
@@ -69,6 +74,8 @@ private struct DraftMembers {
             revision = value
         } else if key.equals("_if") {
             condition = value
+        } else if key.equals("_verified") {
+            verified = value
         } else if key.equals("_recordType") {
             type = value
         } else if key.equals("_recordID") {

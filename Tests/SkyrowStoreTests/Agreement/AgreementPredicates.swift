@@ -45,7 +45,9 @@ struct AgreementPredicates {
             Name(path: "_revision", type: .integer), Name(path: "next._revision", type: .integer),
             Name(path: "_access", type: .unknown("")), Name(path: "place._access", type: .unknown("")),
             Name(path: "_owner.username", type: .string), Name(path: "_owner.email", type: .string),
-            Name(path: "_created_by.email", type: .string), Name(path: "next.place.title", type: .string),
+            Name(path: "_owner._verified", type: .boolean), Name(path: "_created_by._verified", type: .boolean),
+            Name(path: "next._owner._verified", type: .boolean), Name(path: "_created_by.email", type: .string),
+            Name(path: "next.place.title", type: .string),
             Name(path: "next.next.score", type: .number), Name(path: "next.next.tags", type: .json),
             Name(path: "place.spot", type: .location), Name(path: "at", type: .location),
             Name(path: "place.home.rank", type: .integer), Name(path: "place.home.home.title", type: .string),
@@ -53,8 +55,9 @@ struct AgreementPredicates {
     }()
 
     private func isOpen(_ name: Name) -> Bool {
-        // Login keys are shown to no stranger.
-        caller.userID != nil || caller.isMaster || !(name.path.hasSuffix("email") || name.path.hasSuffix("username"))
+        // Login keys are shown to no stranger, nor whether an address is verified.
+        caller.userID != nil || caller.isMaster
+            || !["email", "username", "_verified"].contains { name.path.hasSuffix($0) }
     }
 
     mutating func name(_ fits: (Name) -> Bool = { _ in true }) -> Name {

@@ -36,12 +36,19 @@ import Testing
     private func withWorld(
         _ url: String,
         _ random: inout SeededGenerator,
+        readers: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         _ body: @Sendable (Setting, inout SeededGenerator) async throws -> Void
     ) async throws {
         let world = AgreementWorld(&random)
         let start = random
         try await withPostgresClient(url) { client in
-            let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
+            let store = RecordStore(
+                client: client,
+                schema: "app",
+                mode: .development,
+                loginKeyReaders: readers,
+                logger: .silent
+            )
             try await store.prepare()
             try await client.withTransaction { transaction in
                 _ = try await transaction.query(PostGIS.requirement)
@@ -235,7 +242,9 @@ import Testing
     @Test func underRulesOfFieldsTheSameIsAnswered() async throws {
         try await withTemporaryDatabase { url in
             var random = SeededGenerator.forTest()
-            try await withWorld(url, &random) { setting, random in
+            // The setting opens what rules then narrow.
+            let readers = FieldRules.loginKeyReaders.merging([.verified: .everyone]) { $1 }
+            try await withWorld(url, &random, readers: readers) { setting, random in
                 var pairs = 0
                 for _ in 0..<25 {
                     for (name, fields) in [
@@ -296,6 +305,12 @@ import Testing
                         )
                         _ = try await setting.store.classAccess.change(change)
                     }
+                    var ofProfiles = ClassAccessChange(type: .user)
+                    let seers: [FieldSubjects?] = [
+                        nil, [.users], [.owner], [], [.role("r1"), .owner], [.apiKey("tablet")],
+                    ]
+                    ofProfiles.fields[.verified, default: [:]].updateValue(random.element(seers), forKey: .read)
+                    _ = try await setting.store.classAccess.change(ofProfiles)
                     for _ in 0..<4 { pairs += try await judge(setting, predicates: 8, &random, hidesFields: true) }
                     for _ in 0..<8 { try await order(setting, &random) }
                 }

@@ -75,6 +75,8 @@ struct AgreementWorld {
             let key = user == "Ann" ? "other" : user
             record.fields[field("username")] = .scalar(.text(key))
             if user != "carl" { record.fields[field("email")] = .scalar(.text("\(key)@example.org")) }
+            // Who has an address may have begun to verify it.
+            if user == "ann" || user == "bob" { record.fields[.verified] = .scalar(.boolean(user == "ann")) }
             // bob's profile is his own.
             if user == "bob" { record.access = AccessList([]) }
             stamp(&record, &random)
@@ -225,8 +227,13 @@ struct AgreementWorld {
             for type in [RecordTypeName.user, Self.place, Self.thing] {
                 for record in all(type) { _ = try await transaction.query(try Self.insertion(of: record)) }
             }
+            // What a proof changes in a profile leaves its revision and its time as they are in memory.
+            _ = try await transaction.query("SELECT set_config('skyrow.keeps_revision', 'on', true)")
             _ = try await transaction.query(
-                "INSERT INTO app._user (id) SELECT _id FROM app.\"user\" ON CONFLICT DO NOTHING"
+                """
+                INSERT INTO app._user (id, verified_email) SELECT _id, CASE _id WHEN 'ann' THEN email END FROM app."user"
+                ON CONFLICT DO NOTHING
+                """
             )
             for edge in edges {
                 _ = try await transaction.query(

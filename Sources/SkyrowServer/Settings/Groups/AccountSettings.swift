@@ -33,7 +33,8 @@ package struct AccountSettings: SettingGroup {
     ) { text in
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { try? FieldName(String($0)) }
         let keys = names.compactMap { $0 }
-        return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
+        let isFit = keys.count == names.count && Set(keys).count == keys.count && !keys.contains(where: \.isReserved)
+        return isFit ? keys : nil
     }.ofApplications
 
     package let loginKeyReaders = Setting(
@@ -44,7 +45,7 @@ package struct AccountSettings: SettingGroup {
         mustBe: "names of fields, each with =owner, =users or =everyone, with commas between them",
         """
         Who sees these fields of `user` where the profile may be read: its `owner`, all `users` who are logged in, or \
-        `everyone`. A login key that is not named is seen by its owner.
+        `everyone`. A login key that is not named is seen by its owner, and so is `_verified`.
         """
     ) { text in
         var readers: [FieldName: FieldRule.Readers] = [:]
