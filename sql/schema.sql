@@ -1,11 +1,12 @@
 -- The reserved tables and functions of one application, as they are at present.
 --
--- The script runs with the application's schema first in search_path and names nothing outside it and pg_catalog, so the
--- schema's name is nowhere in the text:
+-- The script runs with the application's schema first in search_path and the schema of the reserved tables second. It names
+-- nothing outside them and pg_catalog, so that neither name is anywhere in the text:
 --
---     CREATE SCHEMA app; SET search_path = app, pg_temp; \i schema.sql
+--     CREATE SCHEMA app; CREATE SCHEMA app_internal; SET search_path = app, app_internal, pg_temp; \i schema.sql
 --
--- "SET search_path FROM CURRENT" keeps that path with each function that needs it.
+-- "SET search_path FROM CURRENT" keeps that path with each function that needs it: current_schema() is the application's. The
+-- reserved tables are created there, too, and move at the end.
 
 -- Bookkeeping ---------------------------------------------------------------------------------------------------------
 
@@ -241,7 +242,10 @@ BEGIN
         SELECT attrelid
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
         WHERE attname = '_revision' AND atttypid = 'bigint'::regtype AND NOT attisdropped
-            AND relkind IN ('r', 'p') AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+            AND relkind IN ('r', 'p') AND relnamespace IN (
+                SELECT oid FROM pg_namespace WHERE nspname = current_schema()
+                UNION SELECT relnamespace FROM pg_class WHERE oid = '_meta'::regclass
+            )
     LOOP
         EXECUTE format('SELECT coalesce(max(_revision), 0) FROM %s', record_table) INTO highest_here;
         highest := greatest(highest, highest_here);
@@ -597,12 +601,12 @@ COMMENT ON FUNCTION _publication_name() IS 'The name of the publication of this 
 CREATE FUNCTION _unpublished(only_table regclass DEFAULT NULL) RETURNS SETOF regclass LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT relation.oid::regclass FROM pg_class AS relation
-    WHERE relation.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
-        AND (only_table IS NULL OR relation.oid = only_table)
+    WHERE (only_table IS NULL OR relation.oid = only_table)
         AND relation.relkind IN ('r', 'p') AND NOT relation.relispartition AND relation.relpersistence = 'p'
         AND (
-            relation.relname = '_tombstone'
-            OR NOT starts_with(relation.relname, '_') AND 9 = (
+            relation.oid = '_tombstone'::regclass
+            OR relation.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+            AND NOT starts_with(relation.relname, '_') AND 9 = (
                 SELECT count(*) FROM pg_attribute
                 WHERE attrelid = relation.oid AND attnum > 0 AND NOT attisdropped AND attname IN (
                     '_id', '_database', '_owner', '_access', '_created_at', '_created_by', '_updated_at', '_updated_by',
@@ -1750,7 +1754,10 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'A role of this name was deleted within the last 30 days.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_role_deleted', TABLE = '_role',
-                HINT = 'DELETE FROM _tombstone WHERE type = ''_role'' AND id = the name; records may still name the old role.';
+                HINT = format(
+                    'DELETE FROM %I._tombstone WHERE type = ''_role'' AND id = the name; records may still name the old role.',
+                    TG_TABLE_SCHEMA
+                );
     END IF;
     RETURN NULL;
 END $$;
@@ -2824,5 +2831,144 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION _install_event_triggers() IS 'Creates the event triggers that notice changes made by hand, where permitted.';
+
+-- The schema of the reserved tables -----------------------------------------------------------------------------------
+
+-- So that \dt in psql lists what applications made. Indexes, constraints and sequences follow their tables, and no role but
+-- the owner may name what is there.
+DO $do$
+DECLARE
+    internal name := (current_schemas(false))[2];
+    reserved regclass;
+BEGIN
+    FOR reserved IN
+        SELECT oid FROM pg_class
+        WHERE relkind = 'r' AND starts_with(relname, '_')
+            AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        ORDER BY oid
+    LOOP
+        EXECUTE format('ALTER TABLE %s SET SCHEMA %I', reserved, internal);
+    END LOOP;
+    EXECUTE format(
+        'COMMENT ON SCHEMA %I IS %L', internal, 'The reserved tables of the application in ' || current_schema() || '.'
+    );
+END $do$;
+
+-- What operators ask psql for, by names that need no schema: a view is named by the plural of its table. Each lists its columns,
+-- so that a secret which a table gets is in none. They have the rights of their owner, so that a role for reports may be granted
+-- some of them alone.
+
+CREATE FUNCTION _may_look() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF EXISTS (SELECT FROM _database_login AS login WHERE login.role = session_user) THEN
+        RAISE EXCEPTION 'A role that stands for a user does not read the views of accounts and rules.'
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION _may_look() IS
+    'Refuses the roles of PostgreSQL that stand for users, also where GRANT SELECT ON ALL TABLES has given them a view.';
+
+CREATE FUNCTION _refuse_write() RETURNS trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RAISE EXCEPTION 'The view % is for reading.', TG_TABLE_NAME
+        USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('Write to the table %s.', TG_ARGV[0]);
+END $$;
+COMMENT ON FUNCTION _refuse_write() IS 'Refuses a change by way of a view of a reserved table.';
+
+CREATE VIEW _users WITH (security_barrier) AS
+SELECT id, password_hash IS NOT NULL AS has_password, verified_email, second_factor, disabled, disabled_message, disabled_until,
+    default_access, created_at, last_login_at, last_seen_at, password_changed_at, token_valid_since, epoch
+FROM _user WHERE (SELECT _may_look());
+
+CREATE VIEW _sessions WITH (security_barrier) AS
+SELECT id, user_id, created_at, created_with, last_used_at, expires_at, rotated_at, device_id, device_name, address, user_agent,
+    level, elevated_until, epoch
+FROM _session WHERE (SELECT _may_look());
+
+CREATE VIEW _identities WITH (security_barrier) AS
+SELECT provider, subject, user_id, profile, created_at, last_used_at FROM _identity WHERE (SELECT _may_look());
+
+CREATE VIEW _roles WITH (security_barrier) AS
+SELECT name, by_default, is_admin, access, owner, created_at, updated_at FROM _role WHERE (SELECT _may_look());
+
+CREATE VIEW _user_roles WITH (security_barrier) AS
+SELECT user_id, role FROM _user_role WHERE (SELECT _may_look());
+
+CREATE VIEW _role_roles WITH (security_barrier) AS
+SELECT role, member FROM _role_role WHERE (SELECT _may_look());
+
+CREATE VIEW _user_groups WITH (security_barrier) AS
+SELECT user_id, name FROM _user_group WHERE (SELECT _may_look());
+
+CREATE VIEW _class_rules WITH (security_barrier) AS
+SELECT type, action, allow, mode FROM _class_rule WHERE (SELECT _may_look());
+
+CREATE VIEW _class_options WITH (security_barrier) AS
+SELECT type, default_access, list_by, list_read_by, transfer_by, creator, private, aggregate, relations
+FROM _class_option WHERE (SELECT _may_look());
+
+CREATE VIEW _field_rules WITH (security_barrier) AS
+SELECT type, field, action, allow FROM _field_rule WHERE (SELECT _may_look());
+
+CREATE VIEW _keys WITH (security_barrier) AS
+SELECT id, name, kind, scopes, networks, created_at, expires_at, revoked_at, last_used_at, previous_until
+FROM _key WHERE (SELECT _may_look());
+
+CREATE VIEW _audits WITH (security_barrier) AS
+SELECT id, at, event, outcome, user_id, actor, session_id, key_id, address, request_id, data
+FROM _audit WHERE (SELECT _may_look());
+
+CREATE VIEW _mails WITH (security_barrier) AS
+SELECT id, kind, user_id, target, language, state, attempts, created_at, next_at, failure
+FROM _mail WHERE (SELECT _may_look());
+
+CREATE VIEW _indexes WITH (security_barrier) AS
+SELECT name, type, kind, fields, is_unique, nulls_equal, state, attempts, has_begun, reason, duplicates, sql_state, changed_at
+FROM _index WHERE (SELECT _may_look());
+
+CREATE VIEW _tombstones WITH (security_barrier) AS
+SELECT type, id, database, owner, access, members, kind, revision, deleted_at FROM _tombstone WHERE (SELECT _may_look());
+
+CREATE VIEW _deletions WITH (security_barrier) AS
+SELECT user_id, began_at, next_at, finished_at, swept_at FROM _deletion WHERE (SELECT _may_look());
+
+CREATE VIEW _merges WITH (security_barrier) AS
+SELECT user_id, target, records, began_at, next_at, finished_at FROM _merge WHERE (SELECT _may_look());
+
+-- A column that a view takes as it is means what it means in the table.
+DO $do$
+DECLARE
+    shown record;
+    about record;
+BEGIN
+    FOR shown IN
+        SELECT DISTINCT ev_class::regclass AS view, refobjid::regclass AS source, obj_description(refobjid, 'pg_class') AS sentence
+        FROM pg_rewrite JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = pg_rewrite.oid
+            AND refclassid = 'pg_class'::regclass AND refobjid <> ev_class
+        JOIN pg_class ON pg_class.oid = ev_class
+        WHERE relkind = 'v' AND starts_with(relname, '_')
+            AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+    LOOP
+        EXECUTE format(
+            'CREATE TRIGGER _refuse_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION _refuse_write(%L)',
+            shown.view, (
+                SELECT format('%I.%I', nspname, relname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                WHERE pg_class.oid = shown.source
+            )
+        );
+        EXECUTE format('COMMENT ON VIEW %s IS %L', shown.view, 'For reading, without secrets: ' || shown.sentence);
+        FOR about IN
+            SELECT here.attname AS name, col_description(shown.source, there.attnum) AS sentence
+            FROM pg_attribute AS here JOIN pg_attribute AS there ON there.attrelid = shown.source AND there.attname = here.attname
+            WHERE here.attrelid = shown.view
+        LOOP
+            EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', shown.view, about.name, about.sentence);
+        END LOOP;
+    END LOOP;
+END $do$;
+COMMENT ON COLUMN _users.has_password IS 'Whether the account has a password.';
 
 SELECT _install_event_triggers();

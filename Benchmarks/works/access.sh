@@ -9,8 +9,8 @@ prepare_access() {
     signup=$(call "$API_KEY" auth:signup '{"auth_data":{"username":"many"},"password":"benchmark-passphrase"}')
     MANY_TOKEN=$(member access_token <<<"$signup")
     sql <<SQL
-INSERT INTO app._role (name) SELECT 'role' || i FROM generate_series(1, 50) AS i;
-INSERT INTO app._user_role (user_id, role)
+INSERT INTO app_internal._role (name) SELECT 'role' || i FROM generate_series(1, 50) AS i;
+INSERT INTO app_internal._user_role (user_id, role)
 SELECT '$(member user_id <<<"$signup")', 'role' || i FROM generate_series(1, 50) AS i;
 SQL
     fill listed "$ROWS" "'{\"role:staff\": \"read\", \"role:press\": \"read\", \"role:role50\": \"read\"}'"

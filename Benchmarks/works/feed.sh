@@ -47,7 +47,7 @@ feed_measure() {
         cat >"$WORK/feed/$type.sql" <<SQL
 SELECT _id, _owner, _access, _created_by, _updated_by, _created_at, _updated_at, _revision, title, grp, score, done, due FROM app.$type
 WHERE _database = '_public' AND _revision >= $first AND (_access IS NULL OR _owner = '$USER_ID') ORDER BY _revision, _id LIMIT 1000;
-SELECT id FROM app._tombstone WHERE database = '_public' AND type = '$type' AND revision >= $first ORDER BY revision LIMIT 1000;
+SELECT id FROM app_internal._tombstone WHERE database = '_public' AND type = '$type' AND revision >= $first ORDER BY revision LIMIT 1000;
 SQL
     done
     for ((round = 1; round <= ROUNDS; round++)); do

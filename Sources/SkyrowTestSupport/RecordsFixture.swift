@@ -24,7 +24,7 @@ package struct RecordsFixture {
 
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
-        try await database.psql("SET search_path = app; SET client_min_messages = warning;\n" + statements)
+        try await database.psql("SET search_path = app, app_internal; SET client_min_messages = warning;\n" + statements)
     }
 
     /// Saves records one caller owns; fails the test when one is refused.
@@ -150,7 +150,7 @@ extension DatabaseTemplate {
             try await store.client.withTransaction { transaction in
                 try await transaction.executeScript(
                     """
-                    SET LOCAL search_path = app, pg_temp;
+                    SET LOCAL search_path = app, app_internal, pg_temp;
                     SELECT _create_type('category');
                     ALTER TABLE category ADD name text, ADD rank bigint;
                     SELECT _create_type('note');

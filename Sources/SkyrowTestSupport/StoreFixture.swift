@@ -20,7 +20,7 @@ package struct StoreFixture {
     /// Runs SQL of the test's own in the application's schema, with psql.
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
-        try await database.psql("SET search_path = app;\n\(statements)")
+        try await database.psql("SET search_path = app, app_internal;\n\(statements)")
     }
 }
 

@@ -200,8 +200,8 @@ package final class TemporaryCluster: Sendable {
     }
 
     /// The text that `pg_dump` makes of a schema.
-    package func dump(schema: String, of database: String) async throws -> String {
-        try await installation.run("pg_dump", ["-n", schema, url(database: database)])
+    package func dump(schemas: [String], of database: String) async throws -> String {
+        try await installation.run("pg_dump", schemas.flatMap { ["-n", $0] } + [url(database: database)])
     }
 
     private var copyDirectory: String { "\(directory)/copy" }

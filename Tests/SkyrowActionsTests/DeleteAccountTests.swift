@@ -70,9 +70,9 @@ import Testing
             """
             SELECT string_agg(name || ': ' || found, ' ' ORDER BY name COLLATE "C") FROM (
                 SELECT relname AS name, (xpath('/row/c/text()', query_to_xml(format(
-                    'SELECT count(*) AS c FROM app.%I AS x WHERE strpos(lower(x::text), lower(%L)) > 0', relname, '\(text)'
+                    'SELECT count(*) AS c FROM %s AS x WHERE strpos(lower(x::text), lower(%L)) > 0', oid::regclass, '\(text)'
                 ), false, true, '')))[1]::text::integer AS found
-                FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relkind = 'r'
+                FROM pg_class WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relkind = 'r'
             ) AS tables WHERE found > 0
             """
         )

@@ -57,7 +57,7 @@ import Testing
         let columns = try await fixture.psql(
             """
             SELECT DISTINCT column_name FROM information_schema.columns
-            WHERE table_schema = 'app' AND (starts_with(table_name, '_') OR table_name = 'user')
+            WHERE table_schema IN ('app', 'app_internal') AND (starts_with(table_name, '_') OR table_name = 'user')
             """
         )
         let reserved = columns.split(separator: "\n").map(String.init)

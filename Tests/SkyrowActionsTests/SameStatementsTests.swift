@@ -105,7 +105,7 @@ import Testing
             }
             try await database.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 DELETE FROM _mail;
                 DELETE FROM _code;
                 UPDATE _user SET disabled = true FROM "user" WHERE _id = id AND username = 'disabled';

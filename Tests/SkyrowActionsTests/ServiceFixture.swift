@@ -72,7 +72,7 @@ struct ServiceFixture: Sendable {
 
     @discardableResult
     func psql(_ statements: String) async throws -> String {
-        try await database.psql("SET search_path = app;\n\(statements)")
+        try await database.psql("SET search_path = app, app_internal;\n\(statements)")
             .split(separator: "\n").filter { $0 != "SET" }.joined(separator: "\n")
     }
 

@@ -73,7 +73,7 @@ import Testing
         try await withService { fixture in
             _ = try await fixture.service.signUp("ann")
             try await fixture.psql("UPDATE \"user\" SET email = 'old@x.org'")
-            let proof = "UPDATE app._user SET verified_email = 'new@x.org'"
+            let proof = "UPDATE app_internal._user SET verified_email = 'new@x.org'"
             let change = "UPDATE app.\"user\" SET email = 'new@x.org'"
             let (first, second) = provesFirst ? (proof, change) : (change, proof)
             let waits = try await fixture.service.store.client.withTransaction { transaction in

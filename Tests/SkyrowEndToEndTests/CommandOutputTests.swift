@@ -55,10 +55,10 @@ import Testing
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             try await database.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 INSERT INTO "user" (_id, username) VALUES ('ann', E'\\x1b[2Jann\\nroot');
-                INSERT INTO _user (id) VALUES ('ann'); ALTER TABLE _role DISABLE TRIGGER USER; INSERT INTO _role (name) VALUES (E'\\x1b]0;x\\x07');
-                INSERT INTO _user_role VALUES ('ann', E'\\x1b]0;x\\x07')
+                INSERT INTO app_internal._user (id) VALUES ('ann'); ALTER TABLE app_internal._role DISABLE TRIGGER USER; INSERT INTO app_internal._role (name) VALUES (E'\\x1b]0;x\\x07');
+                INSERT INTO app_internal._user_role VALUES ('ann', E'\\x1b]0;x\\x07')
                 """
             )
             for words in [

@@ -263,12 +263,12 @@ import Testing
                 key: Self.master
             )
             #expect(saved["error"] == .null, "\(saved)")
-            _ = try await service.database.psql("UPDATE app._role SET owner = '\(ann.id)' WHERE name = 'staff'")
+            _ = try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name = 'staff'")
             let admin = try await service.signUp("admin")
             _ = try await service.database.psql(
                 """
-                INSERT INTO app._role (name, is_admin) VALUES ('root', true);
-                INSERT INTO app._user_role (user_id, role) VALUES ('\(admin.id)', 'root')
+                INSERT INTO app_internal._role (name, is_admin) VALUES ('root', true);
+                INSERT INTO app_internal._user_role (user_id, role) VALUES ('\(admin.id)', 'root')
                 """
             )
             let login = try await service.call(

@@ -225,8 +225,9 @@ import Testing
         try await service.database.psql(
             """
             SELECT string_agg(relname || ' ' || (xpath('/row/c/text()', query_to_xml(
-                format('SELECT count(*) AS c FROM app.%I', relname), false, true, '')))[1]::text, ', ' ORDER BY relname)
-            FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relkind = 'r' AND relname NOT LIKE '\\_session%'
+                format('SELECT count(*) AS c FROM %s', oid::regclass), false, true, '')))[1]::text, ', ' ORDER BY relname)
+            FROM pg_class WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relkind = 'r'
+                AND relname NOT LIKE '\\_session%'
             """
         )
     }

@@ -186,7 +186,7 @@ import Testing
                 """
                 CREATE FUNCTION app.fail() RETURNS trigger LANGUAGE plpgsql AS
                     $$BEGIN RAISE EXCEPTION 'a text of the database' USING ERRCODE = 'XX001'; END$$;
-                CREATE TRIGGER fail BEFORE INSERT ON app._user FOR EACH ROW EXECUTE FUNCTION app.fail();
+                CREATE TRIGGER fail BEFORE INSERT ON app_internal._user FOR EACH ROW EXECUTE FUNCTION app.fail();
                 """
             )
             for path in ["/rpc", "/auth/signup"] {

@@ -180,23 +180,23 @@ import Testing
         SELECT md5(concat(
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app.note AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app."user" AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user AS t),
-            (SELECT string_agg(to_jsonb(t) - 'last_used_at' #>> '{}', '' ORDER BY t.id) FROM app._session AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._role AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user_role AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._code AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._merge AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._identity AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._used_token AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._flow AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._factor AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._password_history AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._field_rule AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t),
-            (SELECT string_agg(to_jsonb(t) - 'last_used_at' #>> '{}', '' ORDER BY t.id) FROM app._key AS t)
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._user AS t),
+            (SELECT string_agg(to_jsonb(t) - 'last_used_at' #>> '{}', '' ORDER BY t.id) FROM app_internal._session AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._role AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._user_role AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._code AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._merge AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._identity AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._used_token AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._flow AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._factor AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._password_history AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._index AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._class_rule AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._class_option AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._field_rule AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._throttle AS t),
+            (SELECT string_agg(to_jsonb(t) - 'last_used_at' #>> '{}', '' ORDER BY t.id) FROM app_internal._key AS t)
         ))
         """
 
@@ -311,7 +311,7 @@ import Testing
             }
             guard column == .expiredKey else { continue }
             _ = try await service.database.psql(
-                "UPDATE app._key SET expires_at = now() - interval '1 s' WHERE id = '\(id)'"
+                "UPDATE app_internal._key SET expires_at = now() - interval '1 s' WHERE id = '\(id)'"
             )
             let key = keys[column]
             try await waiting(until: "the change of psql is heard") {
@@ -399,7 +399,7 @@ import Testing
             try await waiting(until: "the events are stored") {
                 let count = try await service.database.psql(
                     """
-                    SELECT count(*) FROM app._audit
+                    SELECT count(*) FROM app_internal._audit
                     WHERE event = 'master' AND outcome = 'AccessKeyNotAccepted' AND address = '192.0.2.7'
                     """
                 )

@@ -365,7 +365,7 @@ import Testing
         }
         _ = try await service.database.psql(
             """
-            SET search_path = app; SET session_replication_role = replica;
+            SET search_path = app, app_internal; SET session_replication_role = replica;
             UPDATE film SET h_n = 7, o_n = 7 WHERE _id = '2';
             UPDATE film SET \(values.joined(separator: ", ")) WHERE _id = '1';
             \(members.joined(separator: " "))

@@ -370,7 +370,7 @@ import Testing
                 }
                 #expect(try JSONValue(response.body)["error"]["code"].integer == code)
             }
-            let kept = "SELECT string_agg(host(address), ' ' ORDER BY address) FROM app._audit WHERE event = 'key'"
+            let kept = "SELECT string_agg(host(address), ' ' ORDER BY address) FROM app_internal._audit WHERE event = 'key'"
             try await waiting(until: "the refused use is kept, once in a minute or two") {
                 try await service.database.psql(kept).hasSuffix("198.51.100.7")
             }
@@ -391,7 +391,7 @@ import Testing
             let long = (0...100).map { "\"type:t\($0)\"" }.joined(separator: ",")
             let tooMany = try await service.call("key:create", #"{"name":"x","scopes":[\#(long)]}"#, key: Self.master)
             #expect(tooMany["error"]["code"].integer == 108)
-            #expect(try await service.database.psql("SELECT count(*) FROM app._key") == "0")
+            #expect(try await service.database.psql("SELECT count(*) FROM app_internal._key") == "0")
         }
     }
 }

@@ -22,7 +22,7 @@ import Testing
         #expect(saved["result"][1]["_id"].string == "link/0")
         try await service.database.psql(
             """
-            SET search_path = app;
+            SET search_path = app, app_internal;
             UPDATE big SET text = repeat('x', 100000);
             INSERT INTO big (_id, _owner, text) SELECT n, (SELECT _owner FROM big LIMIT 1), repeat('y', 100000)
             FROM generate_series(1, 49) AS n;

@@ -35,7 +35,7 @@ import Testing
             let fetch = #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["note/1"]}}"#
             let fresh = try await service.rpc(fetch, key: nil, token: token)
             #expect(fresh["x-skyrow-access-token"] == nil)
-            _ = try await service.database.psql("UPDATE app._session SET created_at = now() - interval '2 h'")
+            _ = try await service.database.psql("UPDATE app_internal._session SET created_at = now() - interval '2 h'")
             // Whoever has the session in memory asks the database about it again within a second.
             _ = try await service.database.psql("SELECT app._notify('session', '/all')")
             var renewed: String?

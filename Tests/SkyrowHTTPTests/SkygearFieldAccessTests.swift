@@ -30,7 +30,7 @@ import Testing
         try await service.database.psql(
             """
             SELECT coalesce(string_agg(concat_ws(' ', type, field, action, allow), E'\\n' ORDER BY type, field, action), '')
-            FROM app._field_rule
+            FROM app_internal._field_rule
             """
         )
     }
@@ -85,7 +85,7 @@ import Testing
             let audited = try await service.database.psql(
                 """
                 SELECT string_agg(concat_ws(' ', event, outcome, actor, data -> 'fields' -> 'film.*' -> 'read'), ', ' ORDER BY id)
-                FROM app._audit WHERE data ? 'fields'
+                FROM app_internal._audit WHERE data ? 'fields'
                 """
             )
             #expect(audited == #"rule ok master ["users"], rule ok master ["users"], rule ok master"#)

@@ -131,7 +131,7 @@ private struct Reader {
 
 /// Undoes the options with which the test kit starts psql, and finds tables as `skyrow psql` does.
 private let asShownToPeople = """
-    SET search_path = app, public;
+    SET search_path = app, app_internal, public;
     \\pset tuples_only off
     \\pset format aligned
     \\set QUIET off

@@ -21,7 +21,7 @@ import Testing
             try await service.database.psql(
                 """
                 UPDATE app."user" SET email = username || '@example.org' WHERE username <> 'carl';
-                UPDATE app._user SET verified_email = 'ann@example.org' WHERE id = '\(ids[0])';
+                UPDATE app_internal._user SET verified_email = 'ann@example.org' WHERE id = '\(ids[0])';
                 UPDATE app."user" SET _verified = false WHERE username = 'bob'
                 """
             )

@@ -37,7 +37,7 @@ import Testing
                 """
                 CREATE FUNCTION app.wait() RETURNS trigger LANGUAGE plpgsql AS
                     $$BEGIN PERFORM pg_sleep(1000); RETURN NEW; END$$;
-                CREATE TRIGGER wait BEFORE INSERT ON app._user FOR EACH ROW EXECUTE FUNCTION app.wait();
+                CREATE TRIGGER wait BEFORE INSERT ON app_internal._user FOR EACH ROW EXECUTE FUNCTION app.wait();
                 """
             )
             let response = try await service.call("auth:signup", "{}")

@@ -42,7 +42,7 @@ import Testing
             )
             #expect(found[0].hosts == hosts.sorted())
             #expect(try await registry.settings(of: "store") == ["a": "b"])
-            #expect(try await f.psql("SELECT count(*) FROM store._migration") == "\(Migration.all.count)")
+            #expect(try await f.psql("SELECT count(*) FROM store_internal._migration") == "\(Migration.all.count)")
             #expect(try await f.psql("SELECT count(*) FROM store.\"user\"") == "0")
         }
     }
@@ -53,7 +53,12 @@ import Testing
             try await f.psql("CREATE SCHEMA busy; CREATE TABLE busy.t (a int); CREATE SCHEMA empty")
             let host = try HostName("shop.example")
             try await registry.create(name("shop"), schema: "shop", keys: [Self.key(1)], hosts: [host])
-            try await f.psql("CREATE SCHEMA old; CREATE TABLE old._migration (version int)")
+            try await f.psql(
+                """
+                CREATE SCHEMA old; CREATE TABLE old._migration (version int);
+                CREATE SCHEMA beside_internal; CREATE TABLE beside_internal.t (a int)
+                """
+            )
             let rows: [(String, SQLIdentifier, [NewApplicationKey], [HostName], ErrorCode)] = [
                 ("app", "x", [], [], .duplicated),
                 ("shop", "x", [], [], .duplicated),
@@ -67,6 +72,10 @@ import Testing
                 ("x", "pg_x", [], [], .invalidArgument),
                 ("x", "information_schema", [], [], .invalidArgument),
                 ("x", "_skyrow", [], [], .invalidArgument),
+                ("x", "shop_internal", [], [], .invalidArgument),
+                ("x", "x_internal", [], [], .invalidArgument),
+                ("x", "x_visible", [], [], .invalidArgument),
+                ("x", "beside", [], [], .invalidArgument),
             ]
             for (text, schema, keys, hosts, expected) in rows {
                 let refusal = await code {

@@ -158,7 +158,7 @@ import Testing
                 try await waiting(until: "the rules are known") { await isKnown() }
                 // PostgreSQL is there, and its answer is long in coming.
                 try await f.client.withTransaction { transaction in
-                    try await transaction.execute("LOCK TABLE app._version IN ACCESS EXCLUSIVE MODE")
+                    try await transaction.execute("LOCK TABLE app_internal._version IN ACCESS EXCLUSIVE MODE")
                     try await waiting(until: "the rules are unknown again") { await code() == .overloaded }
                 }
                 try await waiting(until: "the rules are known again") { await isKnown() }

@@ -67,15 +67,15 @@ extension ClassRules {
         let rules = ClassRules(ClassAccess(), relations: all) { _ in nil }
         let open = RecordAccess(.ann).of(rules)
         let friend = """
-            ("r"."_access" ? 'relation:friend' AND EXISTS (SELECT FROM "app"."_relation" AS "edge" \
+            ("r"."_access" ? 'relation:friend' AND EXISTS (SELECT FROM "app_internal"."_relation" AS "edge" \
             WHERE "edge"."user_id" = $3 AND "edge"."name" = 'friend') \
-            AND (SELECT "edge"."mutual" FROM "app"."_relation" AS "edge" \
+            AND (SELECT "edge"."mutual" FROM "app_internal"."_relation" AS "edge" \
             WHERE "edge"."user_id" = $4 AND "edge"."name" = 'friend' AND "edge"."other_id" = "r"."_owner"))
             """
         let followed = """
-            ("r"."_access" ->> 'relation:followed' IN ('delete', 'write') AND EXISTS (SELECT FROM "app"."_relation" AS "edge" \
+            ("r"."_access" ->> 'relation:followed' IN ('delete', 'write') AND EXISTS (SELECT FROM "app_internal"."_relation" AS "edge" \
             WHERE "edge"."other_id" = $8 AND "edge"."name" = 'follow') \
-            AND (SELECT true FROM "app"."_relation" AS "edge" \
+            AND (SELECT true FROM "app_internal"."_relation" AS "edge" \
             WHERE "edge"."other_id" = $9 AND "edge"."name" = 'follow' AND "edge"."user_id" = "r"."_owner"))
             """
         let read = open.read.condition(on: "r")
@@ -180,7 +180,7 @@ extension ClassRules {
             var edges: Set<Edge> = []
             for user in users {
                 _ = try await f.client.write("INSERT INTO app.\"user\" (_id) VALUES (\(user)) ON CONFLICT DO NOTHING")
-                _ = try await f.client.write("INSERT INTO app._user (id) VALUES (\(user)) ON CONFLICT DO NOTHING")
+                _ = try await f.client.write("INSERT INTO app_internal._user (id) VALUES (\(user)) ON CONFLICT DO NOTHING")
             }
             for from in users {
                 for to in users where to != from {
@@ -191,7 +191,7 @@ extension ClassRules {
             }
             for edge in edges {
                 _ = try await f.client.write(
-                    "INSERT INTO app._relation (user_id, name, other_id) VALUES (\(edge.from), \(edge.relation), \(edge.to))"
+                    "INSERT INTO app_internal._relation (user_id, name, other_id) VALUES (\(edge.from), \(edge.relation), \(edge.to))"
                 )
             }
             func isRelated(_ user: UserID, _ relation: Subject.Relation, _ owner: UserID) -> Bool {

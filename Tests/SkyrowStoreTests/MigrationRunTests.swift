@@ -21,7 +21,7 @@ import Testing
                 #expect(steps == [.install])
                 #expect(try await run(client) == [])
             }
-            let versions = try await database.psql("SELECT version, name FROM app._migration ORDER BY 1")
+            let versions = try await database.psql("SELECT version, name FROM app_internal._migration ORDER BY 1")
             #expect(versions == Migration.all.map { "\($0.version)|\($0.name)" }.joined(separator: "\n"))
         }
     }
@@ -43,13 +43,13 @@ import Testing
                 DELETE FROM movie;
                 """
             )
-            #expect(try await database.psql("SELECT id FROM \(schema.quoted)._tombstone") == "1")
+            #expect(try await database.psql("SELECT id FROM \(schema.internal.quoted)._tombstone") == "1")
         }
     }
 
     @Test func aSchemaThatExistsIsUsed() async throws {
         try await withTemporaryDatabaseAndPsql { database in
-            try await database.psql("CREATE SCHEMA app; CREATE TABLE app.mine (a text)")
+            try await database.psql("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app.mine (a text)")
             try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
                 #expect(steps == [.install])
@@ -103,7 +103,7 @@ import Testing
                 }
             }
             let left = try await database.psql(
-                "SELECT to_regclass('app._half') IS NULL, max(version) FROM app._migration"
+                "SELECT to_regclass('app._half') IS NULL, max(version) FROM app_internal._migration"
             )
             #expect(left == "t|\(Migrator().latestVersion)")
         }
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aNewerDatabaseIsRefusedAndLeftAlone() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")
+            try await database.psql("INSERT INTO app_internal._migration (version, name) VALUES (9999, '9999_future')")
             try await withPostgresClient(database.url) { client in
                 let expected = MigrationError.databaseIsNewer(version: 9999, supported: Migrator().latestVersion)
                 await #expect(throws: expected) { try await run(client) }
@@ -193,7 +193,7 @@ import Testing
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             try await database.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 INSERT INTO "user" (_id, _revision) VALUES ('ann', 70000000000);
                 UPDATE _meta SET system_identifier = 1;
                 """
@@ -230,7 +230,7 @@ import Testing
             }
             let check = try await other.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 INSERT INTO egg (_id) VALUES ('3');
                 SELECT count(*), max(_revision) > \(highest), max(_revision) < 1::bigint << 53 FROM egg;
                 """
@@ -253,32 +253,37 @@ import Testing
     private func description(of scripts: [String]) async throws -> String {
         try await withTemporaryDatabaseAndPsql(test: "description") { database in
             try await database.psql(
-                "CREATE SCHEMA app; SET search_path = app, pg_temp; \(scripts.joined(separator: ";\n"))"
+                """
+                CREATE SCHEMA app; CREATE SCHEMA app_internal; SET search_path = app, app_internal, pg_temp;
+                \(scripts.joined(separator: ";\n"))
+                """
             )
             return try await database.psql(
                 """
                 SET search_path = pg_catalog;
                 SELECT 'relation', c.oid::regclass, relkind, relpersistence, reloptions, relacl,
                     obj_description(c.oid, 'pg_class')
-                FROM pg_class c WHERE relnamespace = 'app'::regnamespace ORDER BY relname;
+                FROM pg_class c WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) ORDER BY relname;
+                SELECT 'view', c.oid::regclass, pg_get_viewdef(c.oid) FROM pg_class c
+                WHERE relnamespace = 'app'::regnamespace AND relkind = 'v' ORDER BY relname;
                 SELECT 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
                     attgenerated, attcollation, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)
                 FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
                 LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-                WHERE relnamespace = 'app'::regnamespace AND attnum > 0 AND NOT attisdropped
+                WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND attnum > 0 AND NOT attisdropped
                 ORDER BY relname, attname;
                 SELECT 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid)
-                FROM pg_constraint WHERE connamespace = 'app'::regnamespace
+                FROM pg_constraint WHERE connamespace IN ('app'::regnamespace, 'app_internal'::regnamespace)
                 ORDER BY conrelid::regclass::text, conname;
                 SELECT 'index', pg_get_indexdef(c.oid) FROM pg_class c
-                WHERE relnamespace = 'app'::regnamespace AND relkind = 'i' ORDER BY 2;
+                WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relkind = 'i' ORDER BY 2;
                 SELECT 'trigger', pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
-                WHERE relnamespace = 'app'::regnamespace AND NOT tgisinternal ORDER BY 2;
+                WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND NOT tgisinternal ORDER BY 2;
                 SELECT 'function', pg_get_functiondef(oid), obj_description(oid, 'pg_proc') FROM pg_proc
-                WHERE pronamespace = 'app'::regnamespace ORDER BY 2;
+                WHERE pronamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) ORDER BY 2;
                 SELECT 'event', evtname, evtevent, evtfoid::regprocedure FROM pg_event_trigger ORDER BY 2;
-                SELECT 'role', name, by_default, is_admin FROM app._role ORDER BY 2;
-                SELECT 'meta', revision_offset FROM app._meta;
+                SELECT 'role', name, by_default, is_admin FROM app_internal._role ORDER BY 2;
+                SELECT 'meta', revision_offset FROM app_internal._meta;
                 """
             )
         }

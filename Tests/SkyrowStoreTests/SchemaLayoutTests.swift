@@ -8,7 +8,12 @@ import Testing
     private func withMovies(test: String = #function, _ body: (Psql) async throws -> Void) async throws {
         try await withTemporaryDatabaseAndPsql(test: test) { database in
             let psql = Psql(database: database)
-            try await database.psql("CREATE SCHEMA app; SET search_path = app, pg_temp; \(Migration.present)")
+            try await database.psql(
+                """
+                CREATE SCHEMA app; CREATE SCHEMA app_internal; SET search_path = app, app_internal, pg_temp;
+                \(Migration.present)
+                """
+            )
             try await psql(
                 """
                 SELECT _create_type('director'), _create_type('movie');
@@ -25,7 +30,7 @@ import Testing
 
         @discardableResult
         func callAsFunction(_ statements: String) async throws -> String {
-            try await database.psql("SET search_path = app;\n\(statements)")
+            try await database.psql("SET search_path = app, app_internal;\n\(statements)")
         }
     }
 
@@ -211,7 +216,7 @@ import Testing
                 """
                 SELECT relname, attname FROM pg_class LEFT JOIN pg_attribute ON attrelid = pg_class.oid
                     AND attnum > 0 AND NOT attisdropped AND col_description(attrelid, attnum) IS NULL
-                WHERE relnamespace = 'app'::regnamespace AND relkind = 'r'
+                WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relkind IN ('r', 'v')
                     AND (attname IS NOT NULL OR obj_description(pg_class.oid, 'pg_class') IS NULL)
                 UNION ALL
                 SELECT proname, NULL FROM pg_proc

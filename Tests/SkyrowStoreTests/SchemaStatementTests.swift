@@ -48,15 +48,15 @@ import Testing
             .renameField(field("title"), to: field("name"), of: type("note")),
             #"ALTER TABLE "app"."note" RENAME COLUMN "title" TO "name""#,
             #"""
-            UPDATE "app"._index SET fields = ARRAY(
+            UPDATE "app_internal"._index SET fields = ARRAY(
                 SELECT CASE split_part(split_part(field, ' ', 1), '.', 1) WHEN 'title'
                     THEN 'name' || substr(field, length('title') + 1) ELSE field END
                 FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
             )
             WHERE type = 'note'
             """#,
-            #"DELETE FROM "app"._field_rule WHERE type = 'note' AND field = 'name'"#,
-            #"UPDATE "app"._field_rule SET field = 'name' WHERE type = 'note' AND field = 'title'"#
+            #"DELETE FROM "app_internal"._field_rule WHERE type = 'note' AND field = 'name'"#,
+            #"UPDATE "app_internal"._field_rule SET field = 'name' WHERE type = 'note' AND field = 'title'"#
         ),
         Row(
             .deleteField(field("title"), of: type("note")),

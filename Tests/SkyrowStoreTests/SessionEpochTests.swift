@@ -40,10 +40,10 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
 
     /// What revokes them: this version's statement, an older version's, and a person's.
     static let revocations: [SQL] = [
-        "UPDATE app._user SET password_hash = 'new', token_valid_since = now(), epoch = epoch + 1",
-        "UPDATE app._user SET password_hash = 'new', token_valid_since = now()",
-        "UPDATE app._user SET disabled = true, token_valid_since = now()",
-        "UPDATE app._user SET epoch = epoch + 1",
+        "UPDATE app_internal._user SET password_hash = 'new', token_valid_since = now(), epoch = epoch + 1",
+        "UPDATE app_internal._user SET password_hash = 'new', token_valid_since = now()",
+        "UPDATE app_internal._user SET disabled = true, token_valid_since = now()",
+        "UPDATE app_internal._user SET epoch = epoch + 1",
     ]
 
     @Test(arguments: Work.allCases, revocations)
@@ -51,7 +51,7 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
         try await withAnn { fixture, credentials in
             let users = fixture.store.users
             let task = try await fixture.store.client.withTransaction { holder in
-                _ = try await holder.query("SELECT FROM app._user FOR UPDATE")
+                _ = try await holder.query("SELECT FROM app_internal._user FOR UPDATE")
                 let task = Task { try await work.run(users, credentials) }
                 try await waiting(until: "the statement waits for the row") {
                     try await fixture.database.sessionsWaitingForALock() == 1

@@ -24,7 +24,7 @@ import Testing
                 let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
                 try await store.prepare()
                 _ = try await client.write("INSERT INTO app.\"user\" (_id, _owner) VALUES ('ann', 'ann')")
-                _ = try await client.write("INSERT INTO app._user (id) VALUES ('ann')")
+                _ = try await client.write("INSERT INTO app_internal._user (id) VALUES ('ann')")
                 var values = RecordsFixture.everyValue
                 values["category"] = nil
                 values["serial"] = nil

@@ -24,7 +24,7 @@ import Testing
                 try await store.prepare()
                 try await database.psql(
                     """
-                    SET search_path = app;
+                    SET search_path = app, app_internal;
                     SELECT _create_type('movie');
                     ALTER TABLE movie ADD title text, ADD nick text, ADD year bigint, ADD sequel text REFERENCES movie (_id);
                     DROP TRIGGER _tombstone_renamed ON movie;
@@ -99,7 +99,7 @@ import Testing
             #expect(try await database.psql(triggers) == "6")
             #expect(
                 try await database.psql(
-                    "UPDATE app.movie SET _id = 'b' WHERE _id = 'a'; SELECT id FROM app._tombstone"
+                    "UPDATE app.movie SET _id = 'b' WHERE _id = 'a'; SELECT id FROM app_internal._tombstone"
                 ).hasSuffix("a")
             )
         }

@@ -214,7 +214,7 @@ extension GuessAdmission {
                 try await fixture.store.client.withTransaction { other in
                     _ = try await other.query(
                         """
-                        INSERT INTO app._throttle AS throttle VALUES ('1', 1, now(), now())
+                        INSERT INTO app_internal._throttle AS throttle VALUES ('1', 1, now(), now())
                         ON CONFLICT (bucket) DO UPDATE SET failures = throttle.failures + 1
                         """
                     )
@@ -230,7 +230,7 @@ extension GuessAdmission {
                     try await waiting(until: "the claim waits for the first row") {
                         try await fixture.database.sessionsWaitingForALock() == 1
                     }
-                    _ = try await other.query("SELECT FROM app._throttle WHERE bucket = '2' FOR UPDATE NOWAIT")
+                    _ = try await other.query("SELECT FROM app_internal._throttle WHERE bucket = '2' FOR UPDATE NOWAIT")
                 }
                 try await group.waitForAll()
             }

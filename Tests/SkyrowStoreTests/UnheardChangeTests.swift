@@ -44,7 +44,7 @@ import Testing
                         try await waiting(until: "the store listens") { store.cache.statistics.readings > readings }
                         let before = store.cache.current[type("note")]?.recordType
                         #expect(before != nil)
-                        try await database.psql("SET search_path = app; \(change)")
+                        try await database.psql("SET search_path = app, app_internal; \(change)")
                         try await waiting(until: "the change is known") {
                             store.cache.current[type("note")]?.recordType != before
                         }

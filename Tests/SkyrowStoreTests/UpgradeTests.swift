@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     /// What the users of a version of Skyrow have saved.
     private static let saved = """
-        SET search_path = app, pg_temp;
+        SET search_path = app, app_internal, pg_temp;
         SELECT _create_type('note'), _create_type('writer');
         ALTER TABLE note ADD title text, ADD stars bigint, ADD writer text REFERENCES writer (_id) DEFERRABLE;
         INSERT INTO "user" (_id, username, _owner) VALUES ('ann', 'ann', 'ann');
@@ -21,7 +21,7 @@ import Testing
         """
 
     private static let content = """
-        SET search_path = app;
+        SET search_path = app, app_internal;
         SELECT to_jsonb(r) FROM note AS r WHERE _id LIKE 'n%' ORDER BY _id;
         SELECT to_jsonb(r) FROM writer AS r;
         SELECT to_jsonb(r) FROM "user" AS r;
@@ -111,13 +111,13 @@ import Testing
         )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             func waiting() async throws -> Int? {
-                try await database.locks(where: "relation = 'app._role'::regclass AND NOT granted")
+                try await database.locks(where: "relation = 'app_internal._role'::regclass AND NOT granted")
             }
             try await withPostgresClient(database.url) { client in
                 let migrator = Migrator(migrations: Migration.all + [next])
                 let run = MigrationRun(client: client, schema: "app", migrator: migrator, logger: .quiet)
                 let steps = try await client.withTransaction { holder in
-                    try await holder.execute("LOCK TABLE app._role IN ACCESS SHARE MODE")
+                    try await holder.execute("LOCK TABLE app_internal._role IN ACCESS SHARE MODE")
                     let steps = Task { try await run() }
                     // It queues up, leaves the queue to those behind it, and queues up again.
                     try await until { try await waiting() == 1 }

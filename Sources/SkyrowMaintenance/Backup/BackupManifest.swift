@@ -14,8 +14,9 @@ package struct BackupManifest: Hashable, Sendable {
         var checksum: String
     }
 
-    /// The version of the form of archives that this program writes.
-    static let version = 1
+    /// The version of the form of archives that this program writes. Those of version 1, from before the first release, have one schema
+    /// for records and reserved tables.
+    static let version = 2
 
     package var program = SkyrowVersion.text
     /// The version of the newest migration that the database had.
@@ -80,6 +81,14 @@ package struct BackupManifest: Hashable, Sendable {
             guard version <= Self.version else {
                 throw .failure(
                     "\(path) is an archive of version \(version), and this skyrow reads versions up to \(Self.version): use a newer one."
+                )
+            }
+            guard version == Self.version else {
+                throw .failure(
+                    """
+                    \(path) is from before the first release, and has the reserved tables among those of the records: restore it with \
+                    the build that made it, export the records there (skyrow export), and import them with this one (skyrow import).
+                    """
                 )
             }
             guard let manifest = BackupManifest(root) else { throw damaged }

@@ -111,6 +111,7 @@ package struct BackupRun: Sendable {
     ) async throws(ToolError) -> TarEntry {
         let words = program.dump(
             schema: database.schema.name,
+            internal: database.schema.internal.name,
             extensions: source.extensions,
             leftOut: leftOut(source)
         )

@@ -19,21 +19,22 @@ package struct BackupSource: Hashable, Sendable {
     /// Throws ``MigrationError`` when the schema is newer than this version of Skyrow, which may not cover all that belongs
     /// to it; ``BackupRefusal/nothing`` when there is none; and `PostgresError`.
     package init(of schema: SQLIdentifier, client: PostgresClient, migrator: Migrator = Migrator()) async throws {
-        let name = PostgresName(schema.name)
         serverVersion = try await BackupSource.serverVersion(client)
         let found = try await client.read(
             """
-            SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
-            )
+            SELECT nspname::text
+            FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE relname = '_migration'
+                AND nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
             """
-        )
+        ).decodeColumn(0, as: String.self)
+        guard !found.contains(schema.name) else { throw MigrationError.databaseIsOld }
         guard !found.isEmpty else { throw BackupRefusal.nothing }
-        let versions = try await client.read("SELECT version FROM \(schema)._migration").decodeColumn(0, as: Int32.self)
+        let versions = try await client.read("SELECT version FROM \(schema.internal)._migration").decodeColumn(0, as: Int32.self)
         schemaVersion = Int(versions.max() ?? 0)
         _ = try migrator.steps(for: Migrator.DatabaseState(versions: Set(versions.map(Int.init))))
-        extensions = try await client.read(BackupSource.extensions(of: name)).decodeColumn(0, as: String.self)
-        momentary = try await client.read(BackupSource.momentary(of: name)).decodeColumn(0, as: String.self)
+        extensions = try await client.read(BackupSource.extensions(of: schema)).decodeColumn(0, as: String.self)
+        momentary = try await client.read(BackupSource.momentary(of: schema)).decodeColumn(0, as: String.self)
     }
 
     /// The server's major version.
@@ -42,47 +43,52 @@ package struct BackupSource: Hashable, Sendable {
         return Int(try result.decode(row: 0, column: 0, as: Int32.self))
     }
 
-    /// A code would count again, and a mail would be sent once more.
-    private static func momentary(of schema: PostgresName) -> SQL {
+    private static func namespaces(of schema: SQLIdentifier) -> SQL {
         """
-        WITH RECURSIVE app AS MATERIALIZED (
-            SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(schema)
-        ), momentary (oid) AS (
+        SELECT oid FROM pg_catalog.pg_namespace
+        WHERE nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
+        """
+    }
+
+    /// A code would count again, and a mail would be sent once more.
+    private static func momentary(of schema: SQLIdentifier) -> SQL {
+        """
+        WITH RECURSIVE momentary (oid) AS (
             SELECT oid FROM pg_catalog.pg_class
-            WHERE relnamespace = (SELECT oid FROM app)
+            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name)))
                 AND relname IN ('_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket')
             UNION
             SELECT conrelid
             FROM momentary JOIN pg_catalog.pg_constraint ON confrelid = momentary.oid
-            WHERE contype = 'f' AND connamespace = (SELECT oid FROM app)
+            WHERE contype = 'f' AND connamespace IN (\(namespaces(of: schema)))
         )
         SELECT relname FROM momentary JOIN pg_catalog.pg_class USING (oid) ORDER BY relname
         """
     }
 
-    /// What refers from the schema's objects to those of an extension.
+    /// What refers from the objects of both schemas to those of an extension.
     ///
     /// PostGIS is not among them: a restore makes it by itself (``PostGIS``), and a dump of it would have its table of
     /// reference systems, to which only its owner may write.
-    private static func extensions(of schema: PostgresName) -> SQL {
+    private static func extensions(of schema: SQLIdentifier) -> SQL {
         """
         WITH app AS MATERIALIZED (
-            SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(schema)
+            \(namespaces(of: schema))
         ), object (classid, objid) AS MATERIALIZED (
-            SELECT 'pg_class'::regclass, oid FROM pg_catalog.pg_class WHERE relnamespace = (SELECT oid FROM app)
-            UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_catalog.pg_proc WHERE pronamespace = (SELECT oid FROM app)
-            UNION ALL SELECT 'pg_type'::regclass, oid FROM pg_catalog.pg_type WHERE typnamespace = (SELECT oid FROM app)
+            SELECT 'pg_class'::regclass, oid FROM pg_catalog.pg_class WHERE relnamespace IN (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_catalog.pg_proc WHERE pronamespace IN (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_type'::regclass, oid FROM pg_catalog.pg_type WHERE typnamespace IN (SELECT oid FROM app)
             UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_catalog.pg_constraint
-                WHERE connamespace = (SELECT oid FROM app)
+                WHERE connamespace IN (SELECT oid FROM app)
             UNION ALL SELECT 'pg_attrdef'::regclass, pg_attrdef.oid
                 FROM pg_catalog.pg_attrdef JOIN pg_catalog.pg_class ON pg_class.oid = adrelid
-                WHERE relnamespace = (SELECT oid FROM app)
+                WHERE relnamespace IN (SELECT oid FROM app)
             UNION ALL SELECT 'pg_rewrite'::regclass, pg_rewrite.oid
                 FROM pg_catalog.pg_rewrite JOIN pg_catalog.pg_class ON pg_class.oid = ev_class
-                WHERE relnamespace = (SELECT oid FROM app)
+                WHERE relnamespace IN (SELECT oid FROM app)
             UNION ALL SELECT 'pg_trigger'::regclass, pg_trigger.oid
                 FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_class ON pg_class.oid = tgrelid
-                WHERE relnamespace = (SELECT oid FROM app)
+                WHERE relnamespace IN (SELECT oid FROM app)
         )
         SELECT DISTINCT extname
         FROM object
@@ -100,7 +106,7 @@ package struct BackupSource: Hashable, Sendable {
 package enum BackupRefusal: Error, Hashable, Sendable {
     /// There is no application in the schema.
     case nothing
-    /// There is something in the schema: these tables or other objects.
+    /// There is something in the schemas: these tables or other objects.
     case isNotEmpty([String])
     /// A service is connected that works on the schema.
     case isServed

@@ -39,17 +39,20 @@ struct DumpProgram: Hashable, Sendable {
         )
     }
 
-    /// Dumps what a schema holds, in the custom format.
+    /// Dumps what an application has, its records and its reserved tables, in the custom format.
     ///
-    /// - Parameter extensions: those that objects of the schema are made with.
-    /// - Parameter leftOut: the tables whose rows are not dumped.
-    func dump(schema: String, extensions: [String], leftOut: [String]) -> [String] {
+    /// - Parameter extensions: those that objects of the schemas are made with.
+    /// - Parameter leftOut: the tables whose rows are not dumped. A name is that of a table in one of the schemas alone.
+    func dump(schema: String, internal: String, extensions: [String], leftOut: [String]) -> [String] {
         var words = [
-            "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--quote-all-identifiers",
-            "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions", "--lock-wait-timeout=60000",
+            "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--schema=\(quoted(`internal`))",
+            "--quote-all-identifiers", "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions",
+            "--lock-wait-timeout=60000",
         ]
         words += extensions.map { "--extension=\(quoted($0))" }
-        words += leftOut.map { "--exclude-table-data=\(quoted(schema)).\(quoted($0))" }
+        for home in [schema, `internal`] {
+            words += leftOut.map { "--exclude-table-data=\(quoted(home)).\(quoted($0))" }
+        }
         return words
     }
 

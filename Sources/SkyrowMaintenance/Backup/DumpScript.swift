@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowPostgres
 import SkyrowSystem
 
 /// A piece of the text that pg_restore makes of a dump's rows.
@@ -137,8 +138,8 @@ struct DumpScript: Sendable {
 /// A foreign key as pg_restore writes it, all of whose names are quoted.
 ///
 /// ```
-/// ALTER TABLE ONLY "app"."_live_ticket"
-///     ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app"."_session"("id") ON DELETE CASCADE;
+/// ALTER TABLE ONLY "app_internal"."_live_ticket"
+///     ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app_internal"."_session"("id") ON DELETE CASCADE;
 /// ```
 struct DumpReference: Hashable, Sendable {
     /// The table that refers, without its schema.
@@ -148,12 +149,13 @@ struct DumpReference: Hashable, Sendable {
     /// A statement that removes the rows that refer to something that is not there.
     var removal: String
 
-    /// Those between tables of one schema in a script.
-    static func all(in script: String) -> [DumpReference] {
+    /// Those between tables of an application in a script.
+    static func all(in script: String, of schema: SQLIdentifier) -> [DumpReference] {
+        let homes: Set = [schema.quoted, schema.internal.quoted]
         var found: [DumpReference] = []
         var previous = Substring()
         for line in script.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("    ADD CONSTRAINT "), let reference = DumpReference(head: previous, constraint: line) {
+            if line.hasPrefix("    ADD CONSTRAINT "), let reference = DumpReference(head: previous, constraint: line, homes) {
                 found.append(reference)
             }
             previous = line
@@ -167,12 +169,12 @@ struct DumpReference: Hashable, Sendable {
         self.removal = removal
     }
 
-    private init?(head: Substring, constraint: Substring) {
+    private init?(head: Substring, constraint: Substring, _ homes: Set<String>) {
         guard let table = head.wholeMatch(of: #/ALTER TABLE (?:ONLY )?(("(?:[^"]|"")+")\.("(?:[^"]|"")+"))/#),
             let words = constraint.prefixMatch(
                 of:
                     #/    ADD CONSTRAINT "(?:[^"]|"")+" FOREIGN KEY (\((?:"(?:[^"]|"")+"(?:, )?)+\)) REFERENCES (("(?:[^"]|"")+")\.("(?:[^"]|"")+")) ?\(((?:"(?:[^"]|"")+"(?:, )?)+)\)/#
-            ), table.2 == words.3
+            ), homes.contains(String(table.2)), homes.contains(String(words.3))
         else { return nil }
         self.table = DumpReference.unquoted(table.3)
         target = DumpReference.unquoted(words.4)

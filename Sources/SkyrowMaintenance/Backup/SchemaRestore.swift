@@ -3,23 +3,25 @@ internal import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// An application's schema while a backup is put in its place; nothing of it is to be seen until that is complete.
+/// The schemas of an application, its own and that of the reserved tables, while a backup is put in their place; nothing of it is to be
+/// seen until that is complete.
 ///
-/// It is made in pieces, each in a transaction of its own, since PostgreSQL's lock table has no room for all objects of a
-/// large schema. A dump names the schema of its objects, so in each of these transactions the schema that grows has that name,
-/// and what is in its place another one; when the transaction ends both have their own names again
+/// They are made in pieces, each in a transaction of its own, since PostgreSQL's lock table has no room for all objects of a
+/// large schema. A dump names the schemas of its objects, so in each of these transactions those that grow have these names,
+/// and what is in their place others; when the transaction ends all have their own names again
 /// (Documentation/Decisions/0096-restore-in-pieces.md).
 ///
 /// Lent by ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
 package final class SchemaRestore {
-    /// What grows, and what was replaced, until it is dropped. One restore at a time uses them in a database.
+    /// What grows, and what was replaced, until it is dropped, each with the schema beside it. One restore at a time uses them in a
+    /// database.
     private static let growing: SQLIdentifier = "skyrow_restoring"
     private static let replaced: SQLIdentifier = "skyrow_replaced"
 
     private let client: PostgresClient
     private let schema: SQLIdentifier
-    /// Whether there is something in the place of the schema.
-    private let isReplacing: Bool
+    /// The schemas in whose place others are put.
+    private let present: [SQLIdentifier]
     /// The transaction of all pieces, where they cannot be made beside what is there (``RestorePlace/Contents``).
     private let whole: PostgresTransaction?
     /// How many objects a piece may make.
@@ -28,13 +30,13 @@ package final class SchemaRestore {
     private init(
         _ client: PostgresClient,
         _ schema: SQLIdentifier,
-        isReplacing: Bool,
+        present: [SQLIdentifier],
         whole: PostgresTransaction?,
         pieceLength: Int
     ) {
         self.client = client
         self.schema = schema
-        self.isReplacing = isReplacing
+        self.present = present
         self.whole = whole
         self.pieceLength = pieceLength
     }
@@ -45,12 +47,24 @@ package final class SchemaRestore {
         return try await client.withTransaction(retries: 0, isTimed: false) { transaction in
             // Processes learn of the schema when it is complete.
             _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
-            if isReplacing { try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.replaced)") }
-            try await transaction.execute("ALTER SCHEMA \(Self.growing) RENAME TO \(schema)")
+            try await putPresentAside(transaction)
+            for (growing, own) in zip(Self.growing.both, schema.both) {
+                try await transaction.execute("ALTER SCHEMA \(growing) RENAME TO \(own)")
+            }
             let success = try await body(RestorePiece(transaction))
-            try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.growing)")
-            if isReplacing { try await transaction.execute("ALTER SCHEMA \(Self.replaced) RENAME TO \(schema)") }
+            for (growing, own) in zip(Self.growing.both, schema.both) {
+                try await transaction.execute("ALTER SCHEMA \(own) RENAME TO \(growing)")
+            }
+            for (replaced, own) in zip(Self.replaced.both, schema.both) where present.contains(own) {
+                try await transaction.execute("ALTER SCHEMA \(replaced) RENAME TO \(own)")
+            }
             return success
+        }
+    }
+
+    private func putPresentAside(_ transaction: PostgresTransaction) async throws {
+        for (replaced, own) in zip(Self.replaced.both, schema.both) where present.contains(own) {
+            try await transaction.execute("ALTER SCHEMA \(own) RENAME TO \(replaced)")
         }
     }
 
@@ -83,18 +97,22 @@ package final class SchemaRestore {
             let isWhole = contents == .nothing || contents == .extensions
             if isWhole { try await transaction.lockSchema(schema) }
             if contents == .extensions {
-                try await transaction.execute("DROP SCHEMA \(schema) CASCADE")
-                try await transaction.execute("CREATE SCHEMA \(schema)")
+                try await transaction.execute("DROP SCHEMA IF EXISTS \(schema), \(schema.internal) CASCADE")
             }
-            if !isWhole {
+            let present = try await place.present()
+            if isWhole {
+                for home in schema.both where !present.contains(home) {
+                    try await transaction.execute("CREATE SCHEMA \(home)")
+                }
+            } else {
                 // What a restore has left that was interrupted.
                 for name in [growing, replaced] { try await SchemaRemoval.drop(name, client: client) }
-                _ = try await client.write("CREATE SCHEMA \(growing)")
+                for home in growing.both { _ = try await client.write("CREATE SCHEMA \(home)") }
             }
             let restore = SchemaRestore(
                 client,
                 schema,
-                isReplacing: contents == .something,
+                present: present,
                 whole: isWhole ? transaction : nil,
                 pieceLength: try await transaction.lockRoom() / 5
             )
@@ -144,26 +162,37 @@ package final class SchemaRestore {
     }
 
     private func swap(in transaction: PostgresTransaction) async throws {
-        if isReplacing {
+        if !present.isEmpty {
             try await RestorePlace(transaction, schema).refuseWithDependents()
-            try await transaction.execute("ALTER SCHEMA \(schema) RENAME TO \(Self.replaced)")
+            try await putPresentAside(transaction)
             // With the event triggers that call it.
-            try await transaction.execute("DROP FUNCTION IF EXISTS \(Self.replaced)._announce_schema() CASCADE")
+            if present.contains(schema) {
+                try await transaction.execute("DROP FUNCTION IF EXISTS \(Self.replaced)._announce_schema() CASCADE")
+            }
         }
-        try await transaction.execute("ALTER SCHEMA \(Self.growing) RENAME TO \(schema)")
+        for (growing, own) in zip(Self.growing.both, schema.both) {
+            try await transaction.execute("ALTER SCHEMA \(growing) RENAME TO \(own)")
+        }
     }
 
     /// The planner has statistics of the rows at once and not when autovacuum comes by.
     private static func analyze(_ schema: SQLIdentifier, _ client: PostgresClient) async throws {
-        let tables = try await client.read(
-            """
-            SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
-            """
-        ).decodeColumn(0, as: String.self)
-        for table in tables { _ = try await client.write("ANALYZE \(schema).\(try SQLIdentifier(table))") }
+        for home in schema.both {
+            let tables = try await client.read(
+                """
+                SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = (
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(home.name))
+                )
+                """
+            ).decodeColumn(0, as: String.self)
+            for table in tables { _ = try await client.write("ANALYZE \(home).\(try SQLIdentifier(table))") }
+        }
     }
+}
+
+extension SQLIdentifier {
+    /// The schema of an application's records, and that of its reserved tables.
+    fileprivate var both: [SQLIdentifier] { [self, self.internal.identifier] }
 }
 
 /// A piece of a restore, in a transaction.
@@ -199,18 +228,18 @@ package struct RestorePiece {
         // All processes hear of it at once, and not of each account.
         try await transaction.executeScript(
             """
-            ALTER TABLE \(schema)._session DISABLE TRIGGER USER;
-            DELETE FROM \(schema)._session;
-            ALTER TABLE \(schema)._session ENABLE TRIGGER USER;
-            ALTER TABLE \(schema)._user DISABLE TRIGGER _announce;
-            UPDATE \(schema)._user SET epoch = epoch + 1;
-            ALTER TABLE \(schema)._user ENABLE TRIGGER _announce;
+            ALTER TABLE \(schema.internal)._session DISABLE TRIGGER USER;
+            DELETE FROM \(schema.internal)._session;
+            ALTER TABLE \(schema.internal)._session ENABLE TRIGGER USER;
+            ALTER TABLE \(schema.internal)._user DISABLE TRIGGER _announce;
+            UPDATE \(schema.internal)._user SET epoch = epoch + 1;
+            ALTER TABLE \(schema.internal)._user ENABLE TRIGGER _announce;
             """
         )
     }
 }
 
-/// The schema that a backup is to be put into.
+/// The schemas that a backup is to be put into.
 private struct RestorePlace {
     let transaction: PostgresTransaction
     let schema: SQLIdentifier
@@ -220,11 +249,22 @@ private struct RestorePlace {
         self.schema = schema
     }
 
+    /// The names of both, after `IN`.
+    private var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
+
     private var relations: SQL {
         """
-        SELECT pg_class.oid, relname, relkind FROM pg_catalog.pg_class
-        WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+        SELECT pg_class.oid, relname, relkind, nspname
+        FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname IN \(names)
         """
+    }
+
+    /// Those of both that there are.
+    func present() async throws -> [SQLIdentifier] {
+        let found = try await transaction.query(
+            "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname IN \(names)"
+        ).decodeColumn(0, as: String.self)
+        return schema.both.filter { found.contains($0.name) }
     }
 
     /// A service has connections whose names have the schema of its default application, and serves all that are
@@ -256,14 +296,16 @@ private struct RestorePlace {
         guard others.isEmpty else { throw BackupRefusal.isNotEmpty(others) }
         let reserved = try await transaction.query(
             """
-            SELECT relname FROM (\(relations)) AS relation
+            SELECT nspname::text, relname::text FROM (\(relations)) AS relation
             WHERE relkind IN ('r', 'p') AND relname NOT IN ('_lock', '_migration', '_meta', '_role', '_secret', '_version')
             ORDER BY relname
             """
-        ).decodeColumn(0, as: String.self)
+        )
         var filled: [String] = []
-        for table in reserved {
-            let rows = try await transaction.query("SELECT FROM \(schema).\(try SQLIdentifier(table)) LIMIT 1")
+        for row in 0..<reserved.rowCount {
+            let home = try SQLIdentifier(try reserved.decode(row: row, column: 0, as: String.self))
+            let table = try reserved.decode(row: row, column: 1, as: String.self)
+            let rows = try await transaction.query("SELECT FROM \(home).\(try SQLIdentifier(table)) LIMIT 1")
             if !rows.isEmpty { filled.append(table) }
         }
         guard filled.isEmpty else { throw BackupRefusal.isNotEmpty(filled) }
@@ -272,7 +314,7 @@ private struct RestorePlace {
     enum Contents {
         /// There is no such schema.
         case noSchema
-        /// An empty one, which stays, with the rights that were given on it.
+        /// Empty ones, which stay, with the rights that were given on them.
         case nothing
         case something
         /// Something that has extensions in it, of which a database has one each: they must be gone before the archive makes them.
@@ -282,11 +324,11 @@ private struct RestorePlace {
     func contents() async throws -> Contents {
         let contents = try await transaction.query(
             """
-            SELECT EXISTS (\(relations)) OR EXISTS (
-                SELECT FROM pg_catalog.pg_proc WHERE pronamespace = namespace.oid
-            ) OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = namespace.oid),
-                EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extnamespace = namespace.oid)
-            FROM pg_catalog.pg_namespace AS namespace WHERE nspname = \(PostgresName(schema.name))
+            SELECT EXISTS (\(relations)) OR bool_or(
+                EXISTS (SELECT FROM pg_catalog.pg_proc WHERE pronamespace = namespace.oid)
+                OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = namespace.oid)
+            ), bool_or(EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extnamespace = namespace.oid))
+            FROM pg_catalog.pg_namespace AS namespace WHERE nspname IN \(names) HAVING count(*) > 0
             """
         )
         guard !contents.isEmpty else { return .noSchema }
@@ -299,7 +341,7 @@ private struct RestorePlace {
         guard dependents.isEmpty else { throw BackupRefusal.othersDepend(dependents) }
     }
 
-    /// Views of other schemas that show tables of this one, and tables there that refer to them.
+    /// Views of other schemas that show tables of these, and tables there that refer to them.
     private func dependents() async throws -> [String] {
         // The views of policies show nothing but these tables, and applying policies makes them anew. A schema whose name is too long
         // for them has none.
@@ -307,8 +349,8 @@ private struct RestorePlace {
         return try await transaction.query(
             """
             WITH relation AS MATERIALIZED (
-                \(relations) UNION ALL
-                SELECT pg_class.oid, relname, relkind FROM pg_catalog.pg_class
+                SELECT oid FROM (\(relations)) AS own UNION ALL
+                SELECT oid FROM pg_catalog.pg_class
                 WHERE relkind = 'v' AND relnamespace = (
                     SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(visible as PostgresName?)
                 )

@@ -14,12 +14,12 @@ extension DoctorCheck {
                 WHERE name IN ('autovacuum', 'track_counts') AND setting = 'off'
                 UNION ALL
                 SELECT 'switched-off', oid::regclass::text, '', '0' FROM pg_catalog.pg_class
-                WHERE relnamespace = \(scope.namespace)
+                WHERE relnamespace IN \(scope.namespaces)
                     AND array_to_string(reloptions, ' ') ~ 'autovacuum_enabled=(false|off|no|0)'
                 UNION ALL
                 SELECT 'dead', relid::regclass::text, n_dead_tup::text, n_live_tup::text
                 FROM pg_catalog.pg_stat_user_tables
-                WHERE schemaname = \(PostgresName(scope.schema.name)) AND n_dead_tup > \(Int64(scope.limits.deadRows))
+                WHERE schemaname IN \(scope.names) AND n_dead_tup > \(Int64(scope.limits.deadRows))
                 ORDER BY 1, 2
                 """
             ]

@@ -71,13 +71,13 @@ extension DoctorCheck {
                 """
                 SELECT 'follow' AS what, item.type, item.state, extract(epoch FROM now() - item.changed_at)::bigint AS old,
                     coalesce(indisvalid, false) AS built
-                FROM \(schema)._index AS item
+                FROM \(schema.internal)._index AS item
                 LEFT JOIN pg_catalog.pg_class ON relname = item.name::name AND relnamespace = \(scope.namespace)
                 LEFT JOIN pg_catalog.pg_index ON indexrelid = pg_class.oid
                 WHERE \(FollowedTypes.isWish()) AND state <> 'deleting' ORDER BY item.type
                 """,
                 """
-                SELECT 'tombstones' AS what, count(*) AS count FROM \(schema)._tombstone
+                SELECT 'tombstones' AS what, count(*) AS count FROM \(schema.internal)._tombstone
                 WHERE deleted_at < now() - make_interval(secs => \(Double(scope.limits.feedRetention + 2 * 86_400)))
                     AND (type <> '_role' OR deleted_at < now() - interval '33 days')
                 """,

@@ -15,7 +15,7 @@ extension DoctorCheck {
                 FROM pg_catalog.pg_constraint
                 JOIN unnest(conkey) WITH ORDINALITY AS key (number, place) ON true
                 JOIN pg_catalog.pg_attribute ON attrelid = conrelid AND attnum = key.number
-                WHERE contype = 'f' AND connamespace = \(scope.namespace)
+                WHERE contype = 'f' AND connamespace IN \(scope.namespaces)
                     -- Those of the members of relations, whose names have a dot, are judged with these.
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE pg_class.oid = conrelid AND strpos(relname, '.') > 0)
                     AND NOT EXISTS (
@@ -52,7 +52,7 @@ extension DoctorCheck {
                 SELECT relid::regclass::text AS name, n_live_tup AS alive, seq_scan AS scans, coalesce(idx_scan, 0) AS lookups,
                     seq_tup_read / greatest(seq_scan, 1) AS rows_a_scan
                 FROM pg_catalog.pg_stat_user_tables
-                WHERE schemaname = \(PostgresName(scope.schema.name)) AND n_live_tup >= \(Int64(scope.limits.bigTable))
+                WHERE schemaname IN \(scope.names) AND n_live_tup >= \(Int64(scope.limits.bigTable))
                 ORDER BY seq_tup_read DESC
                 """
             ]
@@ -127,7 +127,7 @@ extension DoctorCheck {
                         indexrelid), ' ') AS names,
                     min(substring(pg_get_indexdef(indexrelid) FROM 'USING (.*)')) AS form
                 FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indrelid
-                WHERE relnamespace = \(scope.namespace) AND indisvalid
+                WHERE relnamespace IN \(scope.namespaces) AND indisvalid
                 GROUP BY indrelid, indkey::text, indclass::text, indcollation::text, indoption::text,
                     pg_get_expr(indpred, indrelid), pg_get_expr(indexprs, indrelid), indnkeyatts
                 HAVING count(*) > 1 ORDER BY 1, 2
@@ -190,7 +190,7 @@ extension DoctorCheck {
                 """
                 SELECT indexrelid::regclass::text AS name, indrelid::regclass::text AS relation, indisunique AS is_unique
                 FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indrelid
-                WHERE relnamespace = \(scope.namespace) AND NOT indisvalid
+                WHERE relnamespace IN \(scope.namespaces) AND NOT indisvalid
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index WHERE relid = indrelid)
                 ORDER BY 1
                 """
@@ -217,7 +217,7 @@ extension DoctorProbe {
         let isThere = try await client.read(
             """
             SELECT FROM pg_catalog.pg_class WHERE relname = '_index' AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
             )
             """
         )
@@ -225,7 +225,7 @@ extension DoctorProbe {
         let result = try await client.read(
             """
             SELECT name, type, coalesce(reason, ''), coalesce(duplicates::text, 'some'), coalesce(sql_state, '')
-            FROM \(schema)._index WHERE state = 'failed' ORDER BY name
+            FROM \(schema.internal)._index WHERE state = 'failed' ORDER BY name
             """
         )
         return try (0..<result.rowCount).map { row in

@@ -15,20 +15,20 @@ extension DoctorCheck {
             [
                 """
                 SELECT 'scope' AS kind, key.id, quote_literal(key.name) AS name, scope AS text, NULL::bigint AS count
-                FROM \(scope.schema)._key AS key CROSS JOIN unnest(key.scopes) AS scope
+                FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.scopes) AS scope
                 WHERE key.revoked_at IS NULL
                 UNION ALL
                 SELECT 'network', key.id, quote_literal(key.name), network::text, NULL
-                FROM \(scope.schema)._key AS key CROSS JOIN unnest(key.networks) AS network
+                FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.networks) AS network
                 WHERE key.revoked_at IS NULL
                 UNION ALL
                 SELECT 'refused', key.id, quote_literal(key.name), NULL, count(*)
-                FROM \(scope.schema)._key AS key JOIN \(scope.schema)._audit AS event ON event.key_id = key.id
+                FROM \(scope.schema.internal)._key AS key JOIN \(scope.schema.internal)._audit AS event ON event.key_id = key.id
                 WHERE event.event = 'key' AND event.at > now() - interval '7 days'
                 GROUP BY key.id, key.name
                 UNION ALL
                 SELECT 'endless', key.id, quote_literal(key.name), NULL, NULL
-                FROM \(scope.schema)._key AS key
+                FROM \(scope.schema.internal)._key AS key
                 WHERE key.kind = 'server' AND key.revoked_at IS NULL AND key.expires_at IS NULL
                     AND key.networks = '{}'
                 ORDER BY 2, 1, 4
@@ -40,7 +40,7 @@ extension DoctorCheck {
 
     private static func finding(_ row: DoctorRow) -> DoctorFinding? {
         let (id, name, text) = (row["id"], row["name"], row["text"])
-        let look = "SELECT * FROM _key WHERE id = '\(id)';"
+        let look = "SELECT * FROM _keys WHERE id = '\(id)';"
         switch row["kind"] {
         case "scope":
             if (try? KeyScope(text)) != nil { return nil }
@@ -58,7 +58,7 @@ extension DoctorCheck {
                     + "or should not have it.",
                 remedy: "Find out by the addresses who uses it.",
                 commands: [
-                    "SELECT at, address, request_id FROM _audit WHERE key_id = '\(id)' ORDER BY at DESC LIMIT 20;"
+                    "SELECT at, address, request_id FROM _audits WHERE key_id = '\(id)' ORDER BY at DESC LIMIT 20;"
                 ]
             )
         default:

@@ -13,7 +13,8 @@ extension DoctorCheck {
         accounts, passwords, keys, roles, notices, rules, policies, records, changes,
     ]
 
-    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.
+    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version, or `refused` with what
+    /// is to be done.
     package static let migrations = DoctorCheck(
         "migrations",
         "The reserved tables",
@@ -35,6 +36,13 @@ extension DoctorCheck {
                         row["summary"],
                         meaning: "This skyrow does not start on it.",
                         remedy: "Run the version of skyrow that migrated it, or a newer one."
+                    )
+                case "refused":
+                    DoctorFinding(
+                        .error,
+                        row["summary"],
+                        meaning: "This skyrow does not start on it.",
+                        remedy: "Do so, or give --schema another name."
                     )
                 default:
                     DoctorFinding(

@@ -15,18 +15,18 @@ extension DoctorCheck {
                 SELECT coalesce(
                         substring(account.password_hash FROM '^[$]scrypt[$](ln=[0-9]+,r=[0-9]+,p=[0-9]+)(?:,n=1)?[$]'), ''
                     ) AS cost, count(*)::text AS count, min(account.id) AS example
-                FROM \(scope.schema)._user AS account
+                FROM \(scope.schema.internal)._user AS account
                 WHERE account.password_hash !~ '^[$]2[aby][$](0[4-9]|1[0-4])[$][./A-Za-z0-9]{53}$' GROUP BY 1 ORDER BY 1
                 """,
                 """
                 WITH RECURSIVE part (top, role) AS (
-                    SELECT role.name, role.name FROM \(scope.schema)._role AS role WHERE role.is_admin
+                    SELECT role.name, role.name FROM \(scope.schema.internal)._role AS role WHERE role.is_admin
                     UNION
                     SELECT part.top, held.member
-                    FROM part JOIN \(scope.schema)._role_role AS held ON held.role = part.role
+                    FROM part JOIN \(scope.schema.internal)._role_role AS held ON held.role = part.role
                 )
                 SELECT part.top AS role FROM part
-                LEFT JOIN \(scope.schema)._user_role AS given ON given.role = part.role
+                LEFT JOIN \(scope.schema.internal)._user_role AS given ON given.role = part.role
                 GROUP BY part.top HAVING count(given.user_id) = 0 AND part.top <> 'Admin' ORDER BY part.top
                 """,
             ]
@@ -40,7 +40,7 @@ extension DoctorCheck {
                         meaning: "Who is put into it, or takes its name over, is an administrator at once.",
                         remedy: "Give it to someone, or delete it.",
                         commands: [
-                            "$ skyrow role add '\(role)' --user NAME", "DELETE FROM _role WHERE name = '\(role)';",
+                            "$ skyrow role add '\(role)' --user NAME", "DELETE FROM {internal}._role WHERE name = '\(role)';",
                         ]
                     )
                 }
@@ -63,7 +63,7 @@ extension DoctorCheck {
                     remedy:
                         "Nothing needs doing; where the database may have leaked, have these users choose another password.",
                     commands: [
-                        "SELECT id, last_login_at FROM _user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
+                        "SELECT id, last_login_at FROM {internal}._user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
                     ]
                 )
             }

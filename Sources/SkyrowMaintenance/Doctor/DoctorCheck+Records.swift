@@ -62,14 +62,14 @@ extension DoctorCheck {
                 """
                 SELECT 'profile' AS kind, count(*) AS count, min(profile._id) AS example
                 FROM \(scope.schema)."user" AS profile
-                WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema)._user AS account)
+                WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema.internal)._user AS account)
                 UNION ALL
-                SELECT 'id', count(*), min(account.id) FROM \(scope.schema)._user AS account
+                SELECT 'id', count(*), min(account.id) FROM \(scope.schema.internal)._user AS account
                 WHERE account.id ~ '^[_~]' OR strpos(account.id, '/') > 0
                     OR octet_length(account.id) NOT BETWEEN 1 AND 255
                 UNION ALL
-                SELECT 'administrator', count(*), NULL FROM \(scope.schema)._user
-                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.is_admin)
+                SELECT 'administrator', count(*), NULL FROM \(scope.schema.internal)._user
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.is_admin)
                 """
             ]
         },
@@ -85,7 +85,7 @@ extension DoctorCheck {
                         meaning: "Nobody can log in as such a user; 'skyrow user create' makes accounts with profiles.",
                         remedy: "Delete them, or give them accounts without a password.",
                         commands: [
-                            "INSERT INTO _user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _user);"
+                            "INSERT INTO {internal}._user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _users);"
                         ]
                     )
                 case "id":
@@ -105,7 +105,7 @@ extension DoctorCheck {
                         "No role is an administrator's.",
                         meaning: "Only the master key can give roles and disable accounts.",
                         remedy: "Make one, if administrators are wanted.",
-                        commands: ["UPDATE _role SET is_admin = true WHERE name = 'Admin';"]
+                        commands: ["UPDATE {internal}._role SET is_admin = true WHERE name = 'Admin';"]
                     )
                 }
             }

@@ -14,15 +14,15 @@ extension DoctorCheck {
             [
                 """
                 WITH RECURSIVE above (member, role) AS (
-                    SELECT member, role FROM \(scope.schema)._role_role
+                    SELECT member, role FROM \(scope.schema.internal)._role_role
                     UNION
                     SELECT above.member, further.role
-                    FROM above JOIN \(scope.schema)._role_role AS further ON further.member = above.role
+                    FROM above JOIN \(scope.schema.internal)._role_role AS further ON further.member = above.role
                 ), listed (place, list) AS (
-                    SELECT 'the role ' || quote_literal(name), access FROM \(scope.schema)._role
+                    SELECT 'the role ' || quote_literal(name), access FROM \(scope.schema.internal)._role
                     UNION ALL
                     SELECT 'the list of new records of ' || quote_ident(type), default_access
-                    FROM \(scope.schema)._class_option
+                    FROM \(scope.schema.internal)._class_option
                 )
                 SELECT 'cycle' AS kind, string_agg(quote_literal(member), ', ' ORDER BY member COLLATE "C") AS what, '' AS place
                 FROM above WHERE member = role HAVING count(*) > 0
@@ -30,7 +30,7 @@ extension DoctorCheck {
                 SELECT 'gone', quote_literal(substr(subject, 6)), place
                 FROM listed CROSS JOIN jsonb_object_keys(CASE jsonb_typeof(list) WHEN 'object' THEN list ELSE '{}' END) AS subject
                 WHERE starts_with(subject, 'role:')
-                    AND NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.name = substr(subject, 6))
+                    AND NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.name = substr(subject, 6))
                 ORDER BY 1, 3, 2
                 """
             ]
@@ -52,7 +52,7 @@ extension DoctorCheck {
                         "Users of each of them have all of them. They were put into each other while a trigger was missing or off.",
                     remedy: "Take one of them out of the circle.",
                     commands: [
-                        "SELECT * FROM _role_role WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
+                        "SELECT * FROM _role_roles WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
                     ]
                 )
             }
@@ -71,12 +71,13 @@ extension DoctorCheck {
                 SELECT NULL::text AS counter, expected.home AS place, expected.name AS trigger,
                     CASE WHEN held.oid IS NULL THEN 'missing' ELSE 'off' END AS state
                 FROM unnest(\(expected.map(\.table)), \(expected.map(\.name))) AS expected (home, name)
-                LEFT JOIN pg_catalog.pg_class AS home ON home.relname = expected.home AND home.relnamespace = \(scope.namespace)
+                LEFT JOIN pg_catalog.pg_class AS home
+                    ON home.relname = expected.home AND home.relnamespace IN \(scope.namespaces)
                 LEFT JOIN pg_catalog.pg_trigger AS held ON held.tgrelid = home.oid AND held.tgname = expected.name
                 WHERE coalesce(held.tgenabled, 'D') NOT IN ('O', 'A')
                 UNION ALL
                 SELECT known.name, NULL, NULL, NULL FROM unnest(\(AccountNotices.counters)) AS known (name)
-                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._version AS version WHERE version.name = known.name)
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema.internal)._version AS version WHERE version.name = known.name)
                 ORDER BY 1, 2, 3
                 """
             ]
@@ -90,7 +91,7 @@ extension DoctorCheck {
                         meaning:
                             "Processes cannot say whether they go by what the tables have, and serve no records for that reason.",
                         remedy: "Put it back.",
-                        commands: ["INSERT INTO _version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"]
+                        commands: ["INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"]
                     )
                 }
                 let isOff = row["state"] == "off"
@@ -104,7 +105,7 @@ extension DoctorCheck {
                         ? "Switch it on again."
                         : "Make it again as the sql/schema.sql of this version has it, or restore into a new database.",
                     commands: isOff
-                        ? ["ALTER TABLE \(place == "user" ? "\"user\"" : place) ENABLE TRIGGER \(trigger);"] : []
+                        ? ["ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"] : []
                 )
             }
         }

@@ -24,49 +24,49 @@ extension DoctorCheck {
                 SELECT 'gone' AS kind, quote_ident(type) AS type, quote_literal(type) AS name, NULL::text AS action,
                     NULL::text AS subject, NULL::boolean AS is_known
                 FROM (
-                    SELECT type FROM \(scope.schema)._class_rule
+                    SELECT type FROM \(scope.schema.internal)._class_rule
                     UNION
-                    SELECT type FROM \(scope.schema)._class_option
+                    SELECT type FROM \(scope.schema.internal)._class_option
                     WHERE NOT (
                         default_access IS NULL AND list_by IS NULL AND list_read_by IS NULL AND transfer_by = 'master'
                         AND creator = 'owner' AND private AND aggregate
                     )
                     UNION
-                    SELECT type FROM \(scope.schema)._field_rule
+                    SELECT type FROM \(scope.schema.internal)._field_rule
                 ) AS known
                 WHERE type <> ALL (\(scope.tables.map(\.name.rawValue))) AND type <> '*'
                 UNION ALL
                 SELECT 'subject', quote_ident(type), quote_literal(type), action, subject, CASE
                     WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
                     \(isThere(in: scope.schema)) END
-                FROM \(scope.schema)._class_rule CROSS JOIN unnest(allow) AS subject
+                FROM \(scope.schema.internal)._class_rule CROSS JOIN unnest(allow) AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
                 SELECT DISTINCT 'field', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
-                FROM \(scope.schema)._field_rule
+                FROM \(scope.schema.internal)._field_rule
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) AND field <> '*' AND type || '.' || field <> ALL (\(fields))
                 UNION ALL
                 SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, subject, CASE
                     -- Of every type it is a field of those that have it.
                     WHEN starts_with(subject, 'field:') THEN type = '*' OR type || '.' || substr(subject, 7) = ANY (\(members))
                     \(isThere(in: scope.schema)) END
-                FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS entry CROSS JOIN regexp_replace(entry, '^!', '') AS subject
+                FROM \(scope.schema.internal)._field_rule CROSS JOIN unnest(allow) AS entry CROSS JOIN regexp_replace(entry, '^!', '') AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) OR type = '*'
                 UNION ALL
                 SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
-                FROM \(scope.schema)._field_rule
+                FROM \(scope.schema.internal)._field_rule
                 JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.namespace)
                 JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = field
                 JOIN pg_catalog.pg_index ON indrelid = pg_class.oid AND indisunique AND attnum = ANY (indkey)
                 WHERE action = 'read' AND NOT allow && ARRAY['public', 'users'] AND type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
                 SELECT 'profiles', quote_ident(type), quote_literal(type), action, NULL, NULL
-                FROM \(scope.schema)._class_rule
+                FROM \(scope.schema.internal)._class_rule
                 WHERE type = 'user' AND action IN ('update', 'delete')
                     AND allow && ARRAY['public', 'users', 'registered', 'verified']
                 UNION ALL
                 SELECT 'loginKey', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, NULL, NULL
-                FROM \(scope.schema)._field_rule
+                FROM \(scope.schema.internal)._field_rule
                 WHERE type = 'user' AND (
                     field = 'email' AND action IN ('read', 'update') AND allow && ARRAY['public', 'users', 'registered', 'verified']
                     OR field = 'username' AND (
@@ -85,21 +85,21 @@ extension DoctorCheck {
     private static func isThere(in schema: SQLIdentifier) -> SQL {
         """
         WHEN starts_with(subject, 'role:')
-            THEN EXISTS (SELECT FROM \(schema)._role AS role WHERE 'role:' || role.name = subject)
+            THEN EXISTS (SELECT FROM \(schema.internal)._role AS role WHERE 'role:' || role.name = subject)
         WHEN starts_with(subject, 'group:')
-            THEN EXISTS (SELECT FROM \(schema)._user_group AS carried WHERE 'group:' || carried.name = subject)
+            THEN EXISTS (SELECT FROM \(schema.internal)._user_group AS carried WHERE 'group:' || carried.name = subject)
         WHEN starts_with(subject, 'key:')
-            THEN EXISTS (SELECT FROM \(schema)._key AS key WHERE 'key:' || key.name = subject AND key.revoked_at IS NULL)
+            THEN EXISTS (SELECT FROM \(schema.internal)._key AS key WHERE 'key:' || key.name = subject AND key.revoked_at IS NULL)
         WHEN starts_with(subject, 'user:')
-            THEN EXISTS (SELECT FROM \(schema)._user AS account WHERE 'user:' || account.id = subject)
+            THEN EXISTS (SELECT FROM \(schema.internal)._user AS account WHERE 'user:' || account.id = subject)
         ELSE true
         """
     }
 
     private static func finding(_ row: DoctorRow) -> DoctorFinding? {
         let (type, action, subject) = (row["type"], row["action"], row["subject"])
-        let look = "SELECT * FROM _class_rule WHERE type = \(row["name"]);"
-        let lookAtFields = "SELECT * FROM _field_rule WHERE type = \(row["name"]);"
+        let look = "SELECT * FROM _class_rules WHERE type = \(row["name"]);"
+        let lookAtFields = "SELECT * FROM _field_rules WHERE type = \(row["name"]);"
         switch row["kind"] {
         case "gone":
             return DoctorFinding(
@@ -111,9 +111,9 @@ extension DoctorCheck {
                 remedy: "Give them the new name of the type, or delete them.",
                 commands: [
                     look,
-                    "DELETE FROM _class_rule WHERE type = \(row["name"]);",
-                    "DELETE FROM _field_rule WHERE type = \(row["name"]);",
-                    "DELETE FROM _class_option WHERE type = \(row["name"]);",
+                    "DELETE FROM {internal}._class_rule WHERE type = \(row["name"]);",
+                    "DELETE FROM {internal}._field_rule WHERE type = \(row["name"]);",
+                    "DELETE FROM {internal}._class_option WHERE type = \(row["name"]);",
                 ]
             )
         case "field":

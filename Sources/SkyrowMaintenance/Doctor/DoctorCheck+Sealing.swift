@@ -12,7 +12,7 @@ extension DoctorCheck {
         needsTables: true,
         queries: { scope in
             SealedColumn.allCases.map { $0.count(in: scope.schema) } + [
-                "SELECT '_secret' AS place, '_' || number::text AS key, '0' AS count FROM \(scope.schema)._secret ORDER BY number DESC"
+                "SELECT '_secret' AS place, '_' || number::text AS key, '0' AS count FROM \(scope.schema.internal)._secret ORDER BY number DESC"
             ]
         },
         judge: { rows, limits in

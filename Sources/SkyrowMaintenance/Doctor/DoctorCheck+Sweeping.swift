@@ -12,29 +12,29 @@ extension DoctorCheck {
             [
                 """
                 SELECT 'sessions that have ended' AS kind, count(*)::text AS count
-                FROM \(scope.schema)._session AS session JOIN \(scope.schema)._user AS account ON account.id = session.user_id
+                FROM \(scope.schema.internal)._session AS session JOIN \(scope.schema.internal)._user AS account ON account.id = session.user_id
                 WHERE (session.expires_at < now() - interval '1 day' OR session.epoch <> account.epoch AND NOT account.disabled)
                     AND session.last_used_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'counts of guesses', count(*)::text FROM \(scope.schema)._throttle
+                SELECT 'counts of guesses', count(*)::text FROM \(scope.schema.internal)._throttle
                 WHERE window_start < now() - interval '27 hours' AND blocked_until < now() - interval '1 day'
                 UNION ALL
-                SELECT 'places of former logins', count(*)::text FROM \(scope.schema)._known_client
+                SELECT 'places of former logins', count(*)::text FROM \(scope.schema.internal)._known_client
                 WHERE seen_at < now() - interval '31 days'
                 UNION ALL
-                SELECT 'one-time codes', count(*)::text FROM \(scope.schema)._code
+                SELECT 'one-time codes', count(*)::text FROM \(scope.schema.internal)._code
                 WHERE link_expires_at < now() - interval '2 days'
                 UNION ALL
-                SELECT 'used tokens of providers', count(*)::text FROM \(scope.schema)._used_token
+                SELECT 'used tokens of providers', count(*)::text FROM \(scope.schema.internal)._used_token
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'log-ins without a second factor', count(*)::text FROM \(scope.schema)._pending_login
+                SELECT 'log-ins without a second factor', count(*)::text FROM \(scope.schema.internal)._pending_login
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'sign-ins with providers', count(*)::text FROM \(scope.schema)._flow
+                SELECT 'sign-ins with providers', count(*)::text FROM \(scope.schema.internal)._flow
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'mails', count(*)::text FROM \(scope.schema)._mail
+                SELECT 'mails', count(*)::text FROM \(scope.schema.internal)._mail
                 WHERE state IN ('sent', 'dropped') AND created_at < now() - interval '25 hours'
                     OR state = 'waiting' AND created_at < now() - interval '50 hours'
                 """
@@ -65,7 +65,7 @@ extension DoctorCheck {
                 """
                 SELECT state, count(*)::text AS count,
                     coalesce((array_agg(failure ORDER BY id DESC) FILTER (WHERE failure IS NOT NULL))[1], '') AS failure
-                FROM \(scope.schema)._mail
+                FROM \(scope.schema.internal)._mail
                 WHERE state = 'dead' AND created_at > now() - interval '1 day'
                     OR state = 'waiting' AND created_at < now() - interval '1 hour'
                 GROUP BY state ORDER BY state
@@ -91,7 +91,7 @@ extension DoctorCheck {
                     meaning: "Users asked for codes and have not got them, or have an address that takes no mail.",
                     remedy:
                         "Where the reason is the server, mend the settings mail and mail-from; users then ask for another code. "
-                        + "SELECT kind, target, failure FROM _mail WHERE state = 'dead' has each."
+                        + "SELECT kind, target, failure FROM _mails WHERE state = 'dead' has each."
                 )
             }
         }

@@ -16,7 +16,7 @@ extension DoctorCheck {
                 JOIN pg_catalog.pg_class AS home ON home.oid = held.tgrelid
                 JOIN pg_catalog.pg_proc AS function ON function.oid = held.tgfoid
                 JOIN pg_catalog.pg_language AS language ON language.oid = function.prolang
-                WHERE home.relnamespace = \(scope.namespace) AND NOT held.tgisinternal AND lanname IN ('plpgsql', 'sql')
+                WHERE home.relnamespace IN \(scope.namespaces) AND NOT held.tgisinternal AND lanname IN ('plpgsql', 'sql')
                     AND NOT starts_with(function.proname, '_')
                     AND NOT EXISTS (
                         SELECT FROM unnest(function.proconfig) AS setting WHERE starts_with(setting, 'search_path=')

@@ -16,7 +16,7 @@ extension DoctorCheck {
             return [
                 """
                 SELECT quote_ident(found.name) AS name, found.relation, found.field, found.has, found.wanted, EXISTS (
-                    SELECT FROM \(scope.schema)._index WHERE _index.name = found.name AND has_begun
+                    SELECT FROM \(scope.schema.internal)._index WHERE _index.name = found.name AND has_begun
                 ) AS is_ours
                 FROM (\(indexes.joined(separator: " UNION ALL "))) AS found ORDER BY found.relation, found.name
                 """

@@ -188,10 +188,16 @@ package struct DoctorScope: Sendable {
         self.limits = limits
     }
 
-    /// The schema's number.
+    /// The number of the schema of the records.
     var namespace: SQL {
         "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))"
     }
+
+    /// The numbers of both schemas of the application, after `IN`.
+    var namespaces: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname IN \(names))" }
+
+    /// The names of both, after `IN`.
+    var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
 }
 
 /// From where on something is too much.

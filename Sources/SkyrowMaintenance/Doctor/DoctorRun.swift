@@ -38,7 +38,7 @@ package struct DoctorRun: Sendable {
     package func callAsFunction(_ checks: [DoctorCheck]) async throws -> [DoctorDiagnosis] {
         let version = try await client.read("SELECT current_setting('server_version_num')::int")
         let migrations = try await migrationRows()
-        let isInstalled = !migrations.contains { $0["step"] == "install" }
+        let isInstalled = !migrations.contains { $0["step"] == "install" || $0["step"] == "refused" }
         let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
         let catalog = try await SchemaCatalog.load(.everything, from: client, replacing: nothing).catalog
         var scope = DoctorScope(
@@ -56,7 +56,7 @@ package struct DoctorRun: Sendable {
                 // PostgreSQL waits for a table's lock to say how large it is, as this check does anyway.
                 if check.name == DoctorCheck.records.name { scope.blocks = try await blocks() }
                 let rows = try await rows(of: check, in: scope, probe)
-                findings = check.judge(rows, limits)
+                findings = check.judge(rows, limits).map { $0.naming(schema.internal) }
             } catch let error as PostgresError {
                 findings = [DoctorFinding(failureOf: check, error)]
             }
@@ -117,8 +117,18 @@ package struct DoctorRun: Sendable {
             // The check of the server says so; such a database has no tables.
             return [["step": "install"]]
         } catch let error as MigrationError {
-            return [["step": "newer", "summary": error.description]]
+            let step = if case .databaseIsNewer = error { "newer" } else { "refused" }
+            return [["step": step, "summary": error.description]]
         }
+    }
+}
+
+extension DoctorFinding {
+    /// The finding with the name of the schema of the reserved tables where `{internal}` stands in its commands.
+    fileprivate func naming(_ schema: InternalSchema) -> DoctorFinding {
+        var named = self
+        named.commands = commands.map { $0.replacing("{internal}", with: schema.plain) }
+        return named
     }
 }
 

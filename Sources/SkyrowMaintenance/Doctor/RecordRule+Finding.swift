@@ -43,7 +43,7 @@ extension RecordRule {
             fault: "are in the private database of a user that does not exist",
             meaning: "No user sees them; only the master key does.",
             remedy: "Delete them, or put them into the database of a user that there is.",
-            command: "DELETE FROM {type} WHERE _database <> '_public' AND _database NOT IN (SELECT id FROM _user);"
+            command: "DELETE FROM {type} WHERE _database <> '_public' AND _database NOT IN (SELECT id FROM _users);"
         ),
         .unknownOwner: RecordRuleText(
             severity: .warning,
@@ -55,7 +55,7 @@ extension RecordRule {
             remedy: "Give them an owner, or none.",
             command: """
                 UPDATE {type} SET _owner = NULL \
-                WHERE _owner IS NOT NULL AND _owner NOT IN (SELECT id FROM _user);
+                WHERE _owner IS NOT NULL AND _owner NOT IN (SELECT id FROM _users);
                 """
         ),
         .access: RecordRuleText(

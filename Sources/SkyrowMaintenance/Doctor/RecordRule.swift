@@ -32,11 +32,11 @@ enum RecordRule: String, CaseIterable {
                 + "ELSE substr(record._id, strpos(record._id, '/') + 1) END, '/', 1), '$')"
         case .unknownDatabase:
             return
-                "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema)._user AS account)"
+                "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema.internal)._user AS account)"
         case .unknownOwner:
             // NULL is not in an empty list either.
             return
-                "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema)._user AS account)"
+                "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema.internal)._user AS account)"
         case .access:
             return """
                 NOT coalesce(jsonb_typeof(record._access) = 'object', true) OR EXISTS (
@@ -61,7 +61,7 @@ enum RecordRule: String, CaseIterable {
         case .unnotedRelation:
             return """
                 record._access ?| ARRAY[\(RecordRule.relations)] AND NOT EXISTS (
-                    SELECT FROM \(schema)._class_option AS option
+                    SELECT FROM \(schema.internal)._class_option AS option
                     WHERE option.type = \(literal: table.name.rawValue) AND option.relations @> ARRAY(
                         SELECT named.name FROM unnest(ARRAY['friend', 'follower', 'followed']) AS named (name)
                         WHERE record._access ? ('relation:' || named.name)
@@ -75,7 +75,7 @@ enum RecordRule: String, CaseIterable {
                         CASE jsonb_typeof(record._access) WHEN 'object' THEN record._access ELSE '{}' END
                     ) AS entry (subject)
                     WHERE starts_with(entry.subject, 'role:')
-                        AND substr(entry.subject, 6) NOT IN (SELECT role.name FROM \(schema)._role AS role)
+                        AND substr(entry.subject, 6) NOT IN (SELECT role.name FROM \(schema.internal)._role AS role)
                 )
                 """
         case .publicToPrivate:
@@ -91,7 +91,7 @@ enum RecordRule: String, CaseIterable {
             // What the next transaction would write, without taking a transaction's number.
             return """
                 record._revision >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-                    + (SELECT meta.revision_offset FROM \(schema)._meta AS meta)
+                    + (SELECT meta.revision_offset FROM \(schema.internal)._meta AS meta)
                 """
         case .noTime:
             return "record._created_at IS NULL OR record._updated_at IS NULL"

@@ -84,7 +84,7 @@ package final class RecordImport {
         let schema = store.schema
         try await transaction.execute(
             """
-            INSERT INTO \(schema)._user (id, created_at)
+            INSERT INTO \(schema.internal)._user (id, created_at)
             SELECT profile._id, profile._created_at FROM \(schema)."user" AS profile WHERE profile._revision = \(schema)._revision()
             ON CONFLICT DO NOTHING
             """
@@ -149,7 +149,7 @@ extension RecordStore {
     /// it had none.
     private func setRules(_ access: ClassAccess, of type: RecordTypeName) async throws -> Bool {
         try await client.withTransaction { transaction in
-            _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+            _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
             let known = try await transaction.query(
                 "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
             )

@@ -28,14 +28,14 @@ extension PolicyState {
         let known = try await transaction.query(
             """
             WITH login AS (
-                SELECT role, user_id FROM \(schema)._database_login
+                SELECT role, user_id FROM \(schema.internal)._database_login
                 WHERE role <> ALL (\(given.map { PostgresName($0.role.name) }))
                 UNION ALL
                 SELECT * FROM unnest(\(given.map { PostgresName($0.role.name) }), \(given.map(\.user.rawValue))) AS item
             ), owner AS (
-                SELECT nspowner AS oid FROM pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                SELECT nspowner AS oid FROM pg_namespace WHERE nspname IN \(homes(of: schema))
                 UNION SELECT relowner FROM pg_class
-                WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+                WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN \(homes(of: schema)))
                 UNION SELECT datdba FROM pg_database WHERE datname = current_database()
             )
             SELECT login.role::text, login.user_id, held.oid IS NOT NULL, other.rolname::text, CASE
@@ -113,7 +113,7 @@ extension PolicyState {
             types.map { names -> SQL in " AND relname = ANY (\(names.map { PostgresName($0) }))" } ?? ""
         let madeSelection: SQL = types.map { names -> SQL in " WHERE type = ANY (\(names))" } ?? ""
         let rows = try await transaction.query(
-            "SELECT type, kind, name, source, stored FROM \(schema)._policy\(madeSelection)"
+            "SELECT type, kind, name, source, stored FROM \(schema.internal)._policy\(madeSelection)"
         )
         made = [:]
         for row in 0..<rows.rowCount {
@@ -167,10 +167,10 @@ extension PolicyState {
         let rows = try await transaction.query(
             """
             WITH login AS (
-                SELECT rolname, pg_roles.oid FROM \(schema)._database_login JOIN pg_roles ON rolname = role
+                SELECT rolname, pg_roles.oid FROM \(schema.internal)._database_login JOIN pg_roles ON rolname = role
                 WHERE NOT rolsuper
             ), home AS (
-                SELECT oid FROM pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                SELECT oid FROM pg_namespace WHERE nspname IN \(Self.homes(of: schema))
             ), relation AS (
                 SELECT pg_class.oid, relname, false AS is_view FROM pg_class JOIN home ON relnamespace = home.oid
                 WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -199,7 +199,7 @@ extension PolicyState {
         let functions = try await transaction.query(
             """
             SELECT rolname::text, proname::text
-            FROM \(schema)._database_login JOIN pg_roles ON rolname = role
+            FROM \(schema.internal)._database_login JOIN pg_roles ON rolname = role
             CROSS JOIN (\(Self.guardedFunctions(of: schema))) AS guarded
             WHERE NOT rolsuper AND has_function_privilege(pg_roles.oid, guarded.oid, 'EXECUTE')
             """
@@ -211,6 +211,11 @@ extension PolicyState {
         }
     }
 
+    /// The names of the schema of the records and of that of the reserved tables, after `IN`.
+    private static func homes(of schema: SQLIdentifier) -> SQL {
+        "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))"
+    }
+
     /// The reserved functions that run with the rights of their owner and are no one else's to call. A trigger's function is
     /// among them: a role that may call it may have it fired by a table of its own.
     static func guardedFunctions(of schema: SQLIdentifier) -> SQL {
@@ -218,7 +223,7 @@ extension PolicyState {
         SELECT oid, proname, oid::regprocedure::text AS signature FROM pg_proc
         WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(PostgresName(schema.name)))
             AND prosecdef AND starts_with(proname, '_')
-            AND proname NOT IN ('_me', '_audience', '_is_related', '_may_ask')
+            AND proname NOT IN ('_me', '_audience', '_is_related', '_may_ask', '_may_look')
         """
     }
 }

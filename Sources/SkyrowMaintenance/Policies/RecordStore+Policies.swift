@@ -59,7 +59,7 @@ extension RecordStore {
             for login in logins {
                 _ = try await transaction.query(
                     """
-                    INSERT INTO \(schema)._database_login (role, user_id)
+                    INSERT INTO \(schema.internal)._database_login (role, user_id)
                     VALUES (\(PostgresName(login.role.name)), \(login.user))
                     ON CONFLICT (role) DO UPDATE SET user_id = EXCLUDED.user_id
                     """
@@ -117,7 +117,7 @@ extension RecordStore {
                 try await transaction.limitLockWaits()
                 // Without what others have made in it.
                 _ = try await transaction.query("DROP SCHEMA IF EXISTS \(try SQLIdentifier(visible: schema))")
-                _ = try await transaction.query("DELETE FROM \(schema)._database_login")
+                _ = try await transaction.query("DELETE FROM \(schema.internal)._database_login")
             }
         }
     }
@@ -128,7 +128,7 @@ extension RecordStore {
             try await transaction.lockSchema(schema)
             try await transaction.limitLockWaits()
             let known = Set(
-                try await transaction.query("SELECT role FROM \(schema)._database_login").decodeColumn(
+                try await transaction.query("SELECT role FROM \(schema.internal)._database_login").decodeColumn(
                     0,
                     as: PostgresName.self
                 ).map(\.text)
@@ -142,7 +142,7 @@ extension RecordStore {
             }
             guard roles.isEmpty else {
                 _ = try await transaction.query(
-                    "DELETE FROM \(schema)._database_login WHERE role = ANY (\(roles.map { PostgresName($0.name) }))"
+                    "DELETE FROM \(schema.internal)._database_login WHERE role = ANY (\(roles.map { PostgresName($0.name) }))"
                 )
                 return []
             }
@@ -157,7 +157,7 @@ extension RecordStore {
     }
 
     private func madeTypes(in transaction: PostgresTransaction) async throws -> [String] {
-        try await transaction.query("SELECT DISTINCT type FROM \(schema)._policy ORDER BY type").decodeColumn(
+        try await transaction.query("SELECT DISTINCT type FROM \(schema.internal)._policy ORDER BY type").decodeColumn(
             0,
             as: String.self
         )
@@ -166,7 +166,7 @@ extension RecordStore {
     /// The roles that stand for users, as far as there are such roles.
     private func databaseRoles(in transaction: PostgresTransaction) async throws -> [SQLIdentifier] {
         try await transaction.query(
-            "SELECT role FROM \(schema)._database_login JOIN pg_catalog.pg_roles ON rolname = role ORDER BY role"
+            "SELECT role FROM \(schema.internal)._database_login JOIN pg_catalog.pg_roles ON rolname = role ORDER BY role"
         ).decodeColumn(0, as: PostgresName.self).map { try SQLIdentifier($0.text) }
     }
 
@@ -175,7 +175,7 @@ extension RecordStore {
             if let refusal = role.refusal { throw SkyrowError(.invalidArgument, refusal) }
         }
         for login in logins {
-            let account = try await transaction.query("SELECT FROM \(schema)._user WHERE id = \(login.user)")
+            let account = try await transaction.query("SELECT FROM \(schema.internal)._user WHERE id = \(login.user)")
             if account.isEmpty { throw SkyrowError(.invalidArgument, "There is no user '\(login.user)'.") }
         }
     }
@@ -245,7 +245,7 @@ extension RecordStore {
             try await note(type, "rights", "", policies.rights, "", in: transaction)
             _ = try await transaction.query(
                 """
-                INSERT INTO \(schema)._policy (type, kind, name, source, stored)
+                INSERT INTO \(schema.internal)._policy (type, kind, name, source, stored)
                 VALUES (\(type), 'rules', '', \(rules), '')
                 """
             )
@@ -262,7 +262,7 @@ extension RecordStore {
     ) async throws {
         _ = try await transaction.query(
             """
-            INSERT INTO \(schema)._policy (type, kind, name, source, stored)
+            INSERT INTO \(schema.internal)._policy (type, kind, name, source, stored)
             VALUES (\(type), \(kind), \(name), \(source), \(stored))
             """
         )
@@ -272,7 +272,7 @@ extension RecordStore {
 
     private func revoke(from role: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let visible = try SQLIdentifier(visible: schema)
-        var homes = [schema]
+        var homes = [schema, schema.internal.identifier]
         let hasViews = try await transaction.query(
             "SELECT FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(visible.name))"
         )

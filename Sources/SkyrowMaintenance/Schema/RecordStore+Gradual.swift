@@ -36,7 +36,7 @@ extension RecordStore {
     /// Does what is left of a plan, step by step; each is complete in itself.
     func perform(_ steps: [SchemaSchedule.Step], allowingLoss: Bool, _ progress: () -> Void) async throws {
         guard !steps.isEmpty else { return }
-        let isDone: Void? = try await client.withTurn(at: "\(schema)._lock") { turn in
+        let isDone: Void? = try await client.withTurn(at: "\(schema.internal)._lock") { turn in
             try await client.withSession { session in
                 let run = GradualRun(store: self, session: session, allowsLoss: allowingLoss)
                 try await run.clear()
@@ -127,7 +127,7 @@ extension RecordStore {
         """
 
     private static func policies(of type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
-        "SELECT FROM \(schema)._policy AS made WHERE made.type = \(literal: type.rawValue)"
+        "SELECT FROM \(schema.internal)._policy AS made WHERE made.type = \(literal: type.rawValue)"
     }
 }
 

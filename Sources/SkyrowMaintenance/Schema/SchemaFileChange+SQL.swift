@@ -12,18 +12,18 @@ extension SchemaFileChange {
             // Readers who catch up look for deletions under the name that the type has now.
             [
                 // Once before the table is locked, since there may be many, and for those that come meanwhile once more.
-                "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "UPDATE \(schema.internal)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 SchemaChange.closing(type, schema),
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
-                "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
-                "UPDATE \(schema)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "UPDATE \(schema.internal)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "UPDATE \(schema.internal)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 // The rules go along, so that nothing becomes more open by another name.
-                "DELETE FROM \(schema)._class_rule WHERE type = \(literal: newName.rawValue)",
-                "UPDATE \(schema)._class_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
-                "DELETE FROM \(schema)._field_rule WHERE type = \(literal: newName.rawValue)",
-                "UPDATE \(schema)._field_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
-                "DELETE FROM \(schema)._class_option WHERE type = \(literal: newName.rawValue)",
-                "UPDATE \(schema)._class_option SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "DELETE FROM \(schema.internal)._class_rule WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema.internal)._class_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "DELETE FROM \(schema.internal)._field_rule WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema.internal)._field_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "DELETE FROM \(schema.internal)._class_option WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema.internal)._class_option SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "SELECT \(schema)._rename_relations(\(literal: newName.rawValue))",
             ]
         case .convertField(let field, let conversion, let type):
@@ -130,13 +130,13 @@ extension SchemaFileChange {
     ) throws -> [SQL] {
         let name: SQL = "\(literal: type.rawValue)"
         var statements: [SQL] = [
-            "DELETE FROM \(schema)._class_rule WHERE type = \(name)"
+            "DELETE FROM \(schema.internal)._class_rule WHERE type = \(name)"
         ]
         for (action, rule) in access.rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let allow = rule.allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
             statements.append(
                 """
-                INSERT INTO \(schema)._class_rule (type, action, allow, mode) \
+                INSERT INTO \(schema.internal)._class_rule (type, action, allow, mode) \
                 VALUES (\(name), \(literal: action.rawValue), ARRAY[\(allow)]::text[], \(literal: rule.mode.rawValue))
                 """
             )
@@ -149,7 +149,7 @@ extension SchemaFileChange {
         let allowsAggregates: SQL = access.allowsAggregates ? "true" : "false"
         statements.append(
             """
-            INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private, \
+            INSERT INTO \(schema.internal)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private, \
             aggregate) \
             VALUES (\(name), \(list), \(writers), \(readers), \(literal: access.transferrers.rawValue), \
             \(literal: access.newOwner.rawValue), \(allowsPrivate), \(allowsAggregates)) \
@@ -167,12 +167,12 @@ extension SchemaFileChange {
             uses.map { use, allow -> SQL in
                 let allow = allow.keys.map { "\(literal: $0)" as SQL }.joined(separator: ", ")
                 return """
-                    INSERT INTO \(schema)._field_rule (type, field, action, allow) \
+                    INSERT INTO \(schema.internal)._field_rule (type, field, action, allow) \
                     VALUES (\(literal: type), \(literal: field), \(literal: use.rawValue), ARRAY[\(allow)]::text[])
                     """
             }
         }
-        return ["DELETE FROM \(schema)._field_rule WHERE type = \(literal: type)"] + rules
+        return ["DELETE FROM \(schema.internal)._field_rule WHERE type = \(literal: type)"] + rules
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

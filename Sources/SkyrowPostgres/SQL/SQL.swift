@@ -132,6 +132,13 @@ package struct SQL: Sendable {
         utf8.append(contentsOf: identifier.quoted.utf8)
     }
 
+    /// Appends a name with more behind it, `"app_internal"`.
+    mutating func append(_ identifier: SQLIdentifier, suffix: StaticString) {
+        utf8.append(contentsOf: identifier.quoted.utf8.dropLast())
+        append(raw: suffix)
+        utf8.append(UInt8(ascii: "\""))
+    }
+
     /// Appends a placeholder whose value is bound later, with ``binding(_:)``.
     package mutating func appendPlaceholder() {
         appendPlaceholder(placeholders.count + 1)
@@ -217,6 +224,11 @@ extension SQL: ExpressibleByStringInterpolation {
         /// `"name"`
         package mutating func appendInterpolation(_ identifier: SQLIdentifier) {
             sql.append(identifier)
+        }
+
+        /// `"app_internal"`
+        package mutating func appendInterpolation(_ schema: InternalSchema) {
+            sql.append(schema)
         }
 
         /// The other statement's text, its placeholders numbered on, and its values.

@@ -67,6 +67,11 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: "\(String(prefix))_\(String(random, radix: 16))")
     }
 
+    /// `app_internal`, the schema of the reserved tables of the application in `app`.
+    init(internal application: SQLIdentifier) {
+        self.init(checked: Self.internalName(of: application.name))
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

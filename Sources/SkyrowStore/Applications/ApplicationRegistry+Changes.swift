@@ -58,7 +58,7 @@ extension ApplicationRegistry {
             guard dropsSchema else { return }
             try await transaction.lockSchema(schema)
             try await Publication.drop(of: schema, in: transaction)
-            try await transaction.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+            try await transaction.execute("DROP SCHEMA IF EXISTS \(schema), \(schema.internal) CASCADE")
         }
     }
 
@@ -144,7 +144,7 @@ extension ApplicationRegistry {
             if let value {
                 try await set(setting, to: value, in: schema, transaction)
             } else {
-                try await transaction.execute("DELETE FROM \(schema)._setting WHERE name = \(setting)")
+                try await transaction.execute("DELETE FROM \(schema.internal)._setting WHERE name = \(setting)")
             }
         }
     }
@@ -152,7 +152,7 @@ extension ApplicationRegistry {
     /// The settings that an application has of its own, by their names.
     package func settings(of schema: SQLIdentifier) async throws(SkyrowError) -> [String: String] {
         try await reporting {
-            let result = try await client.read("SELECT name, value FROM \(schema)._setting")
+            let result = try await client.read("SELECT name, value FROM \(schema.internal)._setting")
             let names: [String] = try result.decodeColumn(0)
             return Dictionary(zip(names, try result.decodeColumn(1))) { first, _ in first }
         }
@@ -214,7 +214,7 @@ extension ApplicationRegistry {
     ) async throws {
         try await transaction.execute(
             """
-            INSERT INTO \(schema)._setting (name, value) VALUES (\(setting), \(value))
+            INSERT INTO \(schema.internal)._setting (name, value) VALUES (\(setting), \(value))
             ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value
             """
         )
@@ -260,7 +260,7 @@ extension ApplicationRegistry {
             ? ApplicationRegistry.nameTaken : ApplicationRegistry.schemaTaken
     }
 
-    /// Throws 108 for a schema that is PostgreSQL's, another role's, or of another purpose.
+    /// Throws 108 for a schema that is PostgreSQL's, another role's, or of another purpose, and where the one beside it is.
     private func refuseForeignSchema(
         _ schema: SQLIdentifier,
         adopts: Bool,
@@ -268,31 +268,34 @@ extension ApplicationRegistry {
     ) async throws {
         let name = schema.name
         let reserved = ["information_schema", "public", "postgis", "skyrow_admin"]
-        guard !name.hasPrefix("pg_"), !name.hasPrefix("_"), !reserved.contains(name) else {
+        guard !name.hasPrefix("pg_"), !name.hasPrefix("_"), !reserved.contains(name), !schema.isBesideAnother else {
             throw SkyrowError.invalidArgument("The schema \(name) is not one for an application: name another.")
         }
         let found = try await transaction.query(
             """
-            SELECT pg_catalog.pg_has_role(nspowner, 'USAGE'),
+            SELECT nspname::text, pg_catalog.pg_has_role(nspowner, 'USAGE'),
                 EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = home.oid AND relname = '_migration'),
                 EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = home.oid)
                     OR EXISTS (SELECT FROM pg_catalog.pg_proc WHERE pronamespace = home.oid)
                     OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = home.oid)
-            FROM pg_catalog.pg_namespace AS home WHERE nspname = \(PostgresName(name))
+            FROM pg_catalog.pg_namespace AS home
+            WHERE nspname IN (\(PostgresName(name)), \(PostgresName(schema.internal.name)))
+            ORDER BY nspname
             """
         )
-        if found.isEmpty { return }
-        guard try found.decode(row: 0, column: 0) else {
-            throw SkyrowError.invalidArgument("The schema \(name) belongs to another role: name another.")
+        let homes = try found.decodeColumn(0, as: String.self)
+        for (row, home) in homes.enumerated() where try !found.decode(row: row, column: 1, as: Bool.self) {
+            throw SkyrowError.invalidArgument("The schema \(home) belongs to another role: name another.")
         }
-        if try found.decode(row: 0, column: 1) {
-            guard adopts else {
-                throw SkyrowError.invalidArgument(
-                    "The schema \(name) holds records already: --existing makes them this application's."
-                )
-            }
-        } else if try found.decode(row: 0, column: 2) {
-            throw SkyrowError.invalidArgument("The schema \(name) holds what is not Skyrow's: name another.")
+        let isOurs = try found.decodeColumn(2, as: Bool.self).contains(true)
+        guard !isOurs else {
+            if adopts { return }
+            throw SkyrowError.invalidArgument(
+                "The schema \(name) holds records already: --existing makes them this application's."
+            )
+        }
+        for (row, home) in homes.enumerated() where try found.decode(row: row, column: 3, as: Bool.self) {
+            throw SkyrowError.invalidArgument("The schema \(home) holds what is not Skyrow's: name another.")
         }
     }
 }

@@ -150,7 +150,7 @@ struct ChangesStatement {
         var source: SQL = """
             FROM (SELECT "grave"."id" COLLATE "C" AS "_id", "grave"."id" AS "place", "grave"."revision", \
             "grave"."database" AS "_database", "grave"."owner" COLLATE "C" AS "_owner", "grave"."access" AS "_access"\
-            \(members.joined(separator: "")) FROM \(table.schema)."_tombstone" AS "grave" \
+            \(members.joined(separator: "")) FROM \(table.schema.internal)."_tombstone" AS "grave" \
             WHERE "grave"."type" = \(table.name.rawValue)) AS "r" WHERE \(scope.condition(on: "r"))
             """
         if let fixedTerms { source += " AND (\(fixedTerms))" }

@@ -232,7 +232,7 @@ struct PolledRows {
     func tombstones(since seen: TransactionSet) -> SQL {
         unseen(
             """
-            SELECT "r"."revision", "r"."id" FROM \(table.schema)."_tombstone" AS "r" \
+            SELECT "r"."revision", "r"."id" FROM \(table.schema.internal)."_tombstone" AS "r" \
             WHERE "r"."type" = \(table.name.rawValue) AND "r"."kind" = 'd' AND \(within("\"r\".\"database\""))
             """,
             "\"r\".\"revision\"",

@@ -20,7 +20,7 @@ package struct Publication: Hashable, Sendable {
         )
     }
 
-    /// The tables of which every change is published, by their names: a number that a table which was taken out and put in again has
+    /// The record tables of which every change is published, by their names: a number that a table which was taken out and put in again has
     /// another of.
     ///
     /// - Throws: ``PostgresError``.
@@ -50,7 +50,7 @@ package struct Publication: Hashable, Sendable {
         """
     }
 
-    /// Drops the publications that have tables of a schema which is about to be dropped, as far as the role may.
+    /// Drops the publications that have tables of an application which is about to be dropped, as far as the role may.
     static func drop(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let names = try await transaction.query(
             """
@@ -59,7 +59,8 @@ package struct Publication: Hashable, Sendable {
                 SELECT FROM pg_catalog.pg_publication_rel
                 JOIN pg_catalog.pg_class ON pg_class.oid = prrelid
                 JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
-                WHERE prpubid = pg_publication.oid AND nspname = \(PostgresName(schema.name))
+                WHERE prpubid = pg_publication.oid
+                    AND nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
             )
             """
         ).decodeColumn(0, as: String.self)

@@ -18,7 +18,7 @@ extension RecordStore {
         let isBuilding = try await reporting {
             try await client.read(
                 """
-                SELECT FROM \(schema)._index
+                SELECT FROM \(schema.internal)._index
                 WHERE \(FollowedTypes.isWish(of: name)) AND state = 'building'
                 """
             ).rowCount > 0
@@ -70,10 +70,10 @@ package enum FollowedTypes {
     /// The types that are followed or to be so, in a schema: those of wishes, and those to which psql gave the index.
     package static func list(in schema: SQLIdentifier) -> SQL {
         """
-        SELECT type FROM \(schema)._index WHERE \(isWish()) AND state <> 'deleting'
+        SELECT type FROM \(schema.internal)._index WHERE \(isWish()) AND state <> 'deleting'
         UNION
         SELECT relation FROM (\(present(in: schema))) AS present
-        WHERE NOT EXISTS (SELECT FROM \(schema)._index WHERE name = index AND state = 'deleting')
+        WHERE NOT EXISTS (SELECT FROM \(schema.internal)._index WHERE name = index AND state = 'deleting')
         """
     }
 
@@ -82,20 +82,20 @@ package enum FollowedTypes {
         let name: SQL = "\(literal: type.rawValue)"
         let head: SQL = "\(literal: String("\(type.rawValue)__database__revision".prefix(55)))"
         return [
-            "DELETE FROM \(schema)._index WHERE \(isWish(of: type)) AND state = 'failed' AND reason = 'name_taken'",
+            "DELETE FROM \(schema.internal)._index WHERE \(isWish(of: type)) AND state = 'failed' AND reason = 'name_taken'",
             """
-            UPDATE \(schema)._index SET state = 'building', attempts = 0, reason = NULL, duplicates = NULL, sql_state = NULL,
+            UPDATE \(schema.internal)._index SET state = 'building', attempts = 0, reason = NULL, duplicates = NULL, sql_state = NULL,
                 changed_at = now()
             WHERE \(isWish(of: type)) AND state = 'failed'
             """,
             """
-            INSERT INTO \(schema)._index (name, type, kind, fields)
+            INSERT INTO \(schema.internal)._index (name, type, kind, fields)
             SELECT candidate, \(name), 'order', ARRAY['_database', '_revision']
             FROM (
                 SELECT number, \(head) || '_idx' || CASE WHEN number = 0 THEN '' ELSE number::text END AS candidate
                 FROM generate_series(0, 999) AS number
             ) AS name
-            WHERE NOT EXISTS (SELECT FROM \(schema)._index WHERE name = candidate)
+            WHERE NOT EXISTS (SELECT FROM \(schema.internal)._index WHERE name = candidate)
                 AND NOT EXISTS (
                     SELECT FROM pg_catalog.pg_class WHERE relname = candidate::name AND relnamespace = \(namespace(schema))
                 )
@@ -109,10 +109,10 @@ package enum FollowedTypes {
     /// The statements of a transaction that takes the index away.
     package static func removal(for type: RecordTypeName, in schema: SQLIdentifier) -> [SQL] {
         [
-            "DELETE FROM \(schema)._index WHERE \(isWish(of: type)) AND NOT has_begun",
-            "UPDATE \(schema)._index SET state = 'deleting', changed_at = now() WHERE \(isWish(of: type))",
+            "DELETE FROM \(schema.internal)._index WHERE \(isWish(of: type)) AND NOT has_begun",
+            "UPDATE \(schema.internal)._index SET state = 'deleting', changed_at = now() WHERE \(isWish(of: type))",
             """
-            INSERT INTO \(schema)._index (name, type, state, has_begun)
+            INSERT INTO \(schema.internal)._index (name, type, state, has_begun)
             SELECT index, relation, 'deleting', true FROM (\(present(in: schema))) AS present
             WHERE relation = \(literal: type.rawValue)
             ON CONFLICT (name) DO UPDATE SET state = 'deleting', changed_at = now()

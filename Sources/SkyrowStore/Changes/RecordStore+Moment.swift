@@ -120,7 +120,7 @@ extension RecordStore {
         let found = try await client.read(
             """
             SELECT "meta"."former_ends"[array_position("meta"."former_starts", \(known.start))]
-            FROM \(schema)."_meta" AS "meta"
+            FROM \(schema.internal)."_meta" AS "meta"
             """
         )
         let end = try found.isEmpty ? nil : found.decode(row: 0, column: 0, as: Int64?.self)
@@ -135,7 +135,7 @@ extension RecordStore {
         let found = try await client.read(
             """
             SELECT "meta"."started_at" = pg_postmaster_start_time() AND "meta"."home_table" = "meta"."tableoid"
-            FROM \(schema)."_meta" AS "meta"
+            FROM \(schema.internal)."_meta" AS "meta"
             """
         )
         if try !found.isEmpty && !found.decode(row: 0, column: 0, as: Bool.self) { try await moveRevisions() }
@@ -144,8 +144,7 @@ extension RecordStore {
     /// Has `_revision()` count on above all that was stamped since another start of PostgreSQL.
     private func moveRevisions() async throws {
         try await client.withTransaction { transaction in
-            let path = "\(self.schema.quoted), pg_temp"
-            _ = try await transaction.query("SELECT set_config('search_path', \(path), true)")
+            try await transaction.setPath(of: self.schema)
             _ = try await transaction.query("SELECT _move_revisions()")
         }
     }
@@ -191,7 +190,7 @@ struct PresentMoment: Sendable {
 /// The question for the present moment, in one statement, so that all of it is of one snapshot.
 ///
 /// ```sql
-/// SELECT pg_current_snapshot()::text, …, pg_current_wal_insert_lsn() FROM "app"."_meta" AS "meta"
+/// SELECT pg_current_snapshot()::text, …, pg_current_wal_insert_lsn() FROM "app_internal"."_meta" AS "meta"
 /// ```
 enum MomentStatement {
     /// - Parameters:
@@ -203,7 +202,7 @@ enum MomentStatement {
                 """
                 (SELECT coalesce(bit_xor(hashtextextended(
                     concat_ws('/', "edge"."user_id", "edge"."name", "edge"."other_id", "edge"."mutual"), 0
-                )), 0) FROM \(schema)."_relation" AS "edge"
+                )), 0) FROM \(schema.internal)."_relation" AS "edge"
                 WHERE "edge"."user_id" = \(user) OR "edge"."other_id" = \(user))
                 """
             } else {
@@ -216,7 +215,7 @@ enum MomentStatement {
                 concat_ws(' ', "meta"."system_identifier", "meta"."timeline", "meta"."history"),
                 extract(epoch FROM now())::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, \(relations),
                 (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint, \(hasNews ?? "true"), "meta"."start_id"
-            FROM \(schema)."_meta" AS "meta"
+            FROM \(schema.internal)."_meta" AS "meta"
             """
     }
 
@@ -308,7 +307,7 @@ extension RecordStore {
             return seen.missing.isEmpty ? later : "\(later) OR \(first("= ANY (\(seen.missing))"))"
         }
         let graves = found(
-            "\(schema).\"_tombstone\" AS \"t\"",
+            "\(schema.internal).\"_tombstone\" AS \"t\"",
             "\"t\".\"type\" = \(type.rawValue) AND \"t\".\"database\"",
             "\"t\".\"revision\""
         )

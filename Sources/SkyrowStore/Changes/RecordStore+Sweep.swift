@@ -19,8 +19,8 @@ extension RecordStore {
                     WITH turn AS MATERIALIZED (
                         SELECT \(schema)._try_hold('sweep') AS is_mine
                     )
-                    DELETE FROM \(schema)._tombstone AS grave USING (
-                        SELECT old.ctid FROM \(schema)._tombstone AS old, turn
+                    DELETE FROM \(schema.internal)._tombstone AS grave USING (
+                        SELECT old.ctid FROM \(schema.internal)._tombstone AS old, turn
                         WHERE turn.is_mine AND (old.type <> '_role' OR old.deleted_at < now() - interval '31 days')
                             AND old.deleted_at < now() - make_interval(secs => \(Double(retention.components.seconds) + 86_400))
                         LIMIT \(Self.sweepBatch)

@@ -66,8 +66,8 @@ extension DeletionTable {
     private func usersWithRows(among users: [UserID]) async throws -> [UserID] {
         try await store.withCatalog { catalog in
             var questions: [SQL] = [
-                "SELECT owner FROM \(store.schema)._tombstone WHERE owner = ANY (\(users))",
-                "SELECT scope FROM \(store.schema)._idempotency WHERE scope = ANY (\(users))",
+                "SELECT owner FROM \(store.schema.internal)._tombstone WHERE owner = ANY (\(users))",
+                "SELECT scope FROM \(store.schema.internal)._idempotency WHERE scope = ANY (\(users))",
             ]
             for table in catalog.tables.values.sorted(by: { $0.name < $1.name }) {
                 questions.append("SELECT \"_owner\" FROM \(table.qualifiedName) WHERE \"_owner\" = ANY (\(users))")
@@ -323,7 +323,7 @@ private struct DeletionRun {
             counted = \.transferred
         }
         // Where the account of the heir is gone, the record has no owner.
-        let owner: SQL = "(SELECT account.id FROM \(schema)._user AS account WHERE account.id = \(heir as UserID?))"
+        let owner: SQL = "(SELECT account.id FROM \(schema.internal)._user AS account WHERE account.id = \(heir as UserID?))"
         let profile: SQL = table.name == .user ? " AND \"r\".\"_id\" <> \(user)" : ""
         try await repeating(
             """
@@ -377,8 +377,8 @@ private struct DeletionRun {
     mutating func removeRelations() async throws {
         try await repeating(
             """
-            DELETE FROM \(schema)._relation WHERE (user_id, name, other_id) IN (
-                SELECT relation.user_id, relation.name, relation.other_id FROM \(schema)._relation AS relation
+            DELETE FROM \(schema.internal)._relation WHERE (user_id, name, other_id) IN (
+                SELECT relation.user_id, relation.name, relation.other_id FROM \(schema.internal)._relation AS relation
                 WHERE relation.user_id = \(user) OR relation.other_id = \(user) LIMIT \(Self.batch)
             )
             """
@@ -427,26 +427,26 @@ private struct DeletionRun {
         let end = ":\(user)"
         _ = try await store.client.write(
             """
-            DELETE FROM \(schema)._idempotency
+            DELETE FROM \(schema.internal)._idempotency
             WHERE scope = \(user.rawValue) OR scope = \(master)
                 OR starts_with(scope, '_key:') AND right(scope, length(\(end))) = \(end)
             """
         )
         _ = try await store.client.write(
-            "DELETE FROM \(schema)._merge WHERE target = \(user) AND finished_at IS NOT NULL"
+            "DELETE FROM \(schema.internal)._merge WHERE target = \(user) AND finished_at IS NOT NULL"
         )
         try await repeating(
             """
-            DELETE FROM \(schema)._tombstone WHERE owner = \(user) AND (database, revision, type, id) IN (
-                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
+            DELETE FROM \(schema.internal)._tombstone WHERE owner = \(user) AND (database, revision, type, id) IN (
+                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema.internal)._tombstone AS grave
                 WHERE grave.owner = \(user) AND grave.database = \(user) LIMIT \(Self.batch)
             )
             """
         )
         try await repeating(
             """
-            UPDATE \(schema)._tombstone SET owner = NULL WHERE owner = \(user) AND (database, revision, type, id) IN (
-                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema)._tombstone AS grave
+            UPDATE \(schema.internal)._tombstone SET owner = NULL WHERE owner = \(user) AND (database, revision, type, id) IN (
+                SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema.internal)._tombstone AS grave
                 WHERE grave.owner = \(user) LIMIT \(Self.batch)
             )
             """
@@ -454,8 +454,8 @@ private struct DeletionRun {
         do {
             try await repeating(
                 """
-                UPDATE \(schema)._audit SET address = NULL, request_id = NULL, data = NULL WHERE id IN (
-                    SELECT entry.id FROM \(schema)._audit AS entry
+                UPDATE \(schema.internal)._audit SET address = NULL, request_id = NULL, data = NULL WHERE id IN (
+                    SELECT entry.id FROM \(schema.internal)._audit AS entry
                     WHERE entry.user_id = \(user)
                         AND (entry.address IS NOT NULL OR entry.request_id IS NOT NULL OR entry.data IS NOT NULL)
                     LIMIT \(Self.batch)
@@ -477,11 +477,11 @@ private struct DeletionRun {
             ? ""
             : """
             former AS (
-                INSERT INTO \(schema)._former_login (code, until)
+                INSERT INTO \(schema.internal)._former_login (code, until)
                 SELECT \(schema)._login_code(known.secret, given.field, given.value), now() + interval '30 days'
                 FROM \(schema)."user" AS profile
                 CROSS JOIN LATERAL (VALUES \(keys.joined(separator: ", "))) AS given (field, value)
-                CROSS JOIN (SELECT secret FROM \(schema)._secret ORDER BY number DESC LIMIT 1) AS known
+                CROSS JOIN (SELECT secret FROM \(schema.internal)._secret ORDER BY number DESC LIMIT 1) AS known
                 WHERE profile._id = \(user) AND given.value IS NOT NULL
                 ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until, user_id = NULL
             ), 
@@ -493,7 +493,7 @@ private struct DeletionRun {
                     WITH \(former)gone AS (
                         DELETE FROM \(schema)."user" WHERE _id = \(user)
                     )
-                    UPDATE \(schema)._deletion SET finished_at = now(), next_at = now() + interval '1 minute',
+                    UPDATE \(schema.internal)._deletion SET finished_at = now(), next_at = now() + interval '1 minute',
                         swept_at = CASE WHEN \(hasLookedForTraces) THEN now() END
                     WHERE user_id = \(user)
                     """

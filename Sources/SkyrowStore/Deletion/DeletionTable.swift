@@ -50,7 +50,7 @@ package struct DeletionTable: Sendable {
                 case .elevatedSession(let tokenHash):
                     """
                     EXISTS (
-                        SELECT FROM \(schema)._session AS session
+                        SELECT FROM \(schema.internal)._session AS session
                         WHERE \(SessionTable.has(tokenHash)) AND session.user_id = account.id
                             AND session.epoch = account.epoch AND session.elevated_until > now()
                     )
@@ -60,18 +60,18 @@ package struct DeletionTable: Sendable {
             return try await !store.client.write(
                 """
                 WITH account AS (
-                    UPDATE \(schema)._user AS account
+                    UPDATE \(schema.internal)._user AS account
                     SET disabled = true, disabled_message = NULL, disabled_until = NULL, password_hash = NULL,
                         token_valid_since = now(), epoch = account.epoch + 1
                     WHERE account.id = \(user) AND (\(required)) RETURNING account.id
                 ), ended AS (
-                    DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id
+                    DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
                 ), codes AS (
-                    DELETE FROM \(schema)._code AS code USING account WHERE code.user_id = account.id
+                    DELETE FROM \(schema.internal)._code AS code USING account WHERE code.user_id = account.id
                 ), mails AS (
-                    DELETE FROM \(schema)._mail AS mail USING account WHERE mail.user_id = account.id
+                    DELETE FROM \(schema.internal)._mail AS mail USING account WHERE mail.user_id = account.id
                 ), begun AS (
-                    INSERT INTO \(schema)._deletion (user_id, next_at)
+                    INSERT INTO \(schema.internal)._deletion (user_id, next_at)
                     SELECT account.id, now() + \(Self.lease) FROM account
                     ON CONFLICT (user_id) DO UPDATE SET next_at = EXCLUDED.next_at
                 ), recorded AS (
@@ -104,7 +104,7 @@ package struct DeletionTable: Sendable {
                 let references = RestrictingReferences(to: .user, in: catalog)
                 return try await store.client.read(
                     """
-                    SELECT account.id FROM \(schema)._user AS account
+                    SELECT account.id FROM \(schema.internal)._user AS account
                     WHERE \(try isAbandoned(since: time)) AND NOT (\(references.isBlocked("account.id")))
                     ORDER BY account.created_at, account.id LIMIT \(count)
                     """
@@ -127,7 +127,7 @@ package struct DeletionTable: Sendable {
                     SELECT FROM \(schema)."user" AS profile WHERE profile._id = account.id AND (\(hasKey))
                 )
                 AND NOT EXISTS (
-                    SELECT FROM \(schema)._session AS session
+                    SELECT FROM \(schema.internal)._session AS session
                     WHERE session.user_id = account.id AND session.last_used_at >= \(since)
                 )
                 AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
@@ -140,11 +140,11 @@ package struct DeletionTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH due AS (
-                    SELECT deletion.user_id FROM \(schema)._deletion AS deletion
+                    SELECT deletion.user_id FROM \(schema.internal)._deletion AS deletion
                     WHERE deletion.next_at <= now() ORDER BY deletion.next_at, deletion.user_id
                     LIMIT \(count) FOR UPDATE SKIP LOCKED
                 )
-                UPDATE \(schema)._deletion AS deletion SET next_at = now() + \(Self.lease)
+                UPDATE \(schema.internal)._deletion AS deletion SET next_at = now() + \(Self.lease)
                 FROM due WHERE deletion.user_id = due.user_id
                 RETURNING deletion.user_id, deletion.finished_at IS NOT NULL, deletion.swept_at IS NULL,
                     coalesce(deletion.finished_at < now() - \(Self.lateness), false)
@@ -166,7 +166,7 @@ package struct DeletionTable: Sendable {
     package func waiting() async throws(SkyrowError) -> Int {
         try await store.reporting {
             let result = try await store.client.read(
-                "SELECT count(*) FROM \(schema)._deletion AS deletion WHERE deletion.finished_at IS NULL"
+                "SELECT count(*) FROM \(schema.internal)._deletion AS deletion WHERE deletion.finished_at IS NULL"
             )
             return Int(try result.decode(row: 0, column: 0, as: Int64.self))
         }
@@ -177,7 +177,7 @@ package struct DeletionTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                UPDATE \(schema)._deletion AS deletion
+                UPDATE \(schema.internal)._deletion AS deletion
                 SET swept_at = CASE WHEN given.traces THEN now() ELSE deletion.swept_at END,
                     next_at = CASE WHEN given.last THEN 'infinity' ELSE now() + interval '1 minute' END
                 FROM unnest(
@@ -193,7 +193,7 @@ package struct DeletionTable: Sendable {
     package func release(_ user: UserID) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
-                "UPDATE \(schema)._deletion SET next_at = now() WHERE user_id = \(user) AND finished_at IS NULL"
+                "UPDATE \(schema.internal)._deletion SET next_at = now() WHERE user_id = \(user) AND finished_at IS NULL"
             )
         }
     }
@@ -201,7 +201,7 @@ package struct DeletionTable: Sendable {
     /// Keeps a deletion for the time of a further lease.
     func renew(_ user: UserID) async throws {
         _ = try await store.client.write(
-            "UPDATE \(schema)._deletion SET next_at = now() + \(Self.lease) WHERE user_id = \(user)"
+            "UPDATE \(schema.internal)._deletion SET next_at = now() + \(Self.lease) WHERE user_id = \(user)"
         )
     }
 
@@ -209,9 +209,9 @@ package struct DeletionTable: Sendable {
     package func purge() async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
-                "DELETE FROM \(schema)._deletion WHERE finished_at < now() - interval '30 days' AND next_at = 'infinity'"
+                "DELETE FROM \(schema.internal)._deletion WHERE finished_at < now() - interval '30 days' AND next_at = 'infinity'"
             )
-            _ = try await store.client.write("DELETE FROM \(schema)._former_login WHERE until < now()")
+            _ = try await store.client.write("DELETE FROM \(schema.internal)._former_login WHERE until < now()")
         }
     }
 
@@ -221,9 +221,9 @@ package struct DeletionTable: Sendable {
             let sorted = values.sorted { $0.key < $1.key }
             _ = try await store.client.write(
                 """
-                DELETE FROM \(schema)._former_login AS former
+                DELETE FROM \(schema.internal)._former_login AS former
                 USING unnest(\(sorted.map(\.key.rawValue)), \(sorted.map(\.value))) AS given (field, value),
-                    \(schema)._secret AS known
+                    \(schema.internal)._secret AS known
                 WHERE former.code = \(schema)._login_code(known.secret, given.field, given.value)
                 """
             )
@@ -238,7 +238,7 @@ extension RecordStore {
 extension UserTable {
     /// Whether an account, a row of `_user`, is disabled in order to be deleted.
     static func isBeingDeleted(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
-        "EXISTS (SELECT FROM \(schema)._deletion AS deletion WHERE deletion.user_id = \(account).id)"
+        "EXISTS (SELECT FROM \(schema.internal)._deletion AS deletion WHERE deletion.user_id = \(account).id)"
     }
 }
 

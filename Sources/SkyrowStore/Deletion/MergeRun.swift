@@ -125,7 +125,7 @@ struct MergeRun {
         }
         _ = try await store.client.write(
             """
-            INSERT INTO \(schema)._merge_change AS known (user_id, type, old_id, new_id)
+            INSERT INTO \(schema.internal)._merge_change AS known (user_id, type, old_id, new_id)
             SELECT \(user), \(table.name.rawValue), given.old_id, given.new_id
             FROM unnest(\(chosen.map(\.old)), \(chosen.map(\.new))) AS given (old_id, new_id)
             ON CONFLICT (user_id, type, old_id) DO UPDATE SET new_id = EXCLUDED.new_id
@@ -208,7 +208,7 @@ struct MergeRun {
             let old = ids.map { Self.id($0, behind: prefix) }
             let planned = try await transaction.query(
                 """
-                SELECT change.old_id, change.new_id FROM \(schema)._merge_change AS change
+                SELECT change.old_id, change.new_id FROM \(schema.internal)._merge_change AS change
                 WHERE change.user_id = \(user) AND change.type = \(table.name.rawValue) AND change.old_id = ANY (\(old))
                 """
             )
@@ -247,7 +247,7 @@ struct MergeRun {
             if !cleared.isEmpty, let first = old.first {
                 _ = try await transaction.query(
                     """
-                    INSERT INTO \(schema)._merge_change (user_id, type, old_id, new_id, cleared)
+                    INSERT INTO \(schema.internal)._merge_change (user_id, type, old_id, new_id, cleared)
                     VALUES (\(user), \(table.name.rawValue), \(first), \(chosen[first] ?? first),
                         \(cleared.map(\.rawValue).sorted()))
                     ON CONFLICT (user_id, type, old_id) DO UPDATE SET cleared = EXCLUDED.cleared
@@ -294,7 +294,7 @@ struct MergeRun {
                     END ORDER BY element.place
                 )
                 FROM unnest("r".\(column.identifier)) WITH ORDINALITY AS element (id, place)
-                LEFT JOIN \(schema)._merge_change AS change
+                LEFT JOIN \(schema.internal)._merge_change AS change
                     ON change.user_id = \(user) AND change.type = \(type.rawValue)
                         AND starts_with(element.id, \(prefix)) AND change.old_id = substr(element.id, \(length))
             ), '{}') END
@@ -309,20 +309,20 @@ struct MergeRun {
             try await repeating(
                 """
                 WITH batch AS (
-                    SELECT relation.user_id, relation.name, relation.other_id FROM \(schema)._relation AS relation
+                    SELECT relation.user_id, relation.name, relation.other_id FROM \(schema.internal)._relation AS relation
                     WHERE (relation.user_id = \(user) OR relation.other_id = \(user))
                         AND (relation.name = 'block') = \(isBlock) LIMIT \(Int64(Self.batch))
                 ), gone AS (
-                    DELETE FROM \(schema)._relation AS relation USING batch
+                    DELETE FROM \(schema.internal)._relation AS relation USING batch
                     WHERE relation.user_id = batch.user_id AND relation.name = batch.name
                         AND relation.other_id = batch.other_id
                     RETURNING \(renamed("relation.user_id")) AS user_id, relation.name,
                         \(renamed("relation.other_id")) AS other_id, relation.created_at
                 ), added AS (
-                    INSERT INTO \(schema)._relation (user_id, name, other_id, created_at)
+                    INSERT INTO \(schema.internal)._relation (user_id, name, other_id, created_at)
                     SELECT gone.user_id, gone.name, gone.other_id, gone.created_at FROM gone
                     WHERE gone.user_id <> gone.other_id AND (gone.name = 'block' OR NOT EXISTS (
-                        SELECT FROM \(schema)._relation AS barrier WHERE barrier.name = 'block' AND (
+                        SELECT FROM \(schema.internal)._relation AS barrier WHERE barrier.name = 'block' AND (
                             barrier.user_id = gone.user_id AND barrier.other_id = gone.other_id
                             OR barrier.user_id = gone.other_id AND barrier.other_id = gone.user_id
                         )

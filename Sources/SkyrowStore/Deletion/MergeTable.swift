@@ -33,16 +33,16 @@ package struct MergeTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH locked AS (
-                    SELECT account.id, (\(UserTable.isDisabled)) AS is_disabled FROM \(schema)._user AS account
+                    SELECT account.id, (\(UserTable.isDisabled)) AS is_disabled FROM \(schema.internal)._user AS account
                     WHERE account.id = \(target) OR account.id = (
-                        SELECT session.user_id FROM \(schema)._session AS session WHERE \(SessionTable.has(tokenHash))
+                        SELECT session.user_id FROM \(schema.internal)._session AS session WHERE \(SessionTable.has(tokenHash))
                     )
                     ORDER BY account.id FOR NO KEY UPDATE
                 ), account AS (
-                    UPDATE \(schema)._user AS account
+                    UPDATE \(schema.internal)._user AS account
                     SET disabled = true, disabled_message = NULL, disabled_until = NULL, token_valid_since = now(),
                         epoch = account.epoch + 1
-                    FROM \(schema)._session AS session
+                    FROM \(schema.internal)._session AS session
                     WHERE (SELECT count(*) FROM locked WHERE NOT locked.is_disabled) = 2
                         AND \(SessionTable.has(tokenHash)) AND session.user_id = account.id
                         AND session.epoch = account.epoch AND account.id <> \(target)
@@ -54,9 +54,9 @@ package struct MergeTable: Sendable {
                         AND NOT (\(UserTable.isRegistered("account", in: schema)))
                     RETURNING account.id
                 ), ended AS (
-                    DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id
+                    DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
                 ), begun AS (
-                    INSERT INTO \(schema)._merge (user_id, target, token_hash, next_at)
+                    INSERT INTO \(schema.internal)._merge (user_id, target, token_hash, next_at)
                     SELECT account.id, \(target), \(tokenHash), now() + \(Self.lease) FROM account
                 ), recorded AS (\(recorded))
                 SELECT account.id FROM account
@@ -71,7 +71,7 @@ package struct MergeTable: Sendable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT merged.user_id FROM \(schema)._merge AS merged
+                SELECT merged.user_id FROM \(schema.internal)._merge AS merged
                 WHERE merged.token_hash = \(tokenHash) AND merged.target = \(target)
                 """
             )
@@ -107,7 +107,7 @@ package struct MergeTable: Sendable {
     /// What moves the records of an account to the one that it was merged into; nil where it was not, or the other is gone.
     func run(of user: UserID, maximumRecords: Int) async throws -> MergeRun? {
         let result = try await store.client.read(
-            "SELECT merged.target FROM \(schema)._merge AS merged WHERE merged.user_id = \(user)"
+            "SELECT merged.target FROM \(schema.internal)._merge AS merged WHERE merged.user_id = \(user)"
         )
         guard !result.isEmpty else { return nil }
         let target: UserID = try result.decode(row: 0, column: 0)
@@ -121,11 +121,11 @@ package struct MergeTable: Sendable {
             try await store.client.write(
                 """
                 WITH due AS (
-                    SELECT merged.user_id FROM \(schema)._merge AS merged
+                    SELECT merged.user_id FROM \(schema.internal)._merge AS merged
                     WHERE merged.next_at <= now() ORDER BY merged.next_at, merged.user_id
                     LIMIT \(count) FOR UPDATE SKIP LOCKED
                 )
-                UPDATE \(schema)._merge AS merged SET next_at = now() + \(Self.lease)
+                UPDATE \(schema.internal)._merge AS merged SET next_at = now() + \(Self.lease)
                 FROM due WHERE merged.user_id = due.user_id
                 RETURNING merged.user_id
                 """
@@ -137,7 +137,7 @@ package struct MergeTable: Sendable {
     package func purge() async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
-                "DELETE FROM \(schema)._merge WHERE finished_at < now() - interval '30 days'"
+                "DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'"
             )
         }
     }
@@ -146,7 +146,7 @@ package struct MergeTable: Sendable {
     func renew(_ user: UserID) async throws {
         _ = try await store.client.write(
             """
-            UPDATE \(schema)._merge SET next_at = now() + \(Self.lease) WHERE user_id = \(user) AND finished_at IS NULL
+            UPDATE \(schema.internal)._merge SET next_at = now() + \(Self.lease) WHERE user_id = \(user) AND finished_at IS NULL
             """
         )
     }
@@ -154,7 +154,7 @@ package struct MergeTable: Sendable {
     /// nil where everything has moved.
     private func target(of user: UserID) async throws -> UserID? {
         let result = try await store.client.read(
-            "SELECT merged.target FROM \(schema)._merge AS merged WHERE merged.user_id = \(user) AND merged.finished_at IS NULL"
+            "SELECT merged.target FROM \(schema.internal)._merge AS merged WHERE merged.user_id = \(user) AND merged.finished_at IS NULL"
         )
         return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
     }
@@ -162,7 +162,7 @@ package struct MergeTable: Sendable {
     private func isThere(_ target: UserID) async throws -> Bool {
         try await !store.client.read(
             """
-            SELECT FROM \(schema)._user AS account
+            SELECT FROM \(schema.internal)._user AS account
             WHERE account.id = \(target) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
             """
         ).isEmpty
@@ -171,7 +171,7 @@ package struct MergeTable: Sendable {
     private func note(_ moved: Int, of user: UserID, next: SQL, isFinished: Bool = false) async throws {
         _ = try await store.client.write(
             """
-            UPDATE \(schema)._merge SET records = records + \(Int64(moved)), next_at = \(next),
+            UPDATE \(schema.internal)._merge SET records = records + \(Int64(moved)), next_at = \(next),
                 finished_at = CASE WHEN \(isFinished) THEN now() END
             WHERE user_id = \(user)
             """
@@ -180,7 +180,7 @@ package struct MergeTable: Sendable {
 
     private func report(of user: UserID) async throws -> MergeReport {
         let merged = try await store.client.read(
-            "SELECT finished_at IS NOT NULL, records FROM \(schema)._merge WHERE user_id = \(user)"
+            "SELECT finished_at IS NOT NULL, records FROM \(schema.internal)._merge WHERE user_id = \(user)"
         )
         guard !merged.isEmpty else { return MergeReport(isFinished: true, records: 0) }
         var report = MergeReport(
@@ -189,7 +189,7 @@ package struct MergeTable: Sendable {
         )
         let changes = try await store.client.read(
             """
-            SELECT change.type, change.old_id, change.new_id, change.cleared FROM \(schema)._merge_change AS change
+            SELECT change.type, change.old_id, change.new_id, change.cleared FROM \(schema.internal)._merge_change AS change
             WHERE change.user_id = \(user) ORDER BY change.type, change.old_id LIMIT \(Int64(MergeReport.maximumChanges))
             """
         )

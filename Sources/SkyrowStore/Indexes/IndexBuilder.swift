@@ -90,7 +90,7 @@ package struct IndexBuilder: Sendable {
             var isComplete = true
             while let (row, _) = try await next(in: left, except: [], { try await session.query($0) }) {
                 left.removeAll { $0 == row.schema }
-                let isDone = try await client.withTurn(at: "\(row.schema)._index") { turn in
+                let isDone = try await client.withTurn(at: "\(row.schema.internal)._index") { turn in
                     try await settle(row.schema, turn, on: session)
                 }
                 if isDone != true { isComplete = false }

@@ -65,12 +65,11 @@ package struct IndexRow: Hashable, Sendable {
             """
             SELECT nspname::text FROM pg_catalog.pg_class
             JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
-            WHERE relname = '_index' AND relkind = 'r' AND nspname = ANY (\(schemas.map { PostgresName($0.name) }))
+            WHERE relname = '_index' AND relkind = 'r' AND nspname = ANY (\(schemas.map { PostgresName($0.internal.name) }))
             """
         ).decodeColumn(0, as: String.self)
-        let parts = try prepared.map { name -> SQL in
-            let schema = try SQLIdentifier(name)
-            return """
+        let parts = schemas.filter { prepared.contains($0.internal.name) }.map { schema -> SQL in
+            """
                 SELECT \(columns), \(schema.name)::text AS schema, item.changed_at,
                     CASE
                         WHEN relation.oid IS NULL THEN 'absent'
@@ -79,7 +78,7 @@ package struct IndexRow: Hashable, Sendable {
                         WHEN item.kind = 'text' AND \(TableIndex.isOutdated(wordsOf: "item.fields[1]")) THEN 'outdated'
                         ELSE 'valid'
                     END AS observed
-                FROM \(schema)._index AS item
+                FROM \(schema.internal)._index AS item
                 LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name AND relation.relnamespace = (
                     SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
                 )
@@ -107,7 +106,7 @@ package struct IndexRow: Hashable, Sendable {
     func update(from old: IndexRecord) -> SQL {
         """
         WITH changed AS (
-            UPDATE \(schema)._index SET state = \(record.state.rawValue), attempts = \(Int32(record.attempts)),
+            UPDATE \(schema.internal)._index SET state = \(record.state.rawValue), attempts = \(Int32(record.attempts)),
                 has_begun = \(record.hasBegun), reason = \(record.failure?.reason.rawValue as String?),
                 duplicates = \(record.failure?.duplicates as Int64?), sql_state = \(record.failure?.sqlState as String?), changed_at = now()
             WHERE name = \(name) AND state = \(old.state.rawValue) AND attempts = \(Int32(old.attempts))
@@ -121,7 +120,7 @@ package struct IndexRow: Hashable, Sendable {
     var deletion: SQL {
         """
         WITH changed AS (
-            DELETE FROM \(schema)._index WHERE name = \(name) AND state = \(record.state.rawValue) RETURNING type
+            DELETE FROM \(schema.internal)._index WHERE name = \(name) AND state = \(record.state.rawValue) RETURNING type
         )
         SELECT \(schema)._notify('schema', ' ' || type) FROM changed
         """
@@ -130,7 +129,7 @@ package struct IndexRow: Hashable, Sendable {
     /// Has a row as long as this one is as it is.
     var look: SQL {
         """
-        SELECT FROM \(schema)._index
+        SELECT FROM \(schema.internal)._index
         WHERE name = \(name) AND state = \(record.state.rawValue) AND attempts = \(Int32(record.attempts))
         """
     }

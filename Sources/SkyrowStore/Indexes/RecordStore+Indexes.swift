@@ -75,7 +75,7 @@ extension RecordStore {
                     let type = row?.type ?? table?.name.rawValue ?? ""
                     _ = try await transaction.query(
                         """
-                        INSERT INTO \(schema)._index (name, type, state, has_begun)
+                        INSERT INTO \(schema.internal)._index (name, type, state, has_begun)
                         VALUES (\(request.name), \(type), 'deleting', true)
                         ON CONFLICT (name) DO UPDATE SET state = 'deleting', changed_at = now()
                         """
@@ -107,7 +107,7 @@ extension RecordStore {
         in transaction: PostgresTransaction
     ) async throws -> [IndexPlan.Row] {
         let result = try await transaction.query(
-            "SELECT \(IndexRow.columns) FROM \(schema)._index AS item WHERE type = \(type.rawValue) ORDER BY name"
+            "SELECT \(IndexRow.columns) FROM \(schema.internal)._index AS item WHERE type = \(type.rawValue) ORDER BY name"
         )
         return try (0..<result.rowCount).map { number in
             let row = try IndexRow(result, row: number, in: schema)
@@ -117,7 +117,7 @@ extension RecordStore {
 
     private func indexRow(named name: String, in transaction: PostgresTransaction) async throws -> IndexRow? {
         let result = try await transaction.query(
-            "SELECT \(IndexRow.columns) FROM \(schema)._index AS item WHERE name = \(name)"
+            "SELECT \(IndexRow.columns) FROM \(schema.internal)._index AS item WHERE name = \(name)"
         )
         return result.isEmpty ? nil : try IndexRow(result, row: 0, in: schema)
     }
@@ -127,7 +127,7 @@ extension RecordStore {
             """
             SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            ) UNION SELECT name FROM \(schema)._index
+            ) UNION SELECT name FROM \(schema.internal)._index
             """
         ).decodeColumn(0, as: String.self)
         return Set(names)
@@ -137,7 +137,7 @@ extension RecordStore {
         guard let definition = row.definition else { return }
         _ = try await transaction.query(
             """
-            INSERT INTO \(schema)._index (name, type, kind, fields, is_unique, nulls_equal, has_begun)
+            INSERT INTO \(schema.internal)._index (name, type, kind, fields, is_unique, nulls_equal, has_begun)
             VALUES (\(row.name), \(definition.type.rawValue), \(definition.kind.rawValue),
                 \(definition.fields.map(\.text)), \(definition.isUnique), \(definition.treatsNullsAsEqual),
                 \(row.record.hasBegun))
@@ -149,7 +149,7 @@ extension RecordStore {
     }
 
     private func deleteRow(_ name: String, in transaction: PostgresTransaction) async throws {
-        _ = try await transaction.query("DELETE FROM \(schema)._index WHERE name = \(name)")
+        _ = try await transaction.query("DELETE FROM \(schema.internal)._index WHERE name = \(name)")
     }
 
     private func announceIndexes(in transaction: PostgresTransaction) async throws {
@@ -192,7 +192,7 @@ extension RecordStore {
                 present.indisvalid, present.statement, present.bytes, present.phase, present.blocks_done,
                 present.blocks_total, \(IndexRow.columns)
             FROM (SELECT * FROM present WHERE \(condition)) AS present
-            FULL JOIN (SELECT * FROM \(schema)._index WHERE \(condition)) AS item ON item.name = present.name
+            FULL JOIN (SELECT * FROM \(schema.internal)._index WHERE \(condition)) AS item ON item.name = present.name
             ORDER BY 2, 1
             """
         )

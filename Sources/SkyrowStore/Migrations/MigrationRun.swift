@@ -45,7 +45,7 @@ package struct MigrationRun {
         let name = PostgresName(schema.name)
         return try await client.read(
             """
-            SELECT EXISTS (SELECT FROM \(schema)._user) OR EXISTS (
+            SELECT EXISTS (SELECT FROM \(schema.internal)._user) OR EXISTS (
                 SELECT FROM pg_catalog.pg_class
                 WHERE relkind IN ('r', 'p') AND relname <> 'user' AND NOT starts_with(relname, '_')
                     AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name))
@@ -85,12 +85,12 @@ package struct MigrationRun {
     }
 
     package func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
-        if case .install = step, try await !schemaExists(in: transaction) {
-            try await transaction.execute("CREATE SCHEMA \(schema)")
+        if case .install = step {
+            for home in [schema, schema.internal.identifier] where try await !isThere(home, in: transaction) {
+                try await transaction.execute("CREATE SCHEMA \(home)")
+            }
         }
-        // The scripts name no schema: what they create goes into the first of the path.
-        let path = "\(schema.quoted), pg_temp"
-        _ = try await transaction.query("SELECT set_config('search_path', \(path), true)")
+        try await transaction.setPath(of: schema)
         switch step {
         case .install:
             try await transaction.executeScript(SQL(trustedText: Migration.present))
@@ -115,9 +115,10 @@ package struct MigrationRun {
         )
     }
 
-    private func schemaExists(in transaction: PostgresTransaction) async throws -> Bool {
+    /// A role that may not make a schema may use one that was made for it.
+    private func isThere(_ home: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool {
         let found = try await transaction.query(
-            "SELECT FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))"
+            "SELECT FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(home.name))"
         )
         return !found.isEmpty
     }
@@ -126,29 +127,46 @@ package struct MigrationRun {
         let name = PostgresName(schema.name)
         let found = try await query(
             """
-            SELECT current_setting('server_encoding'), EXISTS (
-                SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+            WITH internal AS MATERIALIZED (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
+            ), installed (is_so) AS MATERIALIZED (
+                SELECT EXISTS (
+                    SELECT FROM pg_catalog.pg_class
+                    WHERE relname = '_migration' AND relnamespace = (SELECT oid FROM internal)
                 )
             )
+            SELECT current_setting('server_encoding'), is_so, ARRAY(
+                SELECT relname::text FROM pg_catalog.pg_class
+                WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+                    AND CASE
+                        WHEN is_so THEN relname = '_migration'
+                        ELSE starts_with(relname, '_') OR relnamespace = (SELECT oid FROM internal)
+                    END
+                    AND relnamespace IN (
+                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+                        UNION ALL SELECT oid FROM internal WHERE NOT is_so
+                    )
+                ORDER BY 1
+            ) FROM installed
             """
         )
         let encoding = try found.decode(row: 0, column: 0, as: String.self)
-        guard try found.decode(row: 0, column: 1, as: Bool.self) else {
-            return Migrator.DatabaseState(versions: nil, encoding: encoding)
+        let strangers: [String] = try found.decode(row: 0, column: 2)
+        guard try found.decode(row: 0, column: 1, as: Bool.self), strangers.isEmpty else {
+            return Migrator.DatabaseState(versions: nil, encoding: encoding, strangers: strangers)
         }
         let result = try await query(
             """
             SELECT
-                (SELECT array_agg(version) FROM \(schema)._migration),
+                (SELECT array_agg(version) FROM \(schema.internal)._migration),
                 coalesce((
                     SELECT home.system_identifier = here.system_identifier
                         AND home.home_table = home.tableoid
-                    FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
+                    FROM \(schema.internal)._meta AS home, pg_catalog.pg_control_system() AS here
                 ), false),
                 coalesce((
                     SELECT home.started_at <> pg_catalog.pg_postmaster_start_time()
-                    FROM \(schema)._meta AS home
+                    FROM \(schema.internal)._meta AS home
                 ), false),
                 (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AND 2 > (
                     SELECT count(*)
@@ -171,6 +189,13 @@ package struct MigrationRun {
 }
 
 extension PostgresTransaction {
+    /// Lets names without a schema be those of an application, until the end of the transaction: what is made is made in its own schema,
+    /// and the reserved tables are found.
+    package func setPath(of schema: SQLIdentifier) async throws {
+        let path = "\(schema.quoted), \(schema.internal.quoted), pg_temp"
+        _ = try await query("SELECT set_config('search_path', \(path), true)")
+    }
+
     /// Waits until no other transaction changes the reserved tables or the record types of this schema.
     package func lockSchema(_ schema: SQLIdentifier) async throws {
         if try await holdLock(of: schema) { return }
@@ -183,7 +208,7 @@ extension PostgresTransaction {
     private func holdLock(of schema: SQLIdentifier) async throws -> Bool {
         let isThere = try await query(
             """
-            SELECT to_regclass(\(literal: "\(schema.quoted)._lock")) IS NOT NULL
+            SELECT to_regclass(\(literal: "\(schema.internal.quoted)._lock")) IS NOT NULL
                 AND to_regprocedure(\(literal: "\(schema.quoted)._hold(text)")) IS NOT NULL
             """
         ).decode(row: 0, column: 0, as: Bool.self)

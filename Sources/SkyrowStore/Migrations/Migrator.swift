@@ -26,19 +26,24 @@ package struct Migrator: Sendable {
         package var lacksEventTriggers: Bool
         /// As `server_encoding` has it.
         package var encoding: String
+        /// The reserved names in the schema of the application whose objects no present version put there, and where there are no
+        /// reserved tables, all names in the schema that is to have them.
+        package var strangers: [String]
 
         package init(
             versions: Set<Int>?,
             isHomeCluster: Bool = true,
             hasRestarted: Bool = false,
             lacksEventTriggers: Bool = false,
-            encoding: String = "UTF8"
+            encoding: String = "UTF8",
+            strangers: [String] = []
         ) {
             self.versions = versions
             self.isHomeCluster = isHomeCluster
             self.hasRestarted = hasRestarted
             self.lacksEventTriggers = lacksEventTriggers
             self.encoding = encoding
+            self.strangers = strangers
         }
     }
 
@@ -55,10 +60,15 @@ package struct Migrator: Sendable {
 
     /// The steps in their order, none for a database that is up to date.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow or cannot hold every text.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, was made before the first release, cannot
+    /// hold every text, or has something in the place of the reserved tables.
     package func steps(for state: DatabaseState) throws(MigrationError) -> [Step] {
         guard state.encoding == "UTF8" else { throw .databaseIsNotUTF8(encoding: state.encoding) }
-        guard let versions = state.versions else { return [.install] }
+        guard !state.strangers.contains("_migration") else { throw .databaseIsOld }
+        guard let versions = state.versions else {
+            guard state.strangers.isEmpty else { throw .schemaIsTaken(state.strangers) }
+            return [.install]
+        }
         if let newest = versions.max(), newest > latestVersion {
             throw .databaseIsNewer(version: newest, supported: latestVersion)
         }
@@ -77,6 +87,10 @@ package struct Migrator: Sendable {
 package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible {
     case databaseIsNewer(version: Int, supported: Int)
     case databaseIsNotUTF8(encoding: String)
+    /// Its reserved tables are among those of the records, where builds before the first release had them.
+    case databaseIsOld
+    /// These objects have names that are reserved, or are in the schema of the reserved tables.
+    case schemaIsTaken([String])
 
     package var description: String {
         switch self {
@@ -89,6 +103,16 @@ package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible 
             """
             The database is encoded in \(encoding), and skyrow needs UTF8: make another one with \
             CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0.
+            """
+        case .databaseIsOld:
+            """
+            The database was made by a build from before the first release, which kept its own tables among those of the records: \
+            export the records with that build (skyrow export) and import them with this one (skyrow import) into a new database.
+            """
+        case .schemaIsTaken(let names):
+            """
+            There is something where skyrow keeps its own tables (\(names.prefix(5).joined(separator: ", "))\
+            \(names.count > 5 ? ", …" : "")): rename it, or give the application another schema.
             """
         }
     }

@@ -57,7 +57,7 @@ private struct TransferRun {
         let found = try await context.runner.read(
             """
             SELECT FROM \(table.qualifiedName) AS "r"
-            JOIN \(context.store.schema)."_user" AS account ON account.id = "r"."_id"
+            JOIN \(context.store.schema.internal)."_user" AS account ON account.id = "r"."_id"
             WHERE "r"."_id" = \(owner) AND \(condition)
             """
         )

@@ -27,13 +27,13 @@ extension ClassAccess {
         SELECT type, jsonb_build_object('rules', rules, 'option', option, 'fields', fields)::text AS access
         FROM (
             SELECT type, jsonb_object_agg(action, jsonb_build_object('allow', to_jsonb(allow), 'mode', mode)) AS rules
-            FROM \(schema)._class_rule GROUP BY type
+            FROM \(schema.internal)._class_rule GROUP BY type
         ) AS rule
-        FULL JOIN (SELECT type, to_jsonb(item) AS option FROM \(schema)._class_option AS item) AS chosen USING (type)
+        FULL JOIN (SELECT type, to_jsonb(item) AS option FROM \(schema.internal)._class_option AS item) AS chosen USING (type)
         FULL JOIN (
             SELECT type, jsonb_object_agg(field, uses) AS fields FROM (
                 SELECT type, field, jsonb_object_agg(action, to_jsonb(allow)) AS uses
-                FROM \(schema)._field_rule GROUP BY type, field
+                FROM \(schema.internal)._field_rule GROUP BY type, field
             ) AS item GROUP BY type
         ) AS ruled USING (type)
         """

@@ -38,7 +38,7 @@ extension RecordTable {
                 "role"."access" AS "_access", "role"."created_at" AS "_created_at", "role"."owner" AS "_created_by", \
                 "role"."updated_at" AS "_updated_at", NULL::text AS "_updated_by", "role"."_revision", \
                 "role"."name", "role"."by_default", "role"."is_admin" \
-                FROM \(schema)."_role" AS "role" WHERE NOT starts_with("role"."name", '~'))
+                FROM \(schema.internal)."_role" AS "role" WHERE NOT starts_with("role"."name", '~'))
                 """
         )
     }
@@ -51,8 +51,8 @@ extension RecordTable {
     func members(of column: RecordColumn) -> SQL? {
         guard name == .role else { return column.members.map { "\(schema).\($0)" } }
         switch column.field.rawValue {
-        case "users": return "(SELECT \"role\" AS \"_from\", \"user_id\" AS \"_to\" FROM \(schema).\"_user_role\")"
-        case "roles": return "(SELECT \"role\" AS \"_from\", \"member\" AS \"_to\" FROM \(schema).\"_role_role\")"
+        case "users": return "(SELECT \"role\" AS \"_from\", \"user_id\" AS \"_to\" FROM \(schema.internal).\"_user_role\")"
+        case "roles": return "(SELECT \"role\" AS \"_from\", \"member\" AS \"_to\" FROM \(schema.internal).\"_role_role\")"
         default: return nil
         }
     }

@@ -108,8 +108,8 @@ final class RulesWatch: Sendable {
     private func found() async throws -> (version: Int64, hasDefaultLists: Bool)? {
         let result = try await client.readUrgently(
             """
-            SELECT value, EXISTS (SELECT FROM \(schema)._version WHERE name = 'default_lists')
-            FROM \(schema)._version WHERE name = 'rules'
+            SELECT value, EXISTS (SELECT FROM \(schema.internal)._version WHERE name = 'default_lists')
+            FROM \(schema.internal)._version WHERE name = 'rules'
             """
         )
         guard !result.isEmpty else { return nil }

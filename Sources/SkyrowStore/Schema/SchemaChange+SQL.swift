@@ -115,7 +115,7 @@ extension SchemaChange {
         in schema: SQLIdentifier
     ) -> SQL {
         """
-        UPDATE \(schema)._index SET fields = ARRAY(
+        UPDATE \(schema.internal)._index SET fields = ARRAY(
             SELECT CASE split_part(split_part(field, ' ', 1), '.', 1) WHEN \(literal: name.rawValue)
                 THEN \(literal: newName.rawValue) || substr(field, length(\(literal: name.rawValue)) + 1) ELSE field END
             FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
@@ -134,11 +134,11 @@ extension SchemaChange {
     ) -> [SQL] {
         [
             """
-            DELETE FROM \(schema)._field_rule \
+            DELETE FROM \(schema.internal)._field_rule \
             WHERE type = \(literal: type.rawValue) AND field = \(literal: newName.rawValue)
             """,
             """
-            UPDATE \(schema)._field_rule SET field = \(literal: newName.rawValue) \
+            UPDATE \(schema.internal)._field_rule SET field = \(literal: newName.rawValue) \
             WHERE type = \(literal: type.rawValue) AND field = \(literal: name.rawValue)
             """,
         ]
@@ -160,13 +160,13 @@ extension SchemaChange {
             DECLARE
                 index_name text;
             BEGIN
-                FOR index_name IN SELECT name FROM \(schema)._index WHERE \(condition) LOOP
+                FOR index_name IN SELECT name FROM \(schema.internal)._index WHERE \(condition) LOOP
                     EXECUTE format('DROP INDEX IF EXISTS %I.%I', \(literal: schema.name), index_name);
                 END LOOP;
             END $index$
             """,
             """
-            UPDATE \(schema)._index SET state = 'building', attempts = 0, has_begun = false, reason = NULL,
+            UPDATE \(schema.internal)._index SET state = 'building', attempts = 0, has_begun = false, reason = NULL,
                 duplicates = NULL, sql_state = NULL, changed_at = now()
             WHERE \(condition)
             """,

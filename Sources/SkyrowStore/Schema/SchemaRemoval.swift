@@ -1,20 +1,20 @@
 package import SkyrowPostgres
 
-/// Drops a PostgreSQL schema with all that is in it, in pieces: a table takes dozens of locks with its columns, indexes and
+/// Drops the schemas of an application with all that is in them, in pieces: a table takes dozens of locks with its columns, indexes and
 /// triggers, and a schema with a thousand of them more than PostgreSQL's lock table has room for.
 package enum SchemaRemoval {
-    /// Drops a schema if it is there; what depends on it goes with it.
+    /// Drops the schemas that are there; what depends on them goes with them.
     ///
     /// Throws `PostgresError`; a part may be gone then, and the next call goes on.
     package static func drop(_ schema: SQLIdentifier, client: PostgresClient) async throws {
         try await dropTables(of: schema, client: client)
         try await client.withTransaction { transaction in
             try await announceNothing(transaction)
-            try await transaction.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+            try await transaction.execute("DROP SCHEMA IF EXISTS \(schema), \(schema.internal) CASCADE")
         }
     }
 
-    /// Drops the tables of a schema, and what depends on them.
+    /// Drops the tables of an application, and what depends on them.
     package static func dropTables(of schema: SQLIdentifier, client: PostgresClient) async throws {
         var isDone = false
         while !isDone {
@@ -22,16 +22,19 @@ package enum SchemaRemoval {
                 try await announceNothing(transaction)
                 let tables = try await transaction.query(
                     """
-                    SELECT relname FROM pg_catalog.pg_class
-                    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = (
-                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-                    )
-                    ORDER BY relname LIMIT \(Int64(try await transaction.lockRoom() / locksPerTable))
+                    SELECT nspname::text, relname::text
+                    FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+                    WHERE relkind IN ('r', 'p') AND NOT relispartition
+                        AND nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
+                    ORDER BY nspname, relname LIMIT \(Int64(try await transaction.lockRoom() / locksPerTable))
                     """
-                ).decodeColumn(0, as: String.self)
+                )
                 if tables.isEmpty { return true }
-                let names = try tables.map { "\(schema).\(try SQLIdentifier($0))" as SQL }.joined(separator: ", ")
-                try await transaction.execute("DROP TABLE \(names) CASCADE")
+                let names = try (0..<tables.rowCount).map { row -> SQL in
+                    let home = try SQLIdentifier(try tables.decode(row: row, column: 0, as: String.self))
+                    return "\(home).\(try SQLIdentifier(try tables.decode(row: row, column: 1, as: String.self)))"
+                }
+                try await transaction.execute("DROP TABLE \(names.joined(separator: ", ")) CASCADE")
                 return false
             }
         }

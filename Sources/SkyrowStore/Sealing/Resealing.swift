@@ -50,7 +50,7 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
     {
         let rest: SQL = last.map { " AND (\(key.0), \(key.1)) > (\($0.0), \($0.1))" } ?? ""
         return """
-            SELECT \(key.0), \(key.1), sealed.user_id, sealed.\(column) FROM \(schema).\(table) AS sealed
+            SELECT \(key.0), \(key.1), sealed.user_id, sealed.\(column) FROM \(schema.internal).\(table) AS sealed
             WHERE sealed.\(column) IS NOT NULL
                 AND (\(SealingKeys.name(in: "sealed.\(column)"))) IS DISTINCT FROM \(name)\(rest)
             ORDER BY \(key.0), \(key.1) LIMIT \(Int64(limit))
@@ -65,7 +65,7 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
         _ after: [[UInt8]]
     ) -> SQL {
         """
-        UPDATE \(schema).\(table) AS sealed SET \(column) = given.after
+        UPDATE \(schema.internal).\(table) AS sealed SET \(column) = given.after
         FROM unnest(\(names.map(\.0)), \(names.map(\.1)), \(before), \(after)) AS given (one, other, before, after)
         WHERE \(match) AND sealed.\(column) = given.before
         """
@@ -76,7 +76,7 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
         """
         SELECT \(rawValue)::text AS place, coalesce(\(SealingKeys.name(in: "sealed.\(column)")), '') AS key,
             count(*)::text AS count
-        FROM \(schema).\(table) AS sealed WHERE sealed.\(column) IS NOT NULL GROUP BY 2
+        FROM \(schema.internal).\(table) AS sealed WHERE sealed.\(column) IS NOT NULL GROUP BY 2
         """
     }
 }

@@ -157,8 +157,8 @@ package struct AccessShape: Hashable, Sendable {
     ///
     /// ```sql
     /// "r"."_access" ? 'relation:friend'
-    /// AND EXISTS (SELECT FROM "app"."_relation" AS "edge" WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend')
-    /// AND (SELECT "edge"."mutual" FROM "app"."_relation" AS "edge"
+    /// AND EXISTS (SELECT FROM "app_internal"."_relation" AS "edge" WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend')
+    /// AND (SELECT "edge"."mutual" FROM "app_internal"."_relation" AS "edge"
     ///   WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend' AND "edge"."other_id" = "r"."_owner")
     /// ```
     ///
@@ -190,7 +190,7 @@ package struct AccessShape: Hashable, Sendable {
             }
             let edge = Edge(relation)
             let edges: StatementTemplate = """
-                FROM \(schema)."_relation" AS "edge" \
+                FROM \(schema.internal)."_relation" AS "edge" \
                 WHERE "edge".\(edge.user) = \(caller.user) AND "edge"."name" = \(edge.name)
                 """
             return """

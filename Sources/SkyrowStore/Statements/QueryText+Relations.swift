@@ -65,7 +65,7 @@ extension QueryText {
     /// Whether the user in a column is something to the caller, by one look-up in an index for each record:
     ///
     /// ```sql
-    /// coalesce((SELECT "edge"."mutual" FROM "app"."_relation" AS "edge"
+    /// coalesce((SELECT "edge"."mutual" FROM "app_internal"."_relation" AS "edge"
     ///   WHERE "edge"."user_id" = "r"."_owner" AND "edge"."name" = 'friend' AND "edge"."other_id" = $1), false)
     /// ```
     ///
@@ -76,7 +76,7 @@ extension QueryText {
         let (from, to): (SQL, SQL) =
             relation.direction == .outward ? ("\(relation.user)", other) : (other, "\(relation.user)")
         return """
-            coalesce((SELECT \(holds) FROM \(root.schema)."_relation" AS "edge" \
+            coalesce((SELECT \(holds) FROM \(root.schema.internal)."_relation" AS "edge" \
             WHERE "edge"."user_id" = \(from) AND "edge"."name" = \(relation.relation.rawValue) \
             AND "edge"."other_id" = \(to)), false)
             """

@@ -538,7 +538,7 @@ enum DefaultAccess: Hashable, Sendable {
 
     func list(in schema: SQLIdentifier) -> StatementTemplate {
         let own: StatementTemplate = """
-            (SELECT "a"."default_access" FROM \(schema)."_user" AS "a" WHERE "a"."id" = \(parameter: .actor))
+            (SELECT "a"."default_access" FROM \(schema.internal)."_user" AS "a" WHERE "a"."id" = \(parameter: .actor))
             """
         return switch self {
         case .type: "\(parameter: .defaultAccess)"

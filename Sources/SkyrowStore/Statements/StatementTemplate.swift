@@ -96,6 +96,11 @@ extension StatementTemplate: ExpressibleByStringInterpolation {
             template.sql.append(identifier)
         }
 
+        /// `"app_internal"`
+        mutating func appendInterpolation(_ schema: InternalSchema) {
+            template.sql.append(schema)
+        }
+
         /// Text without values.
         mutating func appendInterpolation(_ text: SQL) {
             template.sql.append(text)

@@ -82,7 +82,7 @@ extension UserTable {
         try await store.reporting {
             let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"
             let result = try await store.client.read(
-                "SELECT count(*) FROM \(store.schema)._user AS account WHERE \(condition)"
+                "SELECT count(*) FROM \(store.schema.internal)._user AS account WHERE \(condition)"
             )
             return Int(try result.decode(row: 0, column: 0, as: Int64.self))
         }
@@ -92,24 +92,24 @@ extension UserTable {
         let schema = store.schema
         let keys = try store.loginKeys.map { key -> SQL in "profile.\(try SQLIdentifier(key.rawValue))" }
         let held = store.roles.held(
-            from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+            from: "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = account.id"
         )
         let result = try await store.client.read(
             """
             SELECT account.id,
                 ARRAY(
-                    SELECT given.role FROM \(schema)._user_role AS given
+                    SELECT given.role FROM \(schema.internal)._user_role AS given
                     WHERE given.user_id = account.id ORDER BY given.role COLLATE "C"
                 ),
                 EXISTS (
-                    SELECT FROM (\(held)) AS held JOIN \(schema)._role AS role ON role.name = held.role
+                    SELECT FROM (\(held)) AS held JOIN \(schema.internal)._role AS role ON role.name = held.role
                     WHERE role.is_admin
                 ),
                 account.password_hash IS NOT NULL,
                 account.disabled, account.disabled_message, account.disabled_until,
                 account.created_at, account.last_login_at, account.last_seen_at,
                 (
-                    SELECT count(*) FROM \(schema)._session AS session
+                    SELECT count(*) FROM \(schema.internal)._session AS session
                     WHERE session.user_id = account.id AND session.epoch = account.epoch
                         AND (session.expires_at IS NULL OR session.expires_at > now())
                         AND NOT (\(UserTable.isDisabled))
@@ -117,10 +117,10 @@ extension UserTable {
                 ARRAY[\(keys.joined(separator: ", "))]::text[],
                 \(UserTable.isDisabled),
                 ARRAY(
-                    SELECT identity.provider FROM \(schema)._identity AS identity
+                    SELECT identity.provider FROM \(schema.internal)._identity AS identity
                     WHERE identity.user_id = account.id ORDER BY identity.provider
                 )
-            FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+            FROM \(schema.internal)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
             WHERE \(condition)
             ORDER BY account.created_at DESC, account.id
             LIMIT \(Int64(limit))

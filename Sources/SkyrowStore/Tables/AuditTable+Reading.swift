@@ -65,7 +65,7 @@ extension AuditTable {
             if let since = filter.since { conditions.append("event.at >= \(PostgresTimestamp(since))") }
             if let until = filter.until { conditions.append("event.at < \(PostgresTimestamp(until))") }
             if filter.onlyRefusals { conditions.append("event.outcome <> 'ok'") }
-            var selected: SQL = "SELECT * FROM \(store.schema)._audit AS event"
+            var selected: SQL = "SELECT * FROM \(store.schema.internal)._audit AS event"
             for (place, condition) in conditions.enumerated() {
                 let word: SQL = place == 0 ? " WHERE " : " AND "
                 selected.append(word)

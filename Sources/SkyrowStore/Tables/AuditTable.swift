@@ -146,7 +146,7 @@ package struct AuditEvent: Hashable, Sendable {
         let actor: SQL =
             self.actor == .itself ? "'user:' || \(user)" : "\(self.actor.text(of: nil) as String?)::text"
         return """
-            INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data, key_id)
+            INSERT INTO \(schema.internal)._audit (event, outcome, user_id, actor, session_id, address, request_id, data, key_id)
             SELECT \(kind.rawValue), 'ok', \(user), \(actor), \(session)::uuid,
                 \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb,
                 \(key?.rawValue as String?)::text
@@ -178,7 +178,7 @@ package struct AuditTable: Sendable {
             let now: Int64? = nil
             _ = try await store.client.write(
                 """
-                INSERT INTO \(schema)._audit (at, event, outcome, user_id, actor, address, request_id, data, key_id)
+                INSERT INTO \(schema.internal)._audit (at, event, outcome, user_id, actor, address, request_id, data, key_id)
                 SELECT coalesce(timestamptz '2000-01-01 00:00:00Z' + given.at * interval '1 us', now()), given.event,
                     given.outcome, given.user_id, given.actor, given.address::inet, given.request_id,
                     CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END,
@@ -199,8 +199,8 @@ package struct AuditTable: Sendable {
         try await store.reporting {
             try await store.client.write(
                 """
-                DELETE FROM \(schema)._audit WHERE id IN (
-                    SELECT old.id FROM \(schema)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
+                DELETE FROM \(schema.internal)._audit WHERE id IN (
+                    SELECT old.id FROM \(schema.internal)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
                     ORDER BY old.at LIMIT \(Int64(count)) FOR UPDATE SKIP LOCKED
                 )
                 """

@@ -31,7 +31,7 @@ package struct ClassAccessTable: Sendable {
                     // A rule that names fields gives the table a trigger.
                     try await transaction.limitLockWaits()
                     // One change after the other: each is made of what the one before has left.
-                    _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+                    _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
                     let access = try Self.access(in: try await transaction.query(question(change.type))).applying(
                         change
                     )
@@ -81,10 +81,10 @@ package struct ClassAccessTable: Sendable {
         let type = change.type.rawValue
         var statements = change.rules.keys.sorted { $0.rawValue < $1.rawValue }.map { action -> SQL in
             guard let rule = access.rules[action] else {
-                return "DELETE FROM \(schema)._class_rule WHERE type = \(type) AND action = \(action.rawValue)"
+                return "DELETE FROM \(schema.internal)._class_rule WHERE type = \(type) AND action = \(action.rawValue)"
             }
             return """
-                INSERT INTO \(schema)._class_rule (type, action, allow, mode)
+                INSERT INTO \(schema.internal)._class_rule (type, action, allow, mode)
                 VALUES (\(type), \(action.rawValue), \(rule.allow.map(\.key)), \(rule.mode.rawValue))
                 ON CONFLICT (type, action) DO UPDATE SET allow = EXCLUDED.allow, mode = EXCLUDED.mode
                 """
@@ -97,7 +97,7 @@ package struct ClassAccessTable: Sendable {
                 guard let allow = field.rules[use] else {
                     statements.append(
                         """
-                        DELETE FROM \(schema)._field_rule
+                        DELETE FROM \(schema.internal)._field_rule
                         WHERE type = \(type) AND field = \(field.name) AND action = \(use.rawValue)
                         """
                     )
@@ -105,7 +105,7 @@ package struct ClassAccessTable: Sendable {
                 }
                 statements.append(
                     """
-                    INSERT INTO \(schema)._field_rule (type, field, action, allow)
+                    INSERT INTO \(schema.internal)._field_rule (type, field, action, allow)
                     VALUES (\(type), \(field.name), \(use.rawValue), \(allow.keys))
                     ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
                     """
@@ -117,7 +117,7 @@ package struct ClassAccessTable: Sendable {
             statements.append(
                 SQL(
                     """
-                    INSERT INTO \(schema)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
+                    INSERT INTO \(schema.internal)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
                         aggregate)
                     VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.listReaders?.rawValue),
                         \(access.transferrers.rawValue), \(access.newOwner.rawValue), \(access.allowsPrivate), \(access.allowsAggregates))

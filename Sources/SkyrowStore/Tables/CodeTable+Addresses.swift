@@ -13,12 +13,12 @@ extension CodeTable {
                 SELECT profile._id AS id, profile.email FROM \(schema)."user" AS profile
                 WHERE profile._id = (\(store.users.accountID(of: code.address, in: "email"))) AND profile._id <> \(user)
             ), meant AS (
-                SELECT account.id, account.epoch, \(code.address)::text AS target FROM \(schema)._user AS account
+                SELECT account.id, account.epoch, \(code.address)::text AS target FROM \(schema.internal)._user AS account
                 WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled)) AND NOT EXISTS (SELECT FROM taken)
             ), code AS (
                 \(insertionOfRow(code))
             )
-            INSERT INTO \(schema)._mail (kind, user_id, target, address_key, client_key, language, digits)
+            INSERT INTO \(schema.internal)._mail (kind, user_id, target, address_key, client_key, language, digits)
             SELECT CASE WHEN taken.id IS NULL THEN \(code.kind.rawValue) ELSE 'taken' END, coalesce(taken.id, meant.id),
                 coalesce(taken.email, meant.target), \(addressKey(code.address)), \(code.client as [UInt8]?),
                 \(code.language), CASE WHEN taken.id IS NULL THEN \(code.digits) END
@@ -52,7 +52,7 @@ extension UserTable {
             kept.map { hash in
                 """
                  AND EXISTS (
-                    SELECT FROM \(schema)._session AS session
+                    SELECT FROM \(schema.internal)._session AS session
                     WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
                 )
                 """
@@ -60,8 +60,8 @@ extension UserTable {
         return try await changingAddress(
             """
             WITH account AS (
-                UPDATE \(schema)._user AS account SET epoch = account.epoch + 1, verified_email = code.target
-                FROM \(schema)._code AS code
+                UPDATE \(schema.internal)._user AS account SET epoch = account.epoch + 1, verified_email = code.target
+                FROM \(schema.internal)._code AS code
                 WHERE code.kind = 'email' AND \(store.codes.holds(proof)) AND code.user_id = account.id
                     AND account.id = \(user) AND account.epoch = code.epoch AND NOT (\(UserTable.isDisabled))\(goesOn)
                 RETURNING account.id, account.epoch, code.target, code.language
@@ -73,23 +73,23 @@ extension UserTable {
                     ) AS is_other,
                     \(trustsUnproved) OR coalesce(profile.email = known.verified_email, false) AS is_proved
                 FROM account JOIN \(schema)."user" AS profile ON profile._id = account.id
-                    JOIN \(schema)._user AS known ON known.id = account.id
+                    JOIN \(schema.internal)._user AS known ON known.id = account.id
                 FOR UPDATE OF profile
             ), changed AS (
                 UPDATE \(schema)."user" AS profile
                 SET email = former.target, _updated_at = now(), _updated_by = former.id, _revision = \(schema)._revision()
                 FROM former WHERE profile._id = former.id
             ), kept AS (
-                UPDATE \(schema)._session AS session SET epoch = account.epoch FROM account
+                UPDATE \(schema.internal)._session AS session SET epoch = account.epoch FROM account
                 WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
             ), ended AS (
-                DELETE FROM \(schema)._session AS session USING account
+                DELETE FROM \(schema.internal)._session AS session USING account
                 WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
             ), used AS (
-                UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
+                UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
                 FROM account WHERE code.kind = 'email' AND code.user_id = account.id
             ), undo AS (
-                INSERT INTO \(schema)._code (
+                INSERT INTO \(schema.internal)._code (
                     kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
                     link_expires_at, digits_expire_at
                 )
@@ -103,14 +103,14 @@ extension UserTable {
                     link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
                     attempts = 0, created_at = now(), used_at = NULL
             ), reserved AS (
-                INSERT INTO \(schema)._former_login AS reserved (code, until, user_id)
+                INSERT INTO \(schema.internal)._former_login AS reserved (code, until, user_id)
                 SELECT \(schema)._login_code(secret.secret, 'email', former.email),
                     now() + \(undo.linkLifetime) * interval '1 second', former.id
-                FROM former CROSS JOIN (SELECT secret FROM \(schema)._secret ORDER BY number DESC LIMIT 1) AS secret
+                FROM former CROSS JOIN (SELECT secret FROM \(schema.internal)._secret ORDER BY number DESC LIMIT 1) AS secret
                 WHERE former.is_other AND former.is_proved
                 ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until, user_id = EXCLUDED.user_id
             ), mailed AS (
-                INSERT INTO \(schema)._mail (kind, user_id, target, language, link_code)
+                INSERT INTO \(schema.internal)._mail (kind, user_id, target, language, link_code)
                 SELECT CASE WHEN former.is_proved THEN 'undo' ELSE 'address' END, former.id, former.email, former.language,
                     CASE WHEN former.is_proved THEN \(undo.link) END
                 FROM former WHERE former.is_other
@@ -141,7 +141,7 @@ extension UserTable {
             user: "lost.user_id"
         )
         let locked: SQL = """
-            SELECT account.id FROM \(schema)._user AS account JOIN \(schema)._code AS code ON code.user_id = account.id
+            SELECT account.id FROM \(schema.internal)._user AS account JOIN \(schema.internal)._code AS code ON code.user_id = account.id
             WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
             """
         // The account is locked first: of two statements with one code, or with those of two changes, the later one waits for
@@ -152,11 +152,11 @@ extension UserTable {
             WITH locked AS (
                 \(locked)
             ), used AS (
-                UPDATE \(schema)._code AS code SET used_at = now() FROM locked
+                UPDATE \(schema.internal)._code AS code SET used_at = now() FROM locked
                 WHERE code.kind = 'undo' AND \(holds) AND code.user_id = locked.id
                 RETURNING code.user_id, code.target, code.epoch, code.created_at
             ), account AS (
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET epoch = account.epoch + 1, token_valid_since = now(), verified_email = used.target, password_hash = NULL
                 FROM used WHERE account.id = used.user_id
                 RETURNING account.id, used.target, used.epoch AS since, used.created_at
@@ -166,20 +166,20 @@ extension UserTable {
                     _revision = \(schema)._revision()
                 FROM account WHERE profile._id = account.id
             ), ended AS (
-                DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id
+                DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
             ), later AS (
-                UPDATE \(schema)._code AS code SET used_at = now() FROM account
+                UPDATE \(schema.internal)._code AS code SET used_at = now() FROM account
                 WHERE code.kind = 'undo' AND code.user_id = account.id AND code.epoch > account.since
                     AND code.used_at IS NULL
             ), unlinked AS (
-                DELETE FROM \(schema)._identity AS identity USING account
+                DELETE FROM \(schema.internal)._identity AS identity USING account
                 WHERE identity.user_id = account.id AND identity.created_at >= account.created_at
             ), unfactored AS (
-                DELETE FROM \(schema)._factor AS factor USING account
+                DELETE FROM \(schema.internal)._factor AS factor USING account
                 WHERE factor.user_id = account.id AND coalesce(factor.confirmed_at >= account.created_at, true)
                 RETURNING factor.user_id, factor.kind, factor.confirmed_at
             ), unenrolled AS (
-                UPDATE \(schema)._factor AS factor SET pending_sealed = NULL, pending_at = NULL FROM account
+                UPDATE \(schema.internal)._factor AS factor SET pending_sealed = NULL, pending_at = NULL FROM account
                 WHERE factor.user_id = account.id AND factor.confirmed_at < account.created_at
                     AND factor.pending_sealed IS NOT NULL
             ), unfactoring AS (

@@ -53,7 +53,7 @@ package struct CodeTable: Sendable {
                         user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
                     )
                 }
-                try await transaction.execute("DELETE FROM \(schema)._throttle WHERE bucket IN (\(turns(of: code)))")
+                try await transaction.execute("DELETE FROM \(schema.internal)._throttle WHERE bucket IN (\(turns(of: code)))")
                 return isWithin
             }
         }
@@ -68,7 +68,7 @@ package struct CodeTable: Sendable {
     /// By rows, which are there until the transaction ends: any role of PostgreSQL can hold an advisory lock.
     private func takingTurn(of code: NewCode) -> SQL {
         """
-        INSERT INTO \(schema)._throttle AS turn (bucket, failures, window_start, blocked_until)
+        INSERT INTO \(schema.internal)._throttle AS turn (bucket, failures, window_start, blocked_until)
         SELECT place.bucket, 0, now(), now() FROM (\(turns(of: code))) AS place (bucket) ORDER BY place.bucket
         ON CONFLICT (bucket) DO UPDATE SET failures = turn.failures WHERE false
         """
@@ -93,11 +93,11 @@ package struct CodeTable: Sendable {
                     WHERE mail.created_at > now() - interval '1 minute' AND (mail.is_own OR NOT \(code.isOfKnownClient))
                 ),
                 count(*) FILTER (WHERE mail.is_own), count(*),
-                (SELECT count(*) FROM \(schema)._mail AS mail
+                (SELECT count(*) FROM \(schema.internal)._mail AS mail
                     WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
             FROM (
                 SELECT mail.created_at, mail.client_key IS NOT DISTINCT FROM \(code.client as [UInt8]?) AS is_own
-                FROM \(schema)._mail AS mail
+                FROM \(schema.internal)._mail AS mail
                 WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'
             ) AS mail
             """
@@ -128,13 +128,13 @@ package struct CodeTable: Sendable {
         return """
             WITH meant AS (
                 SELECT account.id, account.epoch, \(target) AS target
-                FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
                 WHERE account.id = \(id)
                     AND NOT (\(UserTable.isDisabled))
             ), code AS (
                 \(insertionOfRow(code))
             )
-            INSERT INTO \(schema)._mail (
+            INSERT INTO \(schema.internal)._mail (
                 kind, user_id, target, address_key, client_key, language, link_code, digits
             )
             SELECT \(kind), meant.id, meant.target, \(addressKey(code.address)), \(code.client as [UInt8]?),
@@ -146,7 +146,7 @@ package struct CodeTable: Sendable {
     /// A code over the client's one before, of the account in `meant` with its epoch and the address, or of none.
     func insertionOfRow(_ code: NewCode) -> SQL {
         """
-        INSERT INTO \(schema)._code AS known (
+        INSERT INTO \(schema.internal)._code AS known (
             kind, address_key, client_key, id, user_id, epoch, target, language, link_hash, digits_hash,
             link_expires_at, digits_expire_at
         )
@@ -175,11 +175,11 @@ package struct CodeTable: Sendable {
         try await store.reporting {
             let result = try await store.client.write(
                 """
-                UPDATE \(schema)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
+                UPDATE \(schema.internal)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
                 WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
                     AND code.digits_expire_at > now()
                     AND code.attempts < \(Self.maximumAttempts) AND code.guesses + (
-                        SELECT coalesce(sum(other.guesses), 0) FROM \(schema)._code AS other
+                        SELECT coalesce(sum(other.guesses), 0) FROM \(schema.internal)._code AS other
                         WHERE other.kind = code.kind AND other.address_key = code.address_key AND other.id <> code.id
                             AND other.guesses_since > now() - interval '1 day'
                     ) < \(Self.maximumGuesses)
@@ -200,7 +200,7 @@ package struct CodeTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT code.user_id
-                FROM \(schema)._code AS code JOIN \(schema)._user AS account ON account.id = code.user_id
+                FROM \(schema.internal)._code AS code JOIN \(schema.internal)._user AS account ON account.id = code.user_id
                 WHERE code.kind = ANY (\(kind.sameLinks)) AND \(holds(.link(hash: hash))) AND account.epoch = code.epoch
                 """
             )
@@ -240,7 +240,7 @@ package struct CodeTable: Sendable {
             tokenHash.map { hash in
                 """
                 EXISTS (
-                    SELECT FROM \(schema)._session AS session
+                    SELECT FROM \(schema.internal)._session AS session
                     WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
                 )
                 """
@@ -257,20 +257,20 @@ package struct CodeTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH used AS (
-                    UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
-                    FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                    UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
+                    FROM \(schema.internal)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
                     WHERE code.kind = 'verify' AND \(holds(proof))
                         AND account.id = code.user_id AND account.epoch = code.epoch AND profile.email = code.target
                     RETURNING code.user_id, code.epoch, code.target
                 ), account AS (
-                    UPDATE \(schema)._user AS account
+                    UPDATE \(schema.internal)._user AS account
                     SET verified_email = used.target,
                         epoch = account.epoch + CASE WHEN \(ends) THEN 1 ELSE 0 END,
                         password_hash = CASE WHEN \(ends) THEN NULL ELSE account.password_hash END
                     FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch
                     RETURNING account.id, account.epoch <> used.epoch AS has_ended
                 ), closed AS (
-                    DELETE FROM \(schema)._session AS session USING account
+                    DELETE FROM \(schema.internal)._session AS session USING account
                     WHERE session.user_id = account.id AND account.has_ended
                 )\(ending), recorded AS (
                     \(event.insertion(into: schema, from: "account", user: "account.id"))
@@ -302,7 +302,7 @@ package struct CodeTable: Sendable {
             let id = store.users.accountID(of: address, in: "email")
             let result = try await store.client.read(
                 """
-                SELECT account.id, \(UserTable.isRegistered("account", in: schema)) FROM \(schema)._user AS account
+                SELECT account.id, \(UserTable.isRegistered("account", in: schema)) FROM \(schema.internal)._user AS account
                 WHERE account.id = (\(id))
                 """
             )
@@ -317,7 +317,7 @@ package struct CodeTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT profile.email IS NULL OR profile.email IS NOT DISTINCT FROM account.verified_email
-                FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
                 WHERE account.id = \(user)
                 """
             )
@@ -338,7 +338,7 @@ package struct CodeTable: Sendable {
     package func purgeExpired() async throws(SkyrowError) -> Int {
         try await store.reporting {
             try await store.client.write(
-                "DELETE FROM \(schema)._code WHERE link_expires_at < now() - interval '1 day'"
+                "DELETE FROM \(schema.internal)._code WHERE link_expires_at < now() - interval '1 day'"
             ).affectedRows
         }
     }
@@ -373,31 +373,31 @@ extension UserTable {
             ? "" : " AND (NOT account.second_factor OR account.verified_email IS DISTINCT FROM code.target)"
         return try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
                     epoch = account.epoch + 1, last_seen_at = now(), verified_email = code.target
-                FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
+                FROM \(schema.internal)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
                     AND \(UserTable.mailAddress) = code.target AND NOT (\(UserTable.isDisabled))\(asked)
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: [
                 (
                     "used",
                     """
-                    UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
+                    UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
                     FROM account WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND code.user_id = account.id
                     """
                 ),
                 (
                     "notice",
                     """
-                    INSERT INTO \(schema)._mail (kind, user_id, target, language)
+                    INSERT INTO \(schema.internal)._mail (kind, user_id, target, language)
                     SELECT 'notice', code.user_id, code.target, code.language
-                    FROM \(schema)._code AS code JOIN account ON account.id = code.user_id
+                    FROM \(schema.internal)._code AS code JOIN account ON account.id = code.user_id
                     WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
                     """
                 ),
@@ -425,21 +425,21 @@ extension UserTable {
         let schema = store.schema
         let notice: SQL =
             """
-            INSERT INTO \(schema)._mail (kind, user_id, target, language)
+            INSERT INTO \(schema.internal)._mail (kind, user_id, target, language)
             SELECT 'notice', profile._id, profile.email, ''
             FROM \(schema)."user" AS profile JOIN account ON account.id = profile._id
             WHERE profile.email IS NOT NULL
             """
         return try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
                     epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: [(name: "noted" as SQL, part: noting(event))]
                 + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled
@@ -452,7 +452,7 @@ extension UserTable {
         endingFactors(
             where: """
                 EXISTS (
-                    SELECT FROM \(store.schema)._user AS before
+                    SELECT FROM \(store.schema.internal)._user AS before
                     WHERE before.id = account.id AND before.verified_email IS DISTINCT FROM account.verified_email
                 )
                 """,
@@ -467,7 +467,7 @@ extension UserTable {
             (
                 "unlinked",
                 """
-                DELETE FROM \(schema)._identity AS identity USING account
+                DELETE FROM \(schema.internal)._identity AS identity USING account
                 WHERE identity.user_id = account.id AND \(condition)
                 RETURNING identity.user_id, identity.provider
                 """
@@ -484,7 +484,7 @@ extension UserTable {
             (
                 "unfactored",
                 """
-                DELETE FROM \(schema)._factor AS factor USING account
+                DELETE FROM \(schema.internal)._factor AS factor USING account
                 WHERE factor.user_id = account.id AND \(condition)
                 RETURNING factor.user_id, factor.kind
                 """

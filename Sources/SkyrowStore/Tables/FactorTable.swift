@@ -78,7 +78,7 @@ package struct FactorTable: Sendable {
             try await store.client.write(
                 """
                 WITH locked AS (\(locking(user, tokenHash)))
-                INSERT INTO \(schema)._factor (user_id, kind, pending_sealed, pending_at)
+                INSERT INTO \(schema.internal)._factor (user_id, kind, pending_sealed, pending_at)
                 SELECT locked.id, 'totp', \(sealed), now() FROM locked
                 ON CONFLICT (user_id) WHERE kind = 'totp'
                 DO UPDATE SET pending_sealed = EXCLUDED.pending_sealed, pending_at = EXCLUDED.pending_at,
@@ -93,7 +93,7 @@ package struct FactorTable: Sendable {
         try await store.reporting {
             let result = try await store.client.write(
                 """
-                UPDATE \(schema)._factor AS factor SET pending_attempts = factor.pending_attempts + 1
+                UPDATE \(schema.internal)._factor AS factor SET pending_attempts = factor.pending_attempts + 1
                 WHERE factor.user_id = \(user) AND factor.kind = 'totp' AND \(waits)
                     AND factor.pending_attempts < \(Self.maximumAttempts)
                 RETURNING factor.pending_sealed, \(Self.step)
@@ -108,7 +108,7 @@ package struct FactorTable: Sendable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT factor.secret_sealed, \(Self.step) FROM \(schema)._factor AS factor
+                SELECT factor.secret_sealed, \(Self.step) FROM \(schema.internal)._factor AS factor
                 WHERE factor.user_id = \(user) AND factor.kind = 'totp' AND factor.confirmed_at IS NOT NULL
                 """
             )
@@ -142,7 +142,7 @@ package struct FactorTable: Sendable {
             try await !store.client.write(
                 """
                 WITH locked AS (\(locking(user, tokenHash))), confirmed AS (
-                    UPDATE \(schema)._factor AS factor
+                    UPDATE \(schema.internal)._factor AS factor
                     SET secret_sealed = factor.pending_sealed, pending_sealed = NULL, pending_at = NULL,
                         pending_attempts = 0, last_step = \(step), confirmed_at = now(), last_used_at = NULL
                     FROM locked
@@ -150,10 +150,10 @@ package struct FactorTable: Sendable {
                         AND \(waits)
                     RETURNING factor.user_id
                 ), ended AS (
-                    DELETE FROM \(schema)._factor AS factor USING confirmed
+                    DELETE FROM \(schema.internal)._factor AS factor USING confirmed
                     WHERE factor.user_id = confirmed.user_id AND factor.kind = 'recovery'
                 ), made AS (
-                    INSERT INTO \(schema)._factor (user_id, kind, hash, confirmed_at)
+                    INSERT INTO \(schema.internal)._factor (user_id, kind, hash, confirmed_at)
                     SELECT confirmed.user_id, 'recovery', given.hash, now()
                     FROM confirmed CROSS JOIN unnest(\(recoveryHashes)) AS given (hash)
                 ), recorded AS (
@@ -172,7 +172,7 @@ package struct FactorTable: Sendable {
             return try await !store.client.write(
                 """
                 WITH locked AS (\(locking(user))), removed AS (
-                    DELETE FROM \(schema)._factor AS factor USING locked WHERE factor.user_id = locked.id
+                    DELETE FROM \(schema.internal)._factor AS factor USING locked WHERE factor.user_id = locked.id
                     RETURNING factor.user_id, factor.kind
                 ), recorded AS (
                     \(event.insertion(into: schema, from: had, user: "had.user_id"))
@@ -189,7 +189,7 @@ package struct FactorTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT factor.kind, max(factor.confirmed_at), max(factor.last_used_at), count(*)
-                FROM \(schema)._factor AS factor
+                FROM \(schema.internal)._factor AS factor
                 WHERE factor.user_id = \(user) AND factor.confirmed_at IS NOT NULL
                 GROUP BY factor.kind ORDER BY factor.kind DESC
                 """
@@ -224,22 +224,22 @@ package struct FactorTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH begun AS (
-                    INSERT INTO \(schema)._pending_login (handle_hash, user_id, epoch, device_id, device_name, expires_at)
+                    INSERT INTO \(schema.internal)._pending_login (handle_hash, user_id, epoch, device_id, device_name, expires_at)
                     SELECT \(handleHash), account.id, account.epoch, \(device.id as String?), \(device.name as String?),
                         now() + \(Self.handleLifetime) * interval '1 second'
-                    FROM \(schema)._user AS account
+                    FROM \(schema.internal)._user AS account
                     WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
                     RETURNING user_id
                 ), ended AS (
-                    DELETE FROM \(schema)._pending_login AS pending USING (
+                    DELETE FROM \(schema.internal)._pending_login AS pending USING (
                         SELECT other.handle_hash
-                        FROM \(schema)._pending_login AS other JOIN begun ON begun.user_id = other.user_id
+                        FROM \(schema.internal)._pending_login AS other JOIN begun ON begun.user_id = other.user_id
                         ORDER BY other.created_at DESC, other.handle_hash OFFSET \(Self.maximumPending - 1)
                     ) AS surplus
                     WHERE pending.handle_hash = surplus.handle_hash
                 )
                 SELECT ARRAY(
-                    SELECT DISTINCT factor.kind FROM \(schema)._factor AS factor
+                    SELECT DISTINCT factor.kind FROM \(schema.internal)._factor AS factor
                     WHERE factor.user_id = begun.user_id AND factor.confirmed_at IS NOT NULL ORDER BY factor.kind DESC
                 ) FROM begun
                 """
@@ -255,8 +255,8 @@ package struct FactorTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT pending.user_id, pending.device_id, pending.device_name
-                FROM \(schema)._pending_login AS pending
-                JOIN \(schema)._user AS account ON account.id = pending.user_id AND account.epoch = pending.epoch
+                FROM \(schema.internal)._pending_login AS pending
+                JOIN \(schema.internal)._user AS account ON account.id = pending.user_id AND account.epoch = pending.epoch
                 WHERE pending.handle_hash = \(handleHash) AND pending.expires_at > now()
                     AND pending.attempts < \(Self.maximumAttempts)
                 """
@@ -277,7 +277,7 @@ package struct FactorTable: Sendable {
         try await store.reporting {
             try await store.client.write(
                 """
-                UPDATE \(schema)._pending_login AS pending SET attempts = pending.attempts + 1
+                UPDATE \(schema.internal)._pending_login AS pending SET attempts = pending.attempts + 1
                 WHERE pending.handle_hash = \(handleHash) AND pending.expires_at > now()
                     AND pending.attempts < \(Self.maximumAttempts)
                 """
@@ -288,7 +288,7 @@ package struct FactorTable: Sendable {
     /// Removes the log-ins that wait no longer.
     package func purgeExpired() async throws(SkyrowError) {
         try await store.reporting {
-            _ = try await store.client.write("DELETE FROM \(schema)._pending_login WHERE expires_at < now()")
+            _ = try await store.client.write("DELETE FROM \(schema.internal)._pending_login WHERE expires_at < now()")
         }
     }
 
@@ -299,12 +299,12 @@ package struct FactorTable: Sendable {
         let session: SQL =
             tokenHash.map { hash in
                 """
-                JOIN \(schema)._session AS session
+                JOIN \(schema.internal)._session AS session
                     ON session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
                 """
             } ?? ""
         return """
-            SELECT account.id FROM \(schema)._user AS account \(session)
+            SELECT account.id FROM \(schema.internal)._user AS account \(session)
             WHERE account.id = \(user) FOR NO KEY UPDATE OF account
             """
     }
@@ -314,14 +314,14 @@ package struct FactorTable: Sendable {
         switch proof {
         case .totp(let sealed, let step):
             """
-            UPDATE \(schema)._factor AS factor SET last_step = \(step), last_used_at = now() FROM locked
+            UPDATE \(schema.internal)._factor AS factor SET last_step = \(step), last_used_at = now() FROM locked
             WHERE factor.user_id = locked.id AND factor.kind = 'totp' AND factor.secret_sealed = \(sealed)
                 AND factor.last_step < \(step)
             RETURNING factor.user_id
             """
         case .recovery(let hashes):
             """
-            DELETE FROM \(schema)._factor AS factor USING locked
+            DELETE FROM \(schema.internal)._factor AS factor USING locked
             WHERE factor.user_id = locked.id AND factor.kind = 'recovery' AND factor.hash = ANY (\(hashes))
             RETURNING factor.user_id
             """
@@ -353,8 +353,8 @@ extension UserTable {
                 (
                     "locked",
                     """
-                    SELECT account.id FROM \(schema)._user AS account
-                    JOIN \(schema)._pending_login AS pending
+                    SELECT account.id FROM \(schema.internal)._user AS account
+                    JOIN \(schema.internal)._pending_login AS pending
                         ON pending.user_id = account.id AND pending.epoch = account.epoch
                     WHERE pending.handle_hash = \(handleHash) AND pending.expires_at > now()
                         AND NOT (\(UserTable.isDisabled))
@@ -365,14 +365,14 @@ extension UserTable {
                 (
                     "arrived",
                     """
-                    DELETE FROM \(schema)._pending_login AS pending USING used
+                    DELETE FROM \(schema.internal)._pending_login AS pending USING used
                     WHERE pending.handle_hash = \(handleHash) AND pending.user_id = used.user_id
                     RETURNING pending.user_id
                     """
                 ),
             ],
             updating: """
-                UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
+                UPDATE \(schema.internal)._user AS account SET last_login_at = now(), last_seen_at = now()
                 FROM arrived WHERE account.id = arrived.user_id
                 """,
             isLogIn: true,
@@ -398,14 +398,14 @@ extension SessionTable {
             let result = try await store.client.write(
                 """
                 WITH locked AS (
-                    SELECT account.id, account.epoch FROM \(schema)._user AS account
-                    JOIN \(schema)._session AS session
+                    SELECT account.id, account.epoch FROM \(schema.internal)._user AS account
+                    JOIN \(schema.internal)._session AS session
                         ON session.user_id = account.id AND session.epoch = account.epoch
                     WHERE account.id = \(user) AND \(SessionTable.has(tokenHash)) FOR NO KEY UPDATE OF account
                 ), used AS (
                     \(store.factors.use(of: proof))
                 ), raised AS (
-                    UPDATE \(schema)._session AS session SET elevated_until = \(SessionTable.elevation)
+                    UPDATE \(schema.internal)._session AS session SET elevated_until = \(SessionTable.elevation)
                     FROM used JOIN locked ON locked.id = used.user_id
                     WHERE \(SessionTable.has(tokenHash)) AND session.user_id = locked.id
                         AND session.epoch = locked.epoch

@@ -83,7 +83,7 @@ package struct FlowTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT account.epoch, session.id::text
-                FROM \(schema)._user AS account JOIN \(schema)._session AS session
+                FROM \(schema.internal)._user AS account JOIN \(schema.internal)._session AS session
                     ON session.user_id = account.id AND session.epoch = account.epoch
                 WHERE account.id = \(user) AND \(SessionTable.has(tokenHash)) AND NOT (\(UserTable.isDisabled))
                 """
@@ -109,14 +109,14 @@ package struct FlowTable: Sendable {
             let count: (SQL, Int64) -> SQL = { condition, limit in
                 """
                 (SELECT count(*) FROM (
-                    SELECT FROM \(schema)._flow AS other WHERE \(condition)other.expires_at > now() LIMIT \(limit)
+                    SELECT FROM \(schema.internal)._flow AS other WHERE \(condition)other.expires_at > now() LIMIT \(limit)
                 ) AS counted) < \(limit)
                 """
             }
             do {
                 let result = try await store.client.write(
                     """
-                    INSERT INTO \(schema)._flow (
+                    INSERT INTO \(schema.internal)._flow (
                         hash, kind, purpose, provider, nonce, verifier_sealed, challenge, redirect, state, user_id, epoch,
                         session_id, client, expires_at
                     )
@@ -145,7 +145,7 @@ package struct FlowTable: Sendable {
         try await store.reporting {
             let result = try await store.client.write(
                 """
-                DELETE FROM \(schema)._flow AS flow
+                DELETE FROM \(schema.internal)._flow AS flow
                 WHERE flow.hash = \(stateHash) AND flow.kind = 'state' AND flow.provider = \(provider)
                     AND flow.expires_at > now()
                 RETURNING flow.purpose, flow.nonce, flow.verifier_sealed, flow.challenge, flow.redirect, flow.state,
@@ -178,7 +178,7 @@ package struct FlowTable: Sendable {
             do {
                 _ = try await store.client.write(
                     """
-                    INSERT INTO \(schema)._flow (
+                    INSERT INTO \(schema.internal)._flow (
                         hash, kind, purpose, provider, challenge, redirect, user_id, epoch, session_id, subject, profile,
                         verified_email, token_sealed, expires_at
                     )
@@ -203,7 +203,7 @@ package struct FlowTable: Sendable {
         try await store.reporting {
             let result = try await store.client.write(
                 """
-                DELETE FROM \(schema)._flow AS flow
+                DELETE FROM \(schema.internal)._flow AS flow
                 WHERE flow.hash = \(codeHash) AND flow.kind = 'code' AND flow.expires_at > now()
                 RETURNING flow.purpose, flow.challenge, flow.provider, flow.subject, flow.profile, flow.verified_email,
                     flow.user_id, flow.epoch, flow.session_id::text, flow.token_sealed
@@ -229,7 +229,7 @@ package struct FlowTable: Sendable {
     @discardableResult
     package func purge() async throws(SkyrowError) -> Int {
         try await store.reporting {
-            try await store.client.write("DELETE FROM \(schema)._flow WHERE expires_at < now()").affectedRows
+            try await store.client.write("DELETE FROM \(schema.internal)._flow WHERE expires_at < now()").affectedRows
         }
     }
 }

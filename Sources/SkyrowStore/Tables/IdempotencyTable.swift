@@ -39,7 +39,7 @@ package struct IdempotencyTable: Sendable {
             while true {
                 let claimed = try await transaction.query(
                     """
-                    INSERT INTO \(schema)._idempotency AS known (scope, key, fingerprint)
+                    INSERT INTO \(schema.internal)._idempotency AS known (scope, key, fingerprint)
                     VALUES (\(scope), \(key), \(fingerprint))
                     ON CONFLICT (scope, key) DO UPDATE
                     SET fingerprint = EXCLUDED.fingerprint, answer = NULL, created_at = EXCLUDED.created_at
@@ -49,7 +49,7 @@ package struct IdempotencyTable: Sendable {
                 )
                 guard claimed.isEmpty else { return .claimed }
                 let known = try await transaction.query(
-                    "SELECT fingerprint, answer FROM \(schema)._idempotency WHERE scope = \(scope) AND key = \(key)"
+                    "SELECT fingerprint, answer FROM \(schema.internal)._idempotency WHERE scope = \(scope) AND key = \(key)"
                 )
                 // Nothing is there when the key was purged between the two statements: it is free again.
                 guard !known.isEmpty else { continue }
@@ -68,7 +68,7 @@ package struct IdempotencyTable: Sendable {
         try await store.reporting {
             let known = try await store.client.read(
                 """
-                SELECT fingerprint, answer FROM \(schema)._idempotency
+                SELECT fingerprint, answer FROM \(schema.internal)._idempotency
                 WHERE scope = \(scope) AND key = \(key) AND created_at >= now() - interval '24 hours'
                 """
             )
@@ -89,7 +89,7 @@ package struct IdempotencyTable: Sendable {
     ) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await transaction.execute(
-                "UPDATE \(schema)._idempotency SET answer = \(result) WHERE scope = \(scope) AND key = \(key)"
+                "UPDATE \(schema.internal)._idempotency SET answer = \(result) WHERE scope = \(scope) AND key = \(key)"
             )
         }
     }
@@ -99,7 +99,7 @@ package struct IdempotencyTable: Sendable {
     package func purgeExpired() async throws(SkyrowError) -> Int {
         try await store.reporting {
             try await store.client.write(
-                "DELETE FROM \(schema)._idempotency WHERE created_at < now() - interval '24 hours'"
+                "DELETE FROM \(schema.internal)._idempotency WHERE created_at < now() - interval '24 hours'"
             ).affectedRows
         }
     }

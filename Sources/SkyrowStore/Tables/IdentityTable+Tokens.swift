@@ -61,7 +61,7 @@ extension IdentityTable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT subject, token_sealed, coalesce(token_at, created_at) FROM \(store.schema)._identity
+                SELECT subject, token_sealed, coalesce(token_at, created_at) FROM \(store.schema.internal)._identity
                 WHERE user_id = \(user) AND provider = \(provider) AND token_sealed IS NOT NULL
                 """
             )
@@ -98,7 +98,7 @@ extension IdentityTable {
             let schema = store.schema
             return try await !store.client.read(
                 """
-                SELECT FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                SELECT FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
                 WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
                     AND profile.email IS NOT DISTINCT FROM account.verified_email
                 """
@@ -115,7 +115,7 @@ extension IdentityTable {
             return try await store.client.write(
                 """
                 WITH account AS (
-                    SELECT account.id FROM \(schema)._user AS account
+                    SELECT account.id FROM \(schema.internal)._user AS account
                     JOIN \(schema)."user" AS profile ON profile._id = account.id
                     WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
                         AND profile.email IS DISTINCT FROM account.verified_email
@@ -126,7 +126,7 @@ extension IdentityTable {
                     FROM account WHERE profile._id = account.id
                     RETURNING profile._id
                 ), voided AS (
-                    DELETE FROM \(schema)._code AS code USING lost WHERE code.user_id = lost._id
+                    DELETE FROM \(schema.internal)._code AS code USING lost WHERE code.user_id = lost._id
                 ), recorded AS (
                     \(event.insertion(into: schema, from: "lost", user: "lost._id"))
                 )

@@ -82,17 +82,17 @@ package struct IdentityTable: Sendable {
     ) async throws(SkyrowError) -> IdentifiedAccount? {
         try await store.reporting {
             let held = store.roles.held(
-                from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+                from: "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = account.id"
             )
             let result = try await store.client.read(
                 """
                 SELECT account.id, account.disabled, account.disabled_message, account.disabled_until,
                     ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
                     ARRAY(
-                        SELECT carried.name FROM \(schema)._user_group AS carried
+                        SELECT carried.name FROM \(schema.internal)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
                     ), \(UserTable.isVerified("account", in: schema))
-                FROM \(schema)._identity AS identity JOIN \(schema)._user AS account ON account.id = identity.user_id
+                FROM \(schema.internal)._identity AS identity JOIN \(schema.internal)._user AS account ON account.id = identity.user_id
                 WHERE identity.provider = \(provider) AND identity.subject = \(subject)
                 """
             )
@@ -116,7 +116,7 @@ package struct IdentityTable: Sendable {
         try await store.reporting {
             try await store.client.write(
                 """
-                INSERT INTO \(schema)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
+                INSERT INTO \(schema.internal)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
                 ON CONFLICT DO NOTHING
                 """
             ).affectedRows > 0
@@ -128,7 +128,7 @@ package struct IdentityTable: Sendable {
     package func purgeUsedTokens() async throws(SkyrowError) -> Int {
         try await store.reporting {
             try await store.client.write(
-                "DELETE FROM \(schema)._used_token WHERE expires_at < now() - interval '1 hour'"
+                "DELETE FROM \(schema.internal)._used_token WHERE expires_at < now() - interval '1 hour'"
             ).affectedRows
         }
     }
@@ -138,7 +138,7 @@ package struct IdentityTable: Sendable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT provider, subject, profile, created_at, last_used_at FROM \(schema)._identity
+                SELECT provider, subject, profile, created_at, last_used_at FROM \(schema.internal)._identity
                 WHERE user_id = \(user) ORDER BY provider LIMIT \(Int64(AccountIdentity.maximumCount))
                 """
             )
@@ -180,7 +180,7 @@ package struct IdentityTable: Sendable {
                 }
                 let result = try await transaction.query(
                     """
-                    SELECT identity.provider, identity.subject, identity.user_id FROM \(schema)._identity AS identity
+                    SELECT identity.provider, identity.subject, identity.user_id FROM \(schema.internal)._identity AS identity
                     WHERE identity.user_id = \(user)
                         OR (identity.provider = \(identity.provider) AND identity.subject = \(identity.subject))
                     """
@@ -210,7 +210,7 @@ package struct IdentityTable: Sendable {
                 let linked = try await transaction.query(
                     """
                     WITH linked AS (
-                        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, token_sealed, token_at)
+                        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, token_sealed, token_at)
                         VALUES (
                             \(identity.provider), \(identity.subject), \(user),
                             \(PostgresJSONB(utf8: identity.profile.utf8)), \(identity.sealedTokens as [UInt8]?),
@@ -252,20 +252,20 @@ package struct IdentityTable: Sendable {
                 let result = try await transaction.query(
                     """
                     WITH unlinked AS (
-                        DELETE FROM \(schema)._identity AS identity
+                        DELETE FROM \(schema.internal)._identity AS identity
                         WHERE identity.user_id = \(user) AND identity.provider = \(provider) AND (
                             EXISTS (
-                                SELECT FROM \(schema)._identity AS other
+                                SELECT FROM \(schema.internal)._identity AS other
                                 WHERE other.user_id = \(user) AND other.provider <> \(provider)
                             ) OR EXISTS (
-                                SELECT FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                                SELECT FROM \(schema.internal)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
                                 WHERE account.id = \(user) AND \(countsPasswords) AND account.password_hash IS NOT NULL AND \(named)
                             )
                         )
                         RETURNING identity.user_id, identity.provider
                     ), recorded AS (\(recorded))
                     SELECT (SELECT count(*) FROM unlinked), (
-                        SELECT count(*) FROM \(schema)._identity AS identity
+                        SELECT count(*) FROM \(schema.internal)._identity AS identity
                         WHERE identity.user_id = \(user) AND identity.provider = \(provider)
                     )
                     """
@@ -288,7 +288,7 @@ package struct IdentityTable: Sendable {
             tokenHash.map { hash in
                 """
                  AND EXISTS (
-                    SELECT FROM \(schema)._session AS session
+                    SELECT FROM \(schema.internal)._session AS session
                     WHERE session.user_id = account.id AND session.epoch = account.epoch
                         AND \(SessionTable.has(hash))\(isSame)
                 )
@@ -297,7 +297,7 @@ package struct IdentityTable: Sendable {
         if let flow { holds += " AND account.epoch = \(flow.epoch)" }
         return try await !transaction.query(
             """
-            SELECT FROM \(schema)._user AS account
+            SELECT FROM \(schema.internal)._user AS account
             WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled))\(holds) FOR UPDATE
             """
         ).isEmpty
@@ -306,7 +306,7 @@ package struct IdentityTable: Sendable {
     /// Inserts an identity of `account`, a part of the statement that makes it.
     func insertion(of identity: ProvenIdentity) -> SQL {
         """
-        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
+        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
         SELECT \(identity.provider), \(identity.subject), account.id,
             \(PostgresJSONB(utf8: identity.profile.utf8)), now(), \(identity.sealedTokens as [UInt8]?)::bytea,
             \(tokenTime(of: identity))::timestamptz
@@ -329,7 +329,7 @@ package struct IdentityTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                UPDATE \(schema)._identity AS identity SET token_sealed = \(sealed), token_at = now()
+                UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
                 WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
                     AND identity.user_id = \(user)
                 """
@@ -341,7 +341,7 @@ package struct IdentityTable: Sendable {
         guard let sealed = identity.sealedTokens else { return }
         _ = try await transaction.query(
             """
-            UPDATE \(schema)._identity AS identity SET token_sealed = \(sealed), token_at = now()
+            UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
             WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
             """
         )
@@ -351,7 +351,7 @@ package struct IdentityTable: Sendable {
     /// deleted meanwhile is not there.
     func use(of identity: ProvenIdentity, where condition: SQL, from source: SQL) -> SQL {
         """
-        UPDATE \(schema)._identity AS identity
+        UPDATE \(schema.internal)._identity AS identity
         SET last_used_at = now(), profile = \(PostgresJSONB(utf8: identity.profile.utf8))\(kept(identity))
         FROM \(source)
         WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)

@@ -28,7 +28,7 @@ package struct KeyTable: Sendable {
     /// How often the keys have changed.
     package func version() async throws(SkyrowError) -> Int64 {
         try await store.reporting {
-            let result = try await store.client.read("SELECT value FROM \(schema)._version WHERE name = 'keys'")
+            let result = try await store.client.read("SELECT value FROM \(schema.internal)._version WHERE name = 'keys'")
             guard !result.isEmpty else { throw SkyrowError.keysUnknown }
             return try result.decode(row: 0, column: 0)
         }
@@ -40,8 +40,8 @@ package struct KeyTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT version.value, \(KeyTable.columns), key.hash, key.previous_hash
-                FROM \(schema)._version AS version LEFT JOIN LATERAL (
-                    SELECT * FROM \(schema)._key AS known
+                FROM \(schema.internal)._version AS version LEFT JOIN LATERAL (
+                    SELECT * FROM \(schema.internal)._key AS known
                     ORDER BY known.revoked_at DESC NULLS FIRST, known.id LIMIT \(KeyTable.maximumRead)
                 ) AS key ON true
                 WHERE version.name = 'keys'
@@ -69,7 +69,7 @@ package struct KeyTable: Sendable {
             let result = try await store.client.read(
                 """
                 SELECT \(KeyTable.columns) FROM (
-                    SELECT * FROM \(schema)._key AS known
+                    SELECT * FROM \(schema.internal)._key AS known
                     ORDER BY known.revoked_at DESC NULLS FIRST, known.id LIMIT \(KeyTable.maximumRead)
                 ) AS key ORDER BY key.created_at, key.id
                 """
@@ -96,11 +96,11 @@ package struct KeyTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH made AS (
-                    INSERT INTO \(schema)._key (id, hash, name, kind, scopes, networks, expires_at)
+                    INSERT INTO \(schema.internal)._key (id, hash, name, kind, scopes, networks, expires_at)
                     SELECT \(id.rawValue), \(hash), \(request.name), \(request.kind.rawValue),
                         \(request.scopes.map(\.text)), \(request.networks.map(\.description))::cidr[],
                         \(expiry as PostgresTimestamp?)
-                    WHERE (SELECT count(*) FROM \(schema)._key AS known WHERE known.revoked_at IS NULL)
+                    WHERE (SELECT count(*) FROM \(schema.internal)._key AS known WHERE known.revoked_at IS NULL)
                         < \(Int64(KeyCreateRequest.maximumKeys))
                         AND (\(expiry as PostgresTimestamp?)::timestamptz > now()) IS NOT FALSE
                     RETURNING *
@@ -128,7 +128,7 @@ package struct KeyTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH turned AS (
-                    UPDATE \(schema)._key AS known SET previous_hash = known.hash, hash = \(hash),
+                    UPDATE \(schema.internal)._key AS known SET previous_hash = known.hash, hash = \(hash),
                         previous_until = now() + make_interval(secs => \(Double(request.overlap.components.seconds)))
                     WHERE known.id = \(request.id.rawValue) AND known.revoked_at IS NULL
                         AND (known.expires_at > now()) IS NOT FALSE
@@ -150,11 +150,11 @@ package struct KeyTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH ended AS (
-                    UPDATE \(schema)._key AS known SET revoked_at = now()
+                    UPDATE \(schema.internal)._key AS known SET revoked_at = now()
                     WHERE known.id = \(id.rawValue) AND known.revoked_at IS NULL
                     RETURNING known.id
                 ), recorded AS (\(event.insertion(into: schema, from: "ended", user: "NULL::text")))
-                SELECT EXISTS (SELECT FROM \(schema)._key AS known WHERE known.id = \(id.rawValue))
+                SELECT EXISTS (SELECT FROM \(schema.internal)._key AS known WHERE known.id = \(id.rawValue))
                 """
             )
             guard try result.decode(row: 0, column: 0, as: Bool.self) else { throw SkyrowError.keyNotFound }
@@ -168,10 +168,10 @@ package struct KeyTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH used AS (
-                    SELECT key.id FROM \(schema)._key AS key
+                    SELECT key.id FROM \(schema.internal)._key AS key
                     WHERE key.id = ANY (\(ids.map(\.rawValue))) FOR NO KEY UPDATE SKIP LOCKED
                 )
-                UPDATE \(schema)._key AS key
+                UPDATE \(schema.internal)._key AS key
                 SET last_used_at = greatest(key.last_used_at, \(PostgresTimestamp(now)))
                 FROM used WHERE key.id = used.id
                 """
@@ -183,7 +183,7 @@ package struct KeyTable: Sendable {
     package func purgeRevoked() async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
-                "DELETE FROM \(schema)._key AS key WHERE key.revoked_at < now() - interval '90 days'"
+                "DELETE FROM \(schema.internal)._key AS key WHERE key.revoked_at < now() - interval '90 days'"
             )
         }
     }

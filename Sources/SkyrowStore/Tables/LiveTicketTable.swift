@@ -18,14 +18,14 @@ package struct LiveTicketTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH begun AS (
-                    INSERT INTO \(schema)._live_ticket (token_hash, session_id, expires_at)
+                    INSERT INTO \(schema.internal)._live_ticket (token_hash, session_id, expires_at)
                     SELECT \(hash), session.id, now() + \(LiveTicket.lifetime) * interval '1 second'
-                    FROM \(schema)._session AS session WHERE \(SessionTable.has(session))
+                    FROM \(schema.internal)._session AS session WHERE \(SessionTable.has(session))
                     RETURNING session_id, expires_at
                 ), ended AS (
-                    DELETE FROM \(schema)._live_ticket AS ticket USING (
+                    DELETE FROM \(schema.internal)._live_ticket AS ticket USING (
                         SELECT other.token_hash
-                        FROM \(schema)._live_ticket AS other JOIN begun ON begun.session_id = other.session_id
+                        FROM \(schema.internal)._live_ticket AS other JOIN begun ON begun.session_id = other.session_id
                         ORDER BY other.created_at DESC, other.token_hash OFFSET \(Self.maximumOfSession - 1)
                     ) AS surplus
                     WHERE ticket.token_hash = surplus.token_hash
@@ -58,11 +58,11 @@ package struct LiveTicketTable: Sendable {
                 await store.client.write(
                     """
                     WITH used AS (
-                        DELETE FROM \(schema)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
+                        DELETE FROM \(schema.internal)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
                         RETURNING ticket.session_id, ticket.expires_at
                     )
                     SELECT session.id::text, session.token_hash
-                    FROM used JOIN \(schema)._session AS session ON session.id = used.session_id
+                    FROM used JOIN \(schema.internal)._session AS session ON session.id = used.session_id
                     WHERE used.expires_at > now()
                     """
                 )
@@ -77,7 +77,7 @@ package struct LiveTicketTable: Sendable {
                 await store.client.read(
                     """
                     SELECT session.id::text, session.token_hash
-                    FROM \(schema)._session AS session WHERE session.id = \(id)::uuid
+                    FROM \(schema.internal)._session AS session WHERE session.id = \(id)::uuid
                     """
                 )
             )
@@ -90,10 +90,10 @@ package struct LiveTicketTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH ended AS (
-                    SELECT ticket.token_hash FROM \(schema)._live_ticket AS ticket
+                    SELECT ticket.token_hash FROM \(schema.internal)._live_ticket AS ticket
                     WHERE ticket.expires_at < now() FOR UPDATE SKIP LOCKED
                 )
-                DELETE FROM \(schema)._live_ticket AS ticket USING ended WHERE ticket.token_hash = ended.token_hash
+                DELETE FROM \(schema.internal)._live_ticket AS ticket USING ended WHERE ticket.token_hash = ended.token_hash
                 """
             )
         }

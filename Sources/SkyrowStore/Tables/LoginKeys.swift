@@ -147,7 +147,7 @@ extension RecordStore {
     private func buildLoginIndexes(_ indexes: [(name: SQLIdentifier, expression: SQL)]) async throws {
         guard client.hasSessions else { throw SkyrowError.noSessionsForIndexes }
         // A statement that waits for a lock would be waited for by the build of the one that holds it.
-        while try await client.withTurn(at: "\(schema)._migration", { try await build(indexes, $0) }) == nil {
+        while try await client.withTurn(at: "\(schema.internal)._migration", { try await build(indexes, $0) }) == nil {
             try await Task.sleep(for: .milliseconds(500))
         }
     }

@@ -39,11 +39,11 @@ package struct MailTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH due AS (
-                    SELECT mail.id FROM \(schema)._mail AS mail
+                    SELECT mail.id FROM \(schema.internal)._mail AS mail
                     WHERE mail.state = 'waiting' AND mail.next_at <= now()
                     ORDER BY mail.next_at, mail.id LIMIT \(count) FOR UPDATE SKIP LOCKED
                 )
-                UPDATE \(schema)._mail AS mail
+                UPDATE \(schema.internal)._mail AS mail
                 SET attempts = mail.attempts + 1, next_at = now() + interval '3 minutes'
                 FROM due WHERE mail.id = due.id
                 RETURNING mail.id, mail.kind, mail.target, mail.language, mail.link_code, mail.digits, mail.attempts
@@ -85,7 +85,7 @@ package struct MailTable: Sendable {
         return try await store.reporting {
             let result = try await store.client.write(
                 """
-                UPDATE \(schema)._mail AS mail SET \(changes)
+                UPDATE \(schema.internal)._mail AS mail SET \(changes)
                 WHERE mail.id = \(mail.id) AND mail.attempts = \(mail.attempts) AND mail.state = 'waiting'
                 RETURNING mail.state = 'dead'
                 """
@@ -112,7 +112,7 @@ package struct MailTable: Sendable {
     package func waiting() async throws(SkyrowError) -> Int {
         try await store.reporting {
             let result = try await store.client.read(
-                "SELECT count(*) FROM \(schema)._mail AS mail WHERE mail.state = 'waiting'"
+                "SELECT count(*) FROM \(schema.internal)._mail AS mail WHERE mail.state = 'waiting'"
             )
             return Int(try result.decode(row: 0, column: 0, as: Int64.self))
         }
@@ -124,7 +124,7 @@ package struct MailTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                DELETE FROM \(schema)._mail AS mail
+                DELETE FROM \(schema.internal)._mail AS mail
                 WHERE mail.state IN ('sent', 'dropped') AND mail.created_at < now() - interval '1 hour'
                     OR mail.state = 'dead' AND mail.created_at < now() - interval '30 days'
                 """
@@ -132,17 +132,17 @@ package struct MailTable: Sendable {
             // An hour more than an attempt may still follow after.
             let old = try await store.client.write(
                 """
-                UPDATE \(schema)._mail AS mail
+                UPDATE \(schema.internal)._mail AS mail
                 SET state = 'dead', link_code = NULL, digits = NULL, failure = coalesce(failure, 'No process has sent it.')
                 WHERE mail.state = 'waiting' AND mail.created_at < now() - \(Self.lifetime) - interval '1 hour'
                 """
             ).affectedRows
             let surplus = try await store.client.write(
                 """
-                UPDATE \(schema)._mail AS mail
+                UPDATE \(schema.internal)._mail AS mail
                 SET state = 'dead', link_code = NULL, digits = NULL, failure = 'Too many mails wait.'
                 FROM (
-                    SELECT other.id FROM \(schema)._mail AS other
+                    SELECT other.id FROM \(schema.internal)._mail AS other
                     WHERE other.state = 'waiting' ORDER BY other.id DESC OFFSET \(maximumQueue)
                 ) AS surplus
                 WHERE mail.id = surplus.id

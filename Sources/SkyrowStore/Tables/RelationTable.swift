@@ -35,7 +35,7 @@ package struct RelationTable: Sendable {
                     SELECT named.id, account.id IS NOT NULL AND \(block(by: "named.id", of: "\(user)")),
                         account.id IS NOT NULL, \(block(by: "\(user)", of: "named.id"))
                     FROM (SELECT DISTINCT given.id FROM unnest(\(targets)) AS given (id)) AS named
-                    LEFT JOIN \(schema)._user AS account ON account.id = named.id
+                    LEFT JOIN \(schema.internal)._user AS account ON account.id = named.id
                     """
                 )
                 var additions: [UserID: Addition] = [:]
@@ -51,14 +51,14 @@ package struct RelationTable: Sendable {
                 guard !open.isEmpty else { return additions }
                 try await transaction.execute(
                     """
-                    INSERT INTO \(schema)._relation (user_id, name, other_id)
+                    INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
                     SELECT \(user), \(relation.rawValue), named.id FROM unnest(\(open)) AS named (id) ORDER BY 3
                     ON CONFLICT DO NOTHING
                     """
                 )
                 let made = try await transaction.query(
                     """
-                    SELECT made.other_id, made.mutual FROM \(schema)._relation AS made
+                    SELECT made.other_id, made.mutual FROM \(schema.internal)._relation AS made
                     WHERE made.user_id = \(user) AND made.name = \(relation.rawValue) AND made.other_id = ANY (\(open))
                     """
                 )
@@ -86,7 +86,7 @@ package struct RelationTable: Sendable {
                 """
                 SELECT made.user_id, made.name, made.other_id
                 FROM unnest(\(firsts), \(seconds)) AS pair (first, second)
-                JOIN \(schema)._relation AS made ON made.name IN ('friend', 'follow')
+                JOIN \(schema.internal)._relation AS made ON made.name IN ('friend', 'follow')
                     AND (made.user_id, made.other_id) IN ((pair.first, pair.second), (pair.second, pair.first))
                 """
             )
@@ -117,7 +117,7 @@ package struct RelationTable: Sendable {
                 try await lock(user, targets, in: transaction)
                 try await transaction.execute(
                     """
-                    DELETE FROM \(schema)._relation AS ended WHERE ended.user_id = \(user)
+                    DELETE FROM \(schema.internal)._relation AS ended WHERE ended.user_id = \(user)
                         AND ended.name = \(relation.rawValue) AND ended.other_id = ANY (\(targets))
                     """
                 )
@@ -133,15 +133,15 @@ package struct RelationTable: Sendable {
                 try await lock(user, targets, in: transaction)
                 try await transaction.execute(
                     """
-                    INSERT INTO \(schema)._relation (user_id, name, other_id)
-                    SELECT \(user), 'block', account.id FROM \(schema)._user AS account
+                    INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
+                    SELECT \(user), 'block', account.id FROM \(schema.internal)._user AS account
                     WHERE account.id = ANY (\(targets)) ORDER BY 3
                     ON CONFLICT DO NOTHING
                     """
                 )
                 let made = try await transaction.query(
                     """
-                    SELECT made.other_id FROM \(schema)._relation AS made
+                    SELECT made.other_id FROM \(schema.internal)._relation AS made
                     WHERE made.user_id = \(user) AND made.name = 'block' AND made.other_id = ANY (\(targets))
                     """
                 )
@@ -164,7 +164,7 @@ package struct RelationTable: Sendable {
                 query.direction == .mutual ? " AND edge.mutual" : query.isPending ? " AND NOT edge.mutual" : ""
             let rules = try await store.table(of: .user)?.rules ?? .none
             let edges: SQL = """
-                FROM \(schema)._relation AS edge JOIN \(schema)."user" AS r ON r._id = edge.\(others)
+                FROM \(schema.internal)._relation AS edge JOIN \(schema)."user" AS r ON r._id = edge.\(others)
                 WHERE edge.\(mine) = \(user) AND edge.name = \(query.relation.rawValue)\(isMutual)
                     AND (\(access.of(rules).read.condition(on: "r")))
                 """
@@ -193,7 +193,7 @@ package struct RelationTable: Sendable {
     /// Whether a user keeps another one away.
     private func block(by user: SQL, of other: SQL) -> SQL {
         """
-        EXISTS (SELECT FROM \(schema)._relation AS barrier
+        EXISTS (SELECT FROM \(schema.internal)._relation AS barrier
             WHERE barrier.user_id = \(user) AND barrier.name = 'block' AND barrier.other_id = \(other))
         """
     }

@@ -15,7 +15,7 @@ extension RoleTable {
         """
         WITH RECURSIVE held (role) AS (
             SELECT given.role FROM (\(given)) AS given (role)
-            UNION SELECT up.role FROM held JOIN \(store.schema)._role_role AS up ON up.member = held.role
+            UNION SELECT up.role FROM held JOIN \(store.schema.internal)._role_role AS up ON up.member = held.role
         ) SELECT held.role FROM held LIMIT \(Int64(RoleTable.maximumHeld + 1))
         """
     }
@@ -34,9 +34,9 @@ extension RoleTable {
                 """
                 SELECT \(columns), EXISTS (
                     SELECT FROM (\(held(from: "SELECT role.name"))) AS held
-                    JOIN \(store.schema)._role AS above ON above.name = held.role WHERE above.is_admin
+                    JOIN \(store.schema.internal)._role AS above ON above.name = held.role WHERE above.is_admin
                 )
-                FROM \(store.schema)._role AS role WHERE role.name = ANY (\(names))
+                FROM \(store.schema.internal)._role AS role WHERE role.name = ANY (\(names))
                 ORDER BY role.name COLLATE "C" \(lock)
                 """
             )
@@ -67,7 +67,7 @@ extension RoleTable {
         try await store.reporting {
             if request.forces {
                 try await transaction.execute(
-                    "DELETE FROM \(store.schema)._tombstone WHERE type = '_role' AND id = \(request.name)"
+                    "DELETE FROM \(store.schema.internal)._tombstone WHERE type = '_role' AND id = \(request.name)"
                 )
             }
             var changes: [SQL] = []
@@ -80,10 +80,10 @@ extension RoleTable {
             let result = try await transaction.query(
                 """
                 WITH role AS (
-                    INSERT INTO \(store.schema)._role AS role (name, access, by_default, is_admin, owner)
+                    INSERT INTO \(store.schema.internal)._role AS role (name, access, by_default, is_admin, owner)
                     SELECT \(request.name), \(access as String?)::text::jsonb, \(request.isDefault ?? false),
                         \(request.isAdministrators ?? false),
-                        (SELECT account.id FROM \(store.schema)._user AS account WHERE account.id = \(owner as UserID?))
+                        (SELECT account.id FROM \(store.schema.internal)._user AS account WHERE account.id = \(owner as UserID?))
                     ON CONFLICT (name) DO UPDATE SET \(changes.joined(separator: ", "))
                     RETURNING role.*
                 )\(event.part(
@@ -107,7 +107,7 @@ extension RoleTable {
         try await store.reporting {
             let result = try await transaction.query(
                 """
-                WITH gone AS (DELETE FROM \(store.schema)._role WHERE name = \(name) RETURNING name)\(event.part(
+                WITH gone AS (DELETE FROM \(store.schema.internal)._role WHERE name = \(name) RETURNING name)\(event.part(
                     into: store.schema,
                     from: "gone",
                     data: "jsonb_build_object('role', gone.name)"
@@ -133,7 +133,7 @@ extension RoleTable {
             let missing = try await transaction.query(
                 """
                 SELECT named.place FROM unnest(\(request.users)) WITH ORDINALITY AS named (id, place)
-                WHERE NOT EXISTS (SELECT FROM \(schema)._user AS account WHERE account.id = named.id)
+                WHERE NOT EXISTS (SELECT FROM \(schema.internal)._user AS account WHERE account.id = named.id)
                 ORDER BY named.place LIMIT 1
                 """
             )
@@ -144,7 +144,7 @@ extension RoleTable {
             let users = try await transaction.query(
                 """
                 WITH given AS (
-                    INSERT INTO \(schema)._user_role (user_id, role)
+                    INSERT INTO \(schema.internal)._user_role (user_id, role)
                     SELECT DISTINCT named.id, \(request.role) FROM unnest(\(request.users)) AS named (id) ORDER BY 1
                     ON CONFLICT DO NOTHING RETURNING user_id, role
                 )\(memberEvent(event, of: "given"))
@@ -155,7 +155,7 @@ extension RoleTable {
             let roles = try await transaction.query(
                 """
                 WITH given AS (
-                    INSERT INTO \(schema)._role_role (role, member)
+                    INSERT INTO \(schema.internal)._role_role (role, member)
                     SELECT DISTINCT \(request.role), named.role FROM unnest(\(request.roles)) AS named (role) ORDER BY 2
                     ON CONFLICT DO NOTHING RETURNING role, member
                 )\(roleEvent(event, of: "given"))
@@ -186,7 +186,7 @@ extension RoleTable {
             let users = try await transaction.query(
                 """
                 WITH gone AS (
-                    DELETE FROM \(schema)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))
+                    DELETE FROM \(schema.internal)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))
                     RETURNING user_id, role
                 )\(memberEvent(event, of: "gone"))
                 SELECT FROM gone
@@ -195,7 +195,7 @@ extension RoleTable {
             let roles = try await transaction.query(
                 """
                 WITH gone AS (
-                    DELETE FROM \(schema)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))
+                    DELETE FROM \(schema.internal)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))
                     RETURNING role, member
                 )\(roleEvent(event, of: "gone"))
                 SELECT FROM gone
@@ -226,10 +226,10 @@ extension RoleTable {
             let result = try await transaction.query(
                 """
                 SELECT member.kind, member.name FROM (
-                    (SELECT 0 AS kind, part.member COLLATE "C" AS name FROM \(schema)._role_role AS part
+                    (SELECT 0 AS kind, part.member COLLATE "C" AS name FROM \(schema.internal)._role_role AS part
                     WHERE part.role = \(role) AND \(laterRoles) ORDER BY 2 LIMIT \(Int64(limit + 1)))
                     UNION ALL
-                    (SELECT 1, part.user_id FROM \(schema)._user_role AS part
+                    (SELECT 1, part.user_id FROM \(schema.internal)._user_role AS part
                     WHERE part.role = \(role) AND \(laterUsers) ORDER BY part.user_id LIMIT \(Int64(limit + 1)))
                 ) AS member ORDER BY member.kind, member.name LIMIT \(Int64(limit + 1))
                 """
@@ -264,7 +264,7 @@ extension RoleTable {
             let condition: SQL = conditions.isEmpty ? "true" : conditions.joined(separator: " AND ")
             let result = try await store.client.read(
                 """
-                SELECT \(columns) FROM \(store.schema)._role AS role WHERE \(condition)
+                SELECT \(columns) FROM \(store.schema.internal)._role AS role WHERE \(condition)
                 ORDER BY role.name COLLATE "C" LIMIT \(Int64(page.limit + 1))
                 """
             )

@@ -17,12 +17,12 @@ package struct RoleTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH named AS (
-                    INSERT INTO \(schema)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
+                    INSERT INTO \(schema.internal)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
                     ON CONFLICT DO NOTHING
                 ), given AS (
-                    INSERT INTO \(schema)._user_role (user_id, role)
+                    INSERT INTO \(schema.internal)._user_role (user_id, role)
                     SELECT account.id, given.role
-                    FROM \(schema)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
+                    FROM \(schema.internal)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
                     WHERE account.id = ANY (\(users)) ORDER BY 1, 2
                     ON CONFLICT DO NOTHING RETURNING user_id, role
                 )\(memberEvent(event, of: "given"))
@@ -42,7 +42,7 @@ package struct RoleTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH gone AS (
-                    DELETE FROM \(schema)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
+                    DELETE FROM \(schema.internal)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
                     RETURNING user_id, role
                 )\(memberEvent(event, of: "gone"))
                 SELECT
@@ -66,7 +66,7 @@ package struct RoleTable: Sendable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT user_id, role FROM \(schema)._user_role
+                SELECT user_id, role FROM \(schema.internal)._user_role
                 WHERE user_id = ANY (\(users)) ORDER BY user_id, role COLLATE "C"
                 """
             )
@@ -82,7 +82,7 @@ package struct RoleTable: Sendable {
     /// Every role's name, sorted.
     package func names() async throws(SkyrowError) -> [RoleName] {
         try await store.reporting {
-            try await store.client.read("SELECT name FROM \(schema)._role ORDER BY name COLLATE \"C\"")
+            try await store.client.read("SELECT name FROM \(schema.internal)._role ORDER BY name COLLATE \"C\"")
                 .decodeColumn(0, as: RoleName.self)
         }
     }
@@ -106,11 +106,11 @@ package struct RoleTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH chosen AS (
-                    INSERT INTO \(schema)._role AS role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
+                    INSERT INTO \(schema.internal)._role AS role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
                     ON CONFLICT (name) DO UPDATE SET \(flag) = true WHERE NOT role.\(flag)
                     RETURNING role.name, role.\(flag) AS holds
                 ), others AS (
-                    UPDATE \(schema)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
+                    UPDATE \(schema.internal)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
                     RETURNING role.name, role.\(flag) AS holds
                 )\(event.part(
                     into: schema,

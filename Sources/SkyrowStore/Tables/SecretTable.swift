@@ -7,7 +7,7 @@ struct SecretTable {
 
     /// The secrets by their numbers.
     func secrets() async throws -> [UInt8: [UInt8]] {
-        let result = try await client.read("SELECT number, secret FROM \(schema).\"_secret\" ORDER BY number")
+        let result = try await client.read("SELECT number, secret FROM \(schema.internal).\"_secret\" ORDER BY number")
         var secrets: [UInt8: [UInt8]] = [:]
         for row in 0..<result.rowCount {
             let number = try result.decode(row: row, column: 0, as: UInt8.self)

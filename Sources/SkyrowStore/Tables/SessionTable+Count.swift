@@ -12,12 +12,12 @@ extension SessionTable {
             let result = try await store.client.read(
                 """
                 SELECT CASE WHEN reltuples < \(Int64(Self.countedRows)) THEN (
-                    SELECT count(*) FROM \(schema)._session AS session
+                    SELECT count(*) FROM \(schema.internal)._session AS session
                     WHERE session.expires_at IS NULL OR session.expires_at > now()
                 ) ELSE reltuples::bigint END
                 FROM pg_catalog.pg_class
                 WHERE relname = '_session' AND relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
                 )
                 """
             )

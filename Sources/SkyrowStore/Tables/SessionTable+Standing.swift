@@ -30,21 +30,21 @@ extension SessionTable {
                 """
                 SELECT given.hash, concat_ws('/', account.id, session.epoch, account.epoch, account.disabled,
                     account.disabled_until <= now(), session.expires_at, account.verified_email,
-                    (SELECT string_agg(held.role, ',' ORDER BY held.role) FROM \(store.schema)._user_role AS held
+                    (SELECT string_agg(held.role, ',' ORDER BY held.role) FROM \(store.schema.internal)._user_role AS held
                         WHERE held.user_id = account.id),
-                    (SELECT string_agg(carried.name, ',' ORDER BY carried.name) FROM \(store.schema)._user_group AS carried
+                    (SELECT string_agg(carried.name, ',' ORDER BY carried.name) FROM \(store.schema.internal)._user_group AS carried
                         WHERE carried.user_id = account.id)),
                     CASE WHEN given.asks THEN (
                         SELECT coalesce(
                             bit_xor(hashtextextended(concat_ws('/', edge.user_id, edge.name, edge.other_id), 0)), 0
                         )
-                        FROM \(store.schema)._relation AS edge
+                        FROM \(store.schema.internal)._relation AS edge
                         WHERE edge.user_id = account.id OR edge.other_id = account.id
                     ) END
                 FROM unnest(\(tokenHashes), \(relations)) AS given (hash, asks)
-                JOIN \(store.schema)._session AS session
+                JOIN \(store.schema.internal)._session AS session
                     ON session.token_hash = given.hash OR session.previous_hash = given.hash
-                JOIN \(store.schema)._user AS account ON account.id = session.user_id
+                JOIN \(store.schema.internal)._user AS account ON account.id = session.user_id
                 WHERE (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
                     AND (session.expires_at > now() OR session.expires_at IS NULL)
                 """
@@ -69,11 +69,11 @@ extension SessionTable {
             try await store.client.read(
                 """
                 SELECT given.hash FROM unnest(\(tokenHashes)) AS given (hash)
-                JOIN \(store.schema)._session AS session
+                JOIN \(store.schema.internal)._session AS session
                     ON session.token_hash = given.hash OR (
                         session.previous_hash = given.hash AND session.rotated_at > now() - \(SessionTable.previousTokenTime)
                     )
-                JOIN \(store.schema)._user AS account ON account.id = session.user_id
+                JOIN \(store.schema.internal)._user AS account ON account.id = session.user_id
                 WHERE session.epoch = account.epoch AND NOT (\(UserTable.isDisabled))
                     AND (session.expires_at > now() OR session.expires_at IS NULL)
                 """

@@ -29,10 +29,10 @@ extension SessionTable {
             let result = try await store.client.read(
                 """
                 SELECT \(SessionTable.isElevated), account.password_hash IS NOT NULL, EXISTS (
-                    SELECT FROM \(schema)._identity AS identity
+                    SELECT FROM \(schema.internal)._identity AS identity
                     WHERE identity.user_id = account.id AND identity.provider <> \(AccountIdentity.customToken)
                 ), account.second_factor
-                FROM \(schema)._user AS account LEFT JOIN \(schema)._session AS session
+                FROM \(schema.internal)._user AS account LEFT JOIN \(schema.internal)._session AS session
                     ON session.user_id = account.id AND session.epoch = account.epoch
                         AND \(SessionTable.has(tokenHash ?? []))
                 WHERE account.id = \(user) AND (session.id IS NOT NULL OR \(tokenHash == nil))
@@ -66,10 +66,10 @@ extension SessionTable {
             let result = try await store.client.write(
                 """
                 WITH account AS (
-                    SELECT account.id, account.epoch FROM \(schema)._user AS account
+                    SELECT account.id, account.epoch FROM \(schema.internal)._user AS account
                     WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch) FOR NO KEY UPDATE
                 ), raised AS (
-                    UPDATE \(schema)._session AS session SET elevated_until = \(SessionTable.elevation)
+                    UPDATE \(schema.internal)._session AS session SET elevated_until = \(SessionTable.elevation)
                     FROM account
                     WHERE \(SessionTable.has(tokenHash)) AND session.user_id = account.id
                         AND session.epoch = account.epoch

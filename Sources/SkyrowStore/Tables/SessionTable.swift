@@ -84,7 +84,7 @@ package struct SessionTable: Sendable {
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
         try await store.reporting {
             let heldRoles = store.roles.held(
-                from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+                from: "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = account.id"
             )
             let result = try await store.client.read(
                 """
@@ -95,16 +95,16 @@ package struct SessionTable: Sendable {
                     coalesce(session.rotated_at, session.created_at), session.token_hash <> \(tokenHash),
                     session.rotated_at <= now() - \(SessionTable.previousTokenTime),
                     ARRAY(
-                        SELECT carried.name FROM \(schema)._user_group AS carried
+                        SELECT carried.name FROM \(schema.internal)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
                     ), \(UserTable.isRegistered("account", in: schema)), \(SessionTable.isElevated),
                     \(UserTable.isVerified("account", in: schema))
-                FROM \(schema)._session AS session
-                JOIN \(schema)._user AS account ON account.id = session.user_id
+                FROM \(schema.internal)._session AS session
+                JOIN \(schema.internal)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
                     SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles,
                         bool_or(role.is_admin) AS is_admin
-                    FROM (\(heldRoles)) AS held JOIN \(schema)._role AS role ON role.name = held.role
+                    FROM (\(heldRoles)) AS held JOIN \(schema.internal)._role AS role ON role.name = held.role
                 ) AS given ON true
                 WHERE \(SessionTable.has(tokenHash))
                     AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
@@ -154,7 +154,7 @@ package struct SessionTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH ended AS (
-                    DELETE FROM \(schema)._session AS session WHERE \(SessionTable.has(tokenHash))
+                    DELETE FROM \(schema.internal)._session AS session WHERE \(SessionTable.has(tokenHash))
                     RETURNING session.id, session.user_id
                 )\(recorded.map { ", recorded AS (\($0))" as SQL } ?? "")
                 SELECT FROM ended
@@ -177,10 +177,10 @@ package struct SessionTable: Sendable {
             try await store.client.write(
                 """
                 WITH account AS (
-                    SELECT account.id, account.epoch FROM \(schema)._user AS account
+                    SELECT account.id, account.epoch FROM \(schema.internal)._user AS account
                     WHERE account.id = \(user) FOR NO KEY UPDATE
                 )
-                UPDATE \(schema)._session AS session
+                UPDATE \(schema.internal)._session AS session
                 SET token_hash = \(newHash), previous_hash = session.token_hash, rotated_at = now()
                 FROM account
                 WHERE session.token_hash = \(tokenHash) AND session.user_id = account.id AND session.epoch = account.epoch
@@ -209,7 +209,7 @@ package struct SessionTable: Sendable {
                 SELECT session.id::text, session.device_id, session.device_name, host(session.address),
                     session.user_agent, session.created_at, session.last_used_at, session.expires_at,
                     session.created_with, coalesce(\(isCurrent), false), session.level
-                FROM \(schema)._session AS session JOIN \(schema)._user AS account ON account.id = session.user_id
+                FROM \(schema.internal)._session AS session JOIN \(schema.internal)._user AS account ON account.id = session.user_id
                 WHERE account.id = \(user) AND session.epoch = account.epoch
                     AND (session.expires_at IS NULL OR session.expires_at > \(PostgresTimestamp(now)))
                     AND (session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)) IS NOT TRUE
@@ -253,7 +253,7 @@ package struct SessionTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH ended AS (
-                    DELETE FROM \(schema)._session AS session
+                    DELETE FROM \(schema.internal)._session AS session
                     WHERE session.user_id = \(user) AND session.id = ANY (\(ids)::uuid[])
                     RETURNING session.id
                 )\(recording(event, of: user, counting: "ended"))
@@ -293,7 +293,7 @@ package struct SessionTable: Sendable {
                 kept.map { hash in
                     """
                      AND EXISTS (
-                        SELECT FROM \(schema)._session AS session
+                        SELECT FROM \(schema.internal)._session AS session
                         WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
                     )
                     """
@@ -301,14 +301,14 @@ package struct SessionTable: Sendable {
             let result = try await store.client.write(
                 """
                 WITH account AS (
-                    UPDATE \(schema)._user AS account SET epoch = account.epoch + 1
+                    UPDATE \(schema.internal)._user AS account SET epoch = account.epoch + 1
                     WHERE account.id = \(user)\(condition)
                     RETURNING account.id, account.epoch
                 ), kept AS (
-                    UPDATE \(schema)._session AS session SET epoch = account.epoch FROM account
+                    UPDATE \(schema.internal)._session AS session SET epoch = account.epoch FROM account
                     WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
                 ), ended AS (
-                    DELETE FROM \(schema)._session AS session USING account
+                    DELETE FROM \(schema.internal)._session AS session USING account
                     WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
                     RETURNING session.epoch = account.epoch - 1 AS was_open
                 )\(recording(event, of: user, counting: "ended WHERE was_open"))
@@ -322,7 +322,7 @@ package struct SessionTable: Sendable {
     /// Ends every session of a user.
     package func deleteAll(of user: UserID) async throws(SkyrowError) {
         try await store.reporting {
-            _ = try await store.client.write("DELETE FROM \(schema)._session WHERE user_id = \(user)")
+            _ = try await store.client.write("DELETE FROM \(schema.internal)._session WHERE user_id = \(user)")
         }
     }
 
@@ -335,10 +335,10 @@ package struct SessionTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH used AS (
-                    SELECT session.token_hash FROM \(schema)._session AS session
+                    SELECT session.token_hash FROM \(schema.internal)._session AS session
                     WHERE session.token_hash = ANY (\(tokenHashes)) FOR NO KEY UPDATE SKIP LOCKED
                 )
-                UPDATE \(schema)._session AS session
+                UPDATE \(schema.internal)._session AS session
                 SET last_used_at = greatest(session.last_used_at, \(PostgresTimestamp(now)))
                 FROM used WHERE session.token_hash = used.token_hash
                 """
@@ -357,14 +357,14 @@ package struct SessionTable: Sendable {
                 """
                 WITH ended AS (
                     SELECT session.token_hash
-                    FROM \(schema)._session AS session
-                    JOIN \(schema)._user AS account ON account.id = session.user_id
+                    FROM \(schema.internal)._session AS session
+                    JOIN \(schema.internal)._user AS account ON account.id = session.user_id
                     WHERE session.expires_at < now()
                         OR session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)
                         OR (session.epoch <> account.epoch AND NOT (\(UserTable.isDisabled)))
                     FOR UPDATE OF session SKIP LOCKED
                 )
-                DELETE FROM \(schema)._session AS session USING ended WHERE session.token_hash = ended.token_hash
+                DELETE FROM \(schema.internal)._session AS session USING ended WHERE session.token_hash = ended.token_hash
                 """
             ).affectedRows
         }

@@ -36,7 +36,7 @@ package struct SkygearFieldRuleTable: Sendable {
         return try await store.reporting {
             let (result, changed) = try await store.client.withTransaction { transaction in
                 // One change after the other: each is made of what the one before has left.
-                _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+                _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
                 let known = try stored(in: try await transaction.query(question))
                 let new = try known.replacingSkygearRules(rules)
                 let changed = Set(known.rules.keys).union(new.rules.keys).filter { known.rules[$0] != new.rules[$0] }
@@ -59,7 +59,7 @@ package struct SkygearFieldRuleTable: Sendable {
 
     private var question: SQL {
         """
-        SELECT type, field, jsonb_object_agg(action, to_jsonb(allow))::text AS uses FROM \(schema)._field_rule GROUP BY type, field
+        SELECT type, field, jsonb_object_agg(action, to_jsonb(allow))::text AS uses FROM \(schema.internal)._field_rule GROUP BY type, field
         """
     }
 
@@ -78,7 +78,7 @@ package struct SkygearFieldRuleTable: Sendable {
     private func removal(of scopes: Set<FieldRuleScope>) -> SQL {
         let scopes = scopes.sorted()
         return """
-            DELETE FROM \(schema)._field_rule AS rule USING unnest(
+            DELETE FROM \(schema.internal)._field_rule AS rule USING unnest(
                 \(scopes.map(\.storedType)), \(scopes.map(\.storedField))
             ) AS gone (type, field)
             WHERE rule.type = gone.type AND rule.field = gone.field
@@ -105,7 +105,7 @@ package struct SkygearFieldRuleTable: Sendable {
         }
         writer.endArray()
         return """
-            INSERT INTO \(schema)._field_rule (type, field, action, allow)
+            INSERT INTO \(schema.internal)._field_rule (type, field, action, allow)
             SELECT type, field, action, allow
             FROM jsonb_to_recordset(\(PostgresJSONB(utf8: writer.bytes)))
                 AS rule (type text, field text, action text, allow text[])

@@ -73,7 +73,7 @@ package struct ThrottleTable: Sendable {
             return try await store.client.read(
                 """
                 SELECT EXISTS (
-                    SELECT FROM \(schema)._known_client AS client
+                    SELECT FROM \(schema.internal)._known_client AS client
                     JOIN (\(hashed(GuessBucket.known(source), inner, outer))) AS part ON part.bucket = client.bucket
                     WHERE client.seen_at > now() - interval '30 days'
                 )
@@ -124,24 +124,24 @@ package struct ThrottleTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                DELETE FROM \(schema)._throttle WHERE bucket IN (
-                    SELECT throttle.bucket FROM \(schema)._throttle AS throttle
+                DELETE FROM \(schema.internal)._throttle WHERE bucket IN (
+                    SELECT throttle.bucket FROM \(schema.internal)._throttle AS throttle
                     WHERE throttle.blocked_until < now() - interval '15 min' AND throttle.window_start < now() - interval '25 h'
                     FOR UPDATE SKIP LOCKED
                 )
                 """
             )
             _ = try await store.client.write(
-                "DELETE FROM \(schema)._known_client WHERE seen_at < now() - interval '30 days'"
+                "DELETE FROM \(schema.internal)._known_client WHERE seen_at < now() - interval '30 days'"
             )
-            let result = try await store.client.read("SELECT count(*) FROM \(schema)._throttle")
+            let result = try await store.client.read("SELECT count(*) FROM \(schema.internal)._throttle")
             let count = Int(try result.decode(row: 0, column: 0, as: Int64.self))
             guard count > bound else { return count }
             let removed = try await store.client.write(
                 """
-                DELETE FROM \(schema)._throttle WHERE bucket IN (
-                    SELECT held.bucket FROM \(schema)._throttle AS held WHERE held.bucket IN (
-                        SELECT throttle.bucket FROM \(schema)._throttle AS throttle
+                DELETE FROM \(schema.internal)._throttle WHERE bucket IN (
+                    SELECT held.bucket FROM \(schema.internal)._throttle AS held WHERE held.bucket IN (
+                        SELECT throttle.bucket FROM \(schema.internal)._throttle AS throttle
                         ORDER BY throttle.blocked_until DESC, throttle.bucket OFFSET \(Int64(bound))
                     )
                     FOR UPDATE SKIP LOCKED

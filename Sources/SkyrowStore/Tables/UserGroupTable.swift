@@ -20,7 +20,7 @@ package struct UserGroupTable: Sendable {
             _ = try await transaction.query(
                 """
                 WITH given AS (
-                    INSERT INTO \(schema)._user_group (user_id, name)
+                    INSERT INTO \(schema.internal)._user_group (user_id, name)
                     SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
                     ON CONFLICT DO NOTHING RETURNING user_id, name
                 )\(groupEvent(event, of: "given"))
@@ -52,7 +52,7 @@ package struct UserGroupTable: Sendable {
             _ = try await transaction.query(
                 """
                 WITH gone AS (
-                    DELETE FROM \(schema)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))
+                    DELETE FROM \(schema.internal)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))
                     RETURNING user_id, name
                 )\(groupEvent(event, of: "gone"))
                 SELECT
@@ -68,9 +68,9 @@ package struct UserGroupTable: Sendable {
         try await store.reporting {
             let result = try await store.client.read(
                 """
-                SELECT ARRAY(SELECT given.name FROM \(schema)._user_group AS given
+                SELECT ARRAY(SELECT given.name FROM \(schema.internal)._user_group AS given
                     WHERE given.user_id = account.id ORDER BY given.name)
-                FROM \(schema)._user AS account WHERE account.id = \(user)
+                FROM \(schema.internal)._user AS account WHERE account.id = \(user)
                 """
             )
             guard !result.isEmpty else { throw SkyrowError.noSuchUser }
@@ -86,12 +86,12 @@ package struct UserGroupTable: Sendable {
             try await store.client.withTransaction { transaction in
                 // Of two changes the later one sees what the earlier one has left.
                 let account = try await transaction.query(
-                    "SELECT FROM \(schema)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
+                    "SELECT FROM \(schema.internal)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
                 )
                 guard account.rowCount > 0 else { throw SkyrowError.noSuchUser }
                 try await change(transaction)
                 return try await transaction.query(
-                    "SELECT given.name FROM \(schema)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
+                    "SELECT given.name FROM \(schema.internal)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
                 ).decodeColumn(0, as: GroupName.self)
             }
         }

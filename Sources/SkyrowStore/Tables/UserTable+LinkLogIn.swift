@@ -25,8 +25,8 @@ extension UserTable {
                 (
                     "locked",
                     """
-                    SELECT account.id FROM \(schema)._user AS account
-                    JOIN \(schema)._code AS code ON code.user_id = account.id AND code.epoch = account.epoch
+                    SELECT account.id FROM \(schema.internal)._user AS account
+                    JOIN \(schema.internal)._code AS code ON code.user_id = account.id AND code.epoch = account.epoch
                     JOIN \(schema)."user" AS profile ON profile._id = account.id AND profile.email = code.target
                     WHERE code.kind = 'link' AND \(holds) AND NOT (\(UserTable.isDisabled))
                     FOR NO KEY UPDATE OF account
@@ -35,14 +35,14 @@ extension UserTable {
                 (
                     "used",
                     """
-                    UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0 FROM locked
+                    UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0 FROM locked
                     WHERE code.kind = 'link' AND \(holds) AND code.user_id = locked.id
                     RETURNING code.user_id, code.target, code.epoch
                     """
                 ),
             ],
             updating: """
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET last_login_at = now(), last_seen_at = now(), verified_email = used.target,
                     epoch = account.epoch + CASE WHEN \(isFirst) THEN 1 ELSE 0 END,
                     password_hash = CASE WHEN \(isFirst) THEN NULL ELSE account.password_hash END
@@ -51,7 +51,7 @@ extension UserTable {
             isLogIn: true,
             session: session,
             ended: """
-                DELETE FROM \(schema)._session AS session USING account
+                DELETE FROM \(schema.internal)._session AS session USING account
                 WHERE session.user_id = account.id AND session.epoch < account.epoch
                 """,
             further: further,

@@ -41,11 +41,11 @@ extension UserTable {
                     """
                     SELECT \(texts(own)), \(texts(excluded)),
                         array_remove(ARRAY[account.password_hash], NULL) || ARRAY(
-                            SELECT former.hash FROM \(schema)._password_history AS former
+                            SELECT former.hash FROM \(schema.internal)._password_history AS former
                             WHERE former.user_id = account.id
                             ORDER BY former.id DESC LIMIT \(Int64(max(0, historySize - 1)))
                         )
-                    FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                    FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
                     WHERE account.id = \(id)
                     """
                 )
@@ -70,18 +70,18 @@ extension UserTable {
             (
                 "former",
                 """
-                INSERT INTO \(schema)._password_history (user_id, hash)
+                INSERT INTO \(schema.internal)._password_history (user_id, hash)
                 SELECT before.id, before.password_hash
-                FROM \(schema)._user AS before JOIN account ON account.id = before.id
+                FROM \(schema.internal)._user AS before JOIN account ON account.id = before.id
                 WHERE before.password_hash IS NOT NULL
                 """
             ),
             (
                 "forgotten",
                 """
-                DELETE FROM \(schema)._password_history AS former USING (
+                DELETE FROM \(schema.internal)._password_history AS former USING (
                     SELECT older.id
-                    FROM \(schema)._password_history AS older JOIN account ON account.id = older.user_id
+                    FROM \(schema.internal)._password_history AS older JOIN account ON account.id = older.user_id
                     ORDER BY older.id DESC OFFSET \(Int64(size - 2))
                 ) AS surplus
                 WHERE former.id = surplus.id

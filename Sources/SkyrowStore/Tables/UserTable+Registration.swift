@@ -21,10 +21,10 @@ extension UserTable {
         let schema = store.schema
         return try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET password_hash = \(account.passwordHash as String?), password_changed_at = now(),
                     token_valid_since = now(), epoch = account.epoch + 1, last_login_at = now(), last_seen_at = now()
-                FROM \(schema)._session AS session
+                FROM \(schema.internal)._session AS session
                 WHERE account.id = \(account.id) AND NOT (\(UserTable.isRegistered("account", in: store.schema)))
                     AND NOT (\(UserTable.isDisabled))
                     AND \(SessionTable.has(tokenHash)) AND session.user_id = account.id
@@ -32,7 +32,7 @@ extension UserTable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             profile: { table, catalog throws(SkyrowError) in
                 try profileUpdate(of: account, in: table, of: catalog, with: access)
             },

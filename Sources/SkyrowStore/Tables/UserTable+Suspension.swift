@@ -20,7 +20,7 @@ extension UserTable {
             try await !store.client.write(
                 """
                 WITH account AS (
-                UPDATE \(store.schema)._user AS account
+                UPDATE \(store.schema.internal)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
                     token_valid_since = CASE WHEN \(isRegistered) THEN now() ELSE account.token_valid_since END,
@@ -42,12 +42,12 @@ extension UserTable {
             return try await !store.client.write(
                 """
                 WITH account AS (
-                    UPDATE \(schema)._user AS account
+                    UPDATE \(schema.internal)._user AS account
                     SET disabled = false, disabled_message = NULL, disabled_until = NULL
                     WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
                     RETURNING account.id, account.epoch
                 ), ended AS (
-                    DELETE FROM \(schema)._session AS session USING account
+                    DELETE FROM \(schema.internal)._session AS session USING account
                     WHERE session.user_id = account.id AND session.epoch <> account.epoch
                 )\(recording(event))
                 SELECT FROM account

@@ -78,14 +78,14 @@ package struct UserTable: Sendable {
                         INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
                         VALUES (\(values.joined(separator: ", "))) RETURNING *
                     ), account AS (
-                        INSERT INTO \(schema)._user (id, password_hash, verified_email, last_login_at, last_seen_at)
+                        INSERT INTO \(schema.internal)._user (id, password_hash, verified_email, last_login_at, last_seen_at)
                         VALUES (
                             \(account.id), \(account.passwordHash as String?), \(account.verifiedEmail as String?),
                             \(loggedIn)
                         ) RETURNING id, epoch
                     )\(linked)\(opened)\(recorded), given AS (
-                        INSERT INTO \(schema)._user_role (user_id, role)
-                        SELECT \(account.id), role.name FROM \(schema)._role AS role
+                        INSERT INTO \(schema.internal)._user_role (user_id, role)
+                        SELECT \(account.id), role.name FROM \(schema.internal)._role AS role
                         WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
@@ -122,7 +122,7 @@ package struct UserTable: Sendable {
     /// The id of the account that a login key means.
     func accountID(of value: String, in column: SQLIdentifier) -> SQL {
         """
-        SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema)._user AS owner ON owner.id = profile._id
+        SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS owner ON owner.id = profile._id
         WHERE \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
         """
     }
@@ -139,7 +139,7 @@ package struct UserTable: Sendable {
                 account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
                 extract(epoch FROM now() - account.password_changed_at)::float8,
                 coalesce(\(UserTable.mailAddress) = account.verified_email, false)
-            FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+            FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
         )
@@ -163,7 +163,7 @@ package struct UserTable: Sendable {
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
+                UPDATE \(schema.internal)._user AS account SET last_login_at = now(), last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
                 """,
             isLogIn: true,
@@ -187,14 +187,14 @@ package struct UserTable: Sendable {
                 (
                     "locked",
                     """
-                    SELECT account.id FROM \(schema)._user AS account
+                    SELECT account.id FROM \(schema.internal)._user AS account
                     WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled)) FOR NO KEY UPDATE
                     """
                 ),
                 ("used", store.identities.use(of: identity, where: "identity.user_id = locked.id", from: "locked")),
             ],
             updating: """
-                UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
+                UPDATE \(schema.internal)._user AS account SET last_login_at = now(), last_seen_at = now()
                 FROM used WHERE account.id = used.user_id
                 """,
             isLogIn: true,
@@ -207,7 +207,7 @@ package struct UserTable: Sendable {
     package func open(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account SET last_seen_at = now()
+                UPDATE \(schema.internal)._user AS account SET last_seen_at = now()
                 WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
                 """,
             isLogIn: false,
@@ -223,7 +223,7 @@ package struct UserTable: Sendable {
     package func touch(_ id: UserID, tokenHash: [UInt8]) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account SET last_seen_at = now() FROM \(schema)._session AS session
+                UPDATE \(schema.internal)._user AS account SET last_seen_at = now() FROM \(schema.internal)._session AS session
                 WHERE account.id = \(id) AND \(SessionTable.has(tokenHash))
                     AND session.user_id = account.id AND session.epoch = account.epoch
                 """,
@@ -245,14 +245,14 @@ package struct UserTable: Sendable {
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account
+                UPDATE \(schema.internal)._user AS account
                 SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
                     epoch = account.epoch + 1, last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: keepingFormerPassword(historySize),
             // The session in whose place it comes has given it.
             secondFactor: .settled
@@ -264,7 +264,7 @@ package struct UserTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                UPDATE \(schema)._user AS account SET password_hash = \(passwordHash)
+                UPDATE \(schema.internal)._user AS account SET password_hash = \(passwordHash)
                 WHERE account.id = \(credentials.id)
                     AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
                 """
@@ -287,7 +287,7 @@ package struct UserTable: Sendable {
                 try await store.client.write(
                     """
                     WITH account AS (
-                        UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?)
+                        UPDATE \(schema.internal)._user AS account SET default_access = \(stored as PostgresJSONB?)
                         WHERE account.id = \(id) RETURNING account.id
                     )\(event.part(into: schema, from: "account", user: "account.id"))
                     SELECT FROM account
@@ -354,15 +354,15 @@ package struct UserTable: Sendable {
                         \(profile)
                     )\(opened)\(closed)\(recorded)
                     SELECT \(table.wholeRow.columns),
-                        \(roles("SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = \"r\"._id")),
+                        \(roles("SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = \"r\"._id")),
                         ARRAY(
-                            SELECT carried.name FROM \(schema)._user_group AS carried
+                            SELECT carried.name FROM \(schema.internal)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
                         \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema)),
                         coalesce("r".email = account.verified_email, false), "r"._verified IS NOT NULL,
                         before.last_login_at, before.last_seen_at
-                    FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema)._user AS before ON before.id = "r"._id
+                    FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema.internal)._user AS before ON before.id = "r"._id
                     """
                 do {
                     let result = try await store.client.write(statement)
@@ -383,7 +383,7 @@ package struct UserTable: Sendable {
         // What a deletion in the same statement takes away is still to be seen here.
         let replaced: SQL =
             session.replaced.map {
-                " LEFT JOIN \(schema)._session AS session ON session.user_id = account.id AND \(SessionTable.has($0))"
+                " LEFT JOIN \(schema.internal)._session AS session ON session.user_id = account.id AND \(SessionTable.has($0))"
             } ?? ""
         let (id, name): (SQL, SQL) =
             session.replaced == nil
@@ -398,7 +398,7 @@ package struct UserTable: Sendable {
         // One who has just signed up has nothing more to prove.
         let elevatedUntil: SQL = isNew ? SessionTable.elevation : "NULL"
         return """
-            INSERT INTO \(schema)._session (
+            INSERT INTO \(schema.internal)._session (
                 token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with,
                 elevated_until, level
             )
@@ -441,9 +441,9 @@ package struct UserTable: Sendable {
     func surplus(beyond limit: Int) -> SQL? {
         guard limit < .max else { return nil }
         return """
-            DELETE FROM \(schema)._session AS session USING (
+            DELETE FROM \(schema.internal)._session AS session USING (
                 SELECT other.token_hash
-                FROM \(schema)._session AS other JOIN account ON account.id = other.user_id
+                FROM \(schema.internal)._session AS other JOIN account ON account.id = other.user_id
                 ORDER BY other.last_used_at DESC, other.created_at DESC, other.token_hash OFFSET \(Int64(limit - 1))
             ) AS surplus
             WHERE session.token_hash = surplus.token_hash
@@ -455,7 +455,7 @@ package struct UserTable: Sendable {
     static func isRegistered(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         """
         (\(account).password_hash IS NOT NULL OR \(account).verified_email IS NOT NULL OR EXISTS (
-            SELECT FROM \(schema)._identity AS identity WHERE identity.user_id = \(account).id
+            SELECT FROM \(schema.internal)._identity AS identity WHERE identity.user_id = \(account).id
         ))
         """
     }
@@ -480,7 +480,7 @@ package struct UserTable: Sendable {
             ARRAY(\(given) ORDER BY given.role COLLATE "C"),
             ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
             EXISTS (
-                SELECT FROM (\(held)) AS held JOIN \(schema)._role AS role ON role.name = held.role WHERE role.is_admin
+                SELECT FROM (\(held)) AS held JOIN \(schema.internal)._role AS role ON role.name = held.role WHERE role.is_admin
             )
             """
     }

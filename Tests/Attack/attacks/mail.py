@@ -73,13 +73,13 @@ def codes(service, findings, setting):
             for number, guess in enumerate(wrong[index * 5:index * 5 + 5])])
         found = [result for results in found for result in (results if isinstance(results, list) else [results])]
         findings.expect(all(result in (131, 134, 135) for result in found), f"guesses are answered with {set(map(str, found))}")
-        attempts = own.psql("SELECT attempts FROM app._code")
+        attempts = own.psql("SELECT attempts FROM app_internal._code")
         findings.expect(attempts == "5", f"{attempts} guesses were compared")
         after = confirm(300, code=right, handle=ticket["handle"])
         findings.expect(after in (131, 134), f"the right digits after them are answered with {after}")
         used = in_parallel(20, lambda index: confirm(400 + index, code=link(mail)))
         findings.expect(used.count(None) == 1, f"a link counted {used.count(None)} times: {set(map(str, used))}")
-        sessions = own.psql("SELECT count(*) FROM app._session")
+        sessions = own.psql("SELECT count(*) FROM app_internal._session")
         findings.expect(sessions == "1", f"there are {sessions} sessions")
 
 
@@ -99,7 +99,7 @@ def flood(service, findings, setting):
             client = Client(own, address(600 + index))
             client.call("auth:signup", auth_data={"email": hostile}, password="correct horse battery")
             client.call("auth:reset:request", email=hostile)
-        until(30, "an empty queue", lambda: own.psql("SELECT count(*) FROM app._mail WHERE state = 'waiting'") == "0")
+        until(30, "an empty queue", lambda: own.psql("SELECT count(*) FROM app_internal._mail WHERE state = 'waiting'") == "0")
         to = [(mail["To"], mail["Bcc"], mail["Cc"]) for mail in mails()]
         findings.figure("mails", len(to))
         findings.expect(to == [("ann@example.org", None, None)], f"mails went to {to}")
@@ -133,7 +133,7 @@ def pages(service, findings, setting):
             status, html = page(f"/auth/reset?code={hostile}")
             findings.expect(status == 400 and "<script" not in html and "<img" not in html,
                             f"{hostile} is answered with {status}: {html[:200]}")
-        count = own.psql("SELECT count(*) FROM app._code WHERE used_at IS NOT NULL")
+        count = own.psql("SELECT count(*) FROM app_internal._code WHERE used_at IS NOT NULL")
         findings.expect(count == "0", "a page that was only looked at has used the code")
         response = code(Client(own, "127.0.0.6").call("auth:reset:confirm", code=secret, password="a new secret"))
         findings.expect(response is None, f"the code is answered with {response} afterwards")
@@ -148,7 +148,7 @@ def timing(service, findings, setting):
         own.psql("""
             INSERT INTO app."user" (_id, _owner, email)
                 SELECT 'm' || n, 'm' || n, 'known' || n || '@example.org' FROM generate_series(0, 1199) AS n;
-            INSERT INTO app._user (id) SELECT 'm' || n FROM generate_series(0, 1199) AS n;
+            INSERT INTO app_internal._user (id) SELECT 'm' || n FROM generate_series(0, 1199) AS n;
             ANALYZE;
             """)
         sign_up(own, "known")

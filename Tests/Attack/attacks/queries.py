@@ -147,7 +147,7 @@ def extreme_values(service, findings, setting):
 def worst_of_each(service, findings, setting):
     """Clients ask for the costliest predicate of each kind that is allowed, over 20,000 records, without a pause."""
     service.psql(
-        "SET search_path = app, pg_temp; SELECT _create_type('maze'); "
+        "SET search_path = app, app_internal, pg_temp; SELECT _create_type('maze'); "
         "ALTER TABLE maze ADD name text, ADD tags jsonb, ADD next text REFERENCES maze (_id) DEFERRABLE; "
         "INSERT INTO maze (_id, _owner, _created_by, _updated_by, name, tags) "
         f"SELECT 'm' || i, '{setting.owner.user_id}', '{setting.owner.user_id}', '{setting.owner.user_id}', "

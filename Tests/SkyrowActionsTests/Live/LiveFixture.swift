@@ -185,7 +185,7 @@ extension ServiceFixture {
     /// Changes records as users of psql do, in one transaction.
     func change(_ statements: String...) async throws {
         try await service.store.client.withTransaction { transaction in
-            try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
+            try await transaction.executeScript("SET LOCAL search_path = app, app_internal, pg_temp")
             for statement in statements { try await transaction.executeScript(SQL(trustedText: statement)) }
         }
     }

@@ -65,7 +65,7 @@ import Testing
                 }
                 outlet.clear()
                 try await fixture.service.store.client.withTransaction { transaction in
-                    try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
+                    try await transaction.executeScript("SET LOCAL search_path = app, app_internal, pg_temp")
                     for statement in row.statements { try await transaction.execute(SQL(trustedText: statement)) }
                 }
                 try await fixture.change("INSERT INTO category (_id) VALUES ('mark\(place)')")

@@ -47,7 +47,7 @@ final class RacingServices: Sendable {
     /// Runs statements on a connection of the first service.
     func run(_ statements: String) async throws {
         try await services[0].store.client.withTransaction { transaction in
-            try await transaction.executeScript("SET LOCAL search_path = app, pg_temp")
+            try await transaction.executeScript("SET LOCAL search_path = app, app_internal, pg_temp")
             try await transaction.executeScript(SQL(trustedText: statements))
         }
     }

@@ -81,7 +81,7 @@ import Testing
     private func circle(of count: Int, _ name: String, _ racing: RacingServices) async throws -> Race {
         let roles = (0..<count).map { RoleName("\(name)-\($0)") }
         for role in roles { _ = try await racing[0].saveRole(RoleSaveRequest(name: role), by: Self.master) }
-        let edges = "SELECT count(*) FROM app._role_role WHERE role LIKE '\(name)-%'"
+        let edges = "SELECT count(*) FROM app_internal._role_role WHERE role LIKE '\(name)-%'"
         let outcome = (query: edges, number: Int64(count - 1))
         return Race(of: count, winners: count - 1, refusals: [.duplicated], outcome: outcome) { task, service in
             let request = RoleChangeRequest(role: roles[(task + 1) % count], roles: [roles[task]])
@@ -154,7 +154,7 @@ import Testing
             try await racing.run("UPDATE _user SET verified_email = '\(to)' WHERE id = '\(user)'")
             let ticket = try await racing[0].requestLogInLink(address)
             let mail = try await racing.mail(to: to)
-            let sessions = "SELECT count(*) FROM app._session WHERE user_id = '\(user)'"
+            let sessions = "SELECT count(*) FROM app_internal._session WHERE user_id = '\(user)'"
             return Race(outcome: (sessions, 2)) { task, service in
                 let code = task.isMultiple(of: 2) ? mail.linkCode : mail.digits
                 _ = try await service.logIn(LinkLogInRequest(code: code, handle: ticket.handle))
@@ -165,7 +165,7 @@ import Testing
 
     /// Passwords are set by a link and perhaps by digits.
     private func reset(_ user: UserID, _ link: CodeConfirmation, _ digits: CodeConfirmation?) -> Race {
-        let sessions = "SELECT count(*) FROM app._session WHERE user_id = '\(user)'"
+        let sessions = "SELECT count(*) FROM app_internal._session WHERE user_id = '\(user)'"
         return Race(outcome: (sessions, 1)) { task, service in
             let code = task.isMultiple(of: 2) ? link : digits ?? link
             _ = try await service.resetPassword(ResetConfirmation(code: code, password: "secret \(task)"))
@@ -293,7 +293,7 @@ import Testing
             for _ in 0..<Race.tasks { tokens.append(try await providers.token(name)) }
             let all = tokens
             // Each signs in, and one of them makes the account.
-            let accounts = "SELECT count(*) FROM app._audit WHERE event = 'signup' AND data ->> 'provider' = 'test'"
+            let accounts = "SELECT count(*) FROM app_internal._audit WHERE event = 'signup' AND data ->> 'provider' = 'test'"
             let before = try await racing.number(accounts)
             return Race(winners: Race.tasks, outcome: (accounts, before + 1)) { task, service in
                 _ = try await service.logIn(ProviderLogInRequest(token: all[task]))
@@ -315,7 +315,7 @@ import Testing
             let ann = try await providers.logIn(name)
             try await providers.link(name, with: ann, of: "second")
             let (caller, own) = try await providers.caller(ann)
-            let left = "SELECT count(*) FROM app._identity WHERE user_id = '\(ann.userID)'"
+            let left = "SELECT count(*) FROM app_internal._identity WHERE user_id = '\(ann.userID)'"
             return Race(of: 2, refusals: [.constraintViolated], outcome: (left, 1)) { task, service in
                 try await service.unlinkProvider(["test", "second"][task], by: caller, with: own)
             }

@@ -108,7 +108,7 @@ import Testing
             #expect(try await me(tokens[0], blog.key).contains(#""code":104"#))
 
             // Revoking in one leaves sessions of the other.
-            _ = try await service.psql("UPDATE shop._user SET password_hash = 'x', token_valid_since = now()")
+            _ = try await service.psql("UPDATE shop_internal._user SET password_hash = 'x', token_valid_since = now()")
             try await SkyrowTestSupport.waiting(until: "the session of shop is over") {
                 try await me(tokens[0], shop.key).contains(#""code":104"#)
             }
@@ -263,7 +263,7 @@ import Testing
         #expect(created.status == .exited(0), "\(created.errors)")
         let show = try await Tool.run(
             words: [Tool.path, "psql", "-X", "-At", "--application", "shop"] + place + [
-                "-c", "SELECT content, (SELECT count(*) FROM _user), to_regclass('app.note') FROM note",
+                "-c", "SELECT content, (SELECT count(*) FROM _users), to_regclass('app.note') FROM note",
             ]
         )
         #expect(show.output == "of shop|1|")

@@ -123,8 +123,8 @@ import Testing
         try await withService { service in
             _ = try await service.psql(
                 """
-                UPDATE _role SET is_admin = false;
-                INSERT INTO "user" (_id) VALUES ('ann'); INSERT INTO _user (id) VALUES ('ann')
+                UPDATE app_internal._role SET is_admin = false;
+                INSERT INTO "user" (_id) VALUES ('ann'); INSERT INTO app_internal._user (id) VALUES ('ann')
                 """
             )
             func doctor(_ words: String...) async throws -> Tool.Result {
@@ -138,7 +138,7 @@ import Testing
                              No role is an administrator's.
                              Only the master key can give roles and disable accounts.
                              Make one, if administrators are wanted.
-                                 UPDATE _role SET is_admin = true WHERE name = 'Admin';
+                                 UPDATE app_internal._role SET is_admin = true WHERE name = 'Admin';
 
                     skipped  records   Rows that break the rules of records
 

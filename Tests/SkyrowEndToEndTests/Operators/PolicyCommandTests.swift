@@ -15,10 +15,10 @@ import Testing
             let role = "\(database.name.prefix(40))_sql"
             try await database.psql(
                 """
-                SET search_path = app; SELECT _create_type('note'), _create_type('person');
+                SET search_path = app, app_internal; SELECT _create_type('note'), _create_type('person');
                 ALTER TABLE note ADD title text; ALTER TABLE person ADD salary bigint;
-                INSERT INTO _field_rule VALUES ('person', 'salary', 'read', '{owner}');
-                INSERT INTO "user" (_id, _owner, username) VALUES ('ann', 'ann', 'ann'); INSERT INTO _user (id) VALUES ('ann');
+                INSERT INTO app_internal._field_rule VALUES ('person', 'salary', 'read', '{owner}');
+                INSERT INTO "user" (_id, _owner, username) VALUES ('ann', 'ann', 'ann'); INSERT INTO app_internal._user (id) VALUES ('ann');
                 INSERT INTO note (_id, _owner, _access, title) VALUES ('1', 'ann', '{}', 'Mine'), ('2', 'bob', '{}', 'More');
                 INSERT INTO person (_id, _owner, salary) VALUES ('a', 'ann', 7), ('b', 'bob', 8);
                 CREATE ROLE "\(role)" LOGIN
@@ -45,7 +45,7 @@ import Testing
             #expect(seen == "1|Mine\na|7\nb|\nchanged")
             let same = try await run("check")
             #expect(same.status == .exited(0) && same.output == "Policies and rights are as the rules say.")
-            try await database.psql("INSERT INTO app._class_rule VALUES ('note', 'read', '{owner}')")
+            try await database.psql("INSERT INTO app_internal._class_rule VALUES ('note', 'read', '{owner}')")
             let different = try await run("check", "--json")
             #expect(different.status == .exited(1))
             let json = try JSONSerialization.jsonObject(with: Data(different.output.utf8)) as? [String: Any]

@@ -11,7 +11,7 @@ import Testing
 @Suite struct SchemaCommandTests {
     /// `note` with two records, of which one has a rating that is no whole number.
     private static let statements = """
-        SET search_path = app;
+        SET search_path = app, app_internal;
         SELECT _create_type('note');
         ALTER TABLE note ADD title text, ADD stars double precision, ADD old text;
         COMMENT ON COLUMN note.title IS 'A text.'; COMMENT ON COLUMN note.stars IS 'A number.';

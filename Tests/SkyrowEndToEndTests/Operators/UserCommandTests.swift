@@ -138,7 +138,7 @@ import Testing
             let refused = try await Tool.run(words: invitation)
             #expect(refused.status == .exited(1))
             #expect(refused.errors.contains("This service sends no mail: "))
-            #expect(try await service.psql("SELECT count(*) FROM app._user") == "0")
+            #expect(try await service.psql("SELECT count(*) FROM app_internal._user") == "0")
             let invited = try await Tool.run(
                 words: invitation,
                 environment: [
@@ -214,7 +214,7 @@ import Testing
             #expect(made.status == .exited(0), "\(made.errors)")
             #expect(made.output.contains("\npassword    "))
             #expect(made.output.hasSuffix("This is the only time that the password is shown."))
-            let accounts = "SELECT id, disabled, password_hash FROM app._user; SELECT * FROM app.user"
+            let accounts = "SELECT id, disabled, password_hash FROM app_internal._user; SELECT * FROM app.user"
             let before = try await database.psql(accounts)
             for (words, input, status, sentence) in Self.refusals {
                 let result = try await Tool.run(words: [Tool.path, "user"] + words + place, input: input)
@@ -240,17 +240,17 @@ import Testing
             #expect(made.status == .exited(0), "\(made.errors)")
             try await database.psql(
                 """
-                INSERT INTO app._factor (user_id, kind, secret_sealed, hash, confirmed_at)
+                INSERT INTO app_internal._factor (user_id, kind, secret_sealed, hash, confirmed_at)
                 SELECT id, kind, CASE kind WHEN 'totp' THEN '\\x01'::bytea END, CASE kind WHEN 'recovery' THEN '\\x02'::bytea END, now()
-                FROM app._user CROSS JOIN (VALUES ('totp'), ('recovery')) AS one (kind)
+                FROM app_internal._user CROSS JOIN (VALUES ('totp'), ('recovery')) AS one (kind)
                 """
             )
-            let asked = "SELECT second_factor, (SELECT count(*) FROM app._factor) FROM app._user"
+            let asked = "SELECT second_factor, (SELECT count(*) FROM app_internal._factor) FROM app_internal._user"
             #expect(try await database.psql(asked) == "t|2")
             let removed = try await user("factor", "remove", "ann")
             #expect(removed.status == .exited(0), "\(removed.errors)")
             #expect(try await database.psql(asked) == "f|0")
-            let events = "SELECT event, actor, outcome FROM app._audit WHERE event = 'factor.remove'"
+            let events = "SELECT event, actor, outcome FROM app_internal._audit WHERE event = 'factor.remove'"
             #expect(try await database.psql(events) == "factor.remove|operator|ok")
         }
     }

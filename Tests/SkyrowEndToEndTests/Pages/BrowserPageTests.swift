@@ -92,7 +92,7 @@ import Testing
             try await signUp(site.service)
             // An address gets one mail a minute, and the first has gone out with the sign-up.
             _ = try await site.link(to: "/auth/verify")
-            _ = try await site.service.psql("UPDATE _mail SET created_at = created_at - interval '61 seconds'")
+            _ = try await site.service.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
             _ = try await site.service.call("auth:reset:request", #"{"email":"ann@example.org"}"#)
             let link = try await site.link(to: "/auth/reset")
             try await Browser.withBrowser(Browser.Options(runsScripts: runsScripts)) { browser in
@@ -136,12 +136,12 @@ import Testing
             // As if the address had been proved and changed, with a link that a mail to the former one has.
             _ = try await site.service.psql(
                 """
-                UPDATE _user SET verified_email = 'ann@example.org';
+                UPDATE app_internal._user SET verified_email = 'ann@example.org';
                 UPDATE "user" SET email = 'thief@example.org';
-                INSERT INTO _code (kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+                INSERT INTO app_internal._code (kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
                     link_expires_at, digits_expire_at)
                 SELECT 'undo', sha256('ann@example.org'), '\\x01', id, epoch + 1, 'ann@example.org', '', sha256('a-code'), '\\x02',
-                    now() + interval '7 days', now() FROM _user
+                    now() + interval '7 days', now() FROM app_internal._user
                 """
             )
             let link = try #require(URL(string: site.service.address.absoluteString + "/auth/undo?code=a-code"))
@@ -175,7 +175,7 @@ import Testing
         try await withSite(templates: looks.path) { site in
             try await signUp(site.service)
             let link = try await site.link(to: "/auth/verify")
-            let verified = #"SELECT count(*) FROM _user WHERE verified_email IS NOT NULL"#
+            let verified = #"SELECT count(*) FROM app_internal._user WHERE verified_email IS NOT NULL"#
             try await Browser.withBrowser(Browser.Options(runsScripts: runsScripts)) { browser in
                 try await browser.open(link)
                 try await check(browser, asksFor: [("button", "Confirm")], width: 320)

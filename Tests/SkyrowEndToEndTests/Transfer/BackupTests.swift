@@ -16,33 +16,37 @@ import Testing
 @Suite struct BackupTests {
     /// Prints every row of every table of the application, and what a DBA would see of the tables.
     private static let contents = #"""
-        SET search_path = app; SET timezone = 'UTC';
+        SET search_path = app, app_internal; SET timezone = 'UTC';
         SELECT format(
             'SELECT %L; COPY (SELECT %s FROM %I AS t ORDER BY t::text COLLATE "C") TO STDOUT (FORMAT csv, FORCE_QUOTE *)',
             table_name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position), table_name
         ) FROM information_schema.columns
-        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail', '_pending_login', '_live_ticket', '_flow')
+        WHERE table_schema IN ('app', 'app_internal') AND table_name NOT IN (
+            '_meta', '_session', '_code', '_mail', '_pending_login', '_live_ticket', '_flow', '_sessions', '_mails'
+        )
         GROUP BY table_name ORDER BY table_name COLLATE "C"
         \gexec
-        SELECT indexdef FROM pg_indexes WHERE schemaname = 'app' ORDER BY 1;
+        SELECT indexdef FROM pg_indexes WHERE schemaname IN ('app', 'app_internal') ORDER BY 1;
         SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid), condeferrable FROM pg_constraint
-        WHERE connamespace = 'app'::regnamespace ORDER BY 1, 2;
+        WHERE connamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) ORDER BY 1, 2;
         SELECT relname, attname, format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated,
             pg_get_expr(adbin, adrelid), col_description(pg_class.oid, attnum), obj_description(pg_class.oid, 'pg_class')
         FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-        WHERE relnamespace = 'app'::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
+        WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
         ORDER BY relname, attname;
         SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
-        WHERE tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'app'::regnamespace) AND NOT tgisinternal ORDER BY 1, 2;
+        WHERE NOT tgisinternal AND tgrelid IN (
+            SELECT oid FROM pg_class WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace)
+        ) ORDER BY 1, 2;
         SELECT proname, md5(prosrc), translate(proconfig::text, '\"', ''), obj_description(oid, 'pg_proc') FROM pg_proc
         WHERE pronamespace = 'app'::regnamespace AND proname <> '_revision' ORDER BY 1, 2;
-        SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'app' ORDER BY 1;
-        SELECT pg_get_viewdef('shown'::regclass);
+        SELECT sequencename, last_value FROM pg_sequences WHERE schemaname IN ('app', 'app_internal') ORDER BY 1;
+        SELECT relname, pg_get_viewdef(oid) FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relkind = 'v' ORDER BY 1;
         """#
 
     /// What somebody has made by hand beside the nasty records.
     private static let additions = #"""
-        SET search_path = app; SET client_min_messages = warning;
+        SET search_path = app, app_internal; SET client_min_messages = warning;
         CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;
         ALTER TABLE note ADD price numeric(10, 3), ADD judged boolean GENERATED ALWAYS AS (score IS NOT NULL) STORED,
             ADD CONSTRAINT cheap CHECK (price < 100),
@@ -150,7 +154,7 @@ import Testing
                     && before.contains("editor") && before.contains("Found by parts.") == false
             )
             for table in ["_session", "_code", "_mail", "_pending_login", "_live_ticket", "_flow"] {
-                let count = try await target.psql("SELECT count(*) FROM app.\(table)")
+                let count = try await target.psql("SELECT count(*) FROM app_internal.\(table)")
                 #expect(count == (withSessions ? "1" : "0"), "\(table)")
             }
             #expect(try await target.psql("SELECT obj_description('app.by_title'::regclass)") == "Found by parts.")
@@ -158,7 +162,7 @@ import Testing
             // The next revision is beyond all that were restored, those of deletions too.
             let order = try await target.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 INSERT INTO note (_id) VALUES ('next');
                 SELECT _revision > (SELECT max(_revision) FROM note WHERE _id <> 'next')
                     AND _revision > (SELECT max(revision) FROM _tombstone) FROM note WHERE _id = 'next';
@@ -216,7 +220,7 @@ import Testing
                 try await ExportTests.run("migrate", on: source)
                 try await source.psql(
                     """
-                    SET search_path = app; SET client_min_messages = warning;
+                    SET search_path = app, app_internal; SET client_min_messages = warning;
                     SELECT _create_type('giver'), _create_type('taker');
                     ALTER TABLE giver ADD sum bigint; ALTER TABLE taker ADD sum bigint;
                     INSERT INTO giver (_id, sum) SELECT n, 1000 FROM generate_series(1, 5000) AS n;
@@ -345,6 +349,7 @@ import Testing
             let program = try #require(await DumpProgram.installed().min { $0.majorVersion < $1.majorVersion })
             let words = program.dump(
                 schema: "app",
+                internal: "app_internal",
                 extensions: ["pg_trgm"],
                 leftOut: ["_session", "_code", "_mail", "_pending_login", "_flow"]
             )
@@ -373,7 +378,7 @@ import Testing
 
             try await ExportTests.run("restore", path, "--keep-sessions", on: target)
             #expect(Self.difference(try await source.psql(Self.contents), try await target.psql(Self.contents)) == [])
-            #expect(try await target.psql("SELECT count(*) FROM app._live_ticket") == "0")
+            #expect(try await target.psql("SELECT count(*) FROM app_internal._live_ticket") == "0")
         }
     }
 
@@ -396,7 +401,7 @@ import Testing
                 #expect(steps.contains(.migrate(later)))
                 #expect(summary.rows > 20)
             }
-            let migrated = try await target.psql("SELECT count(shoe_size), count(*) FROM app._user")
+            let migrated = try await target.psql("SELECT count(shoe_size), count(*) FROM app_internal._user")
             #expect(migrated == "0|2")
 
             // What that database has is beyond the present program.

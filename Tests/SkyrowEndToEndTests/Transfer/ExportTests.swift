@@ -55,7 +55,7 @@ import Testing
             // Sequences count on, accounts are there without passwords, references still bind.
             let more = try await target.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 INSERT INTO note (_id) VALUES ('more') RETURNING serial;
                 SELECT id, password_hash IS NULL FROM _user ORDER BY 1;
                 SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = 'note'::regclass;

@@ -2,7 +2,7 @@
 enum NastyRecords {
     /// Types that refer to each other and rows of three databases, as psql makes them.
     static let statements = #"""
-        SET search_path = app; SET timezone = 'UTC'; SET client_min_messages = warning;
+        SET search_path = app, app_internal; SET timezone = 'UTC'; SET client_min_messages = warning;
         SELECT _create_type('author'), _create_type('note'), _create_type('Empty');
         ALTER TABLE note
             ADD title text, ADD stars bigint, ADD small smallint, ADD score double precision, ADD done boolean,
@@ -59,7 +59,7 @@ enum NastyRecords {
 
     /// Prints every row of every record table, without the revision.
     static let contents = #"""
-        SET search_path = app; SET timezone = 'UTC';
+        SET search_path = app, app_internal; SET timezone = 'UTC';
         SELECT format(
             'SELECT %L; COPY (SELECT %s FROM %I ORDER BY _id COLLATE "C") TO STDOUT (FORMAT csv, FORCE_QUOTE *)',
             table_name,

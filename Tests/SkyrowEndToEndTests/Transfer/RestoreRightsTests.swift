@@ -21,7 +21,7 @@ import Testing
             try await ExportTests.run("migrate", on: source)
             try await source.psql(
                 """
-                SET search_path = app;
+                SET search_path = app, app_internal;
                 SELECT _create_type('note');
                 CREATE FUNCTION judge(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;
                 ALTER TABLE note ADD CONSTRAINT judged CHECK (app.judge(_id));
@@ -194,7 +194,7 @@ import Testing
             DROP EVENT TRIGGER skyrow_ddl_command_end; DROP EVENT TRIGGER skyrow_sql_drop;
             DROP SCHEMA skyrow_admin CASCADE;
             REASSIGN OWNED BY skyrow_service TO skyrow; DROP OWNED BY skyrow_service; DROP ROLE skyrow_service;
-            SET search_path = app; SELECT app._install_event_triggers();
+            SET search_path = app, app_internal; SELECT app._install_event_triggers();
             """
         )
         #expect(undone.status == .exited(0), "\(undone.errors)")
@@ -220,11 +220,11 @@ import Testing
         let others = try await service.psql(
             """
             SELECT 'relation', relname, relowner::regrole FROM pg_class
-            WHERE relnamespace IN ('app'::regnamespace, to_regnamespace('other'), 'public'::regnamespace)
+            WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace, to_regnamespace('other'), 'public'::regnamespace)
                 AND relowner <> 'skyrow_service'::regrole
             UNION ALL
             SELECT 'type', typname, typowner::regrole FROM pg_type
-            WHERE typnamespace IN ('app'::regnamespace, to_regnamespace('other'), 'public'::regnamespace)
+            WHERE typnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace, to_regnamespace('other'), 'public'::regnamespace)
                 AND typowner <> 'skyrow_service'::regrole
             UNION ALL
             SELECT 'function', proname, proowner::regrole FROM pg_proc
@@ -237,7 +237,7 @@ import Testing
             WHERE pubowner <> 'skyrow_service'::regrole
             UNION ALL
             SELECT 'schema', nspname, nspowner::regrole FROM pg_namespace
-            WHERE nspname IN ('app', 'other') AND nspowner <> 'skyrow_service'::regrole
+            WHERE nspname IN ('app', 'app_internal', 'other') AND nspowner <> 'skyrow_service'::regrole
             UNION ALL
             SELECT 'database', datname, datdba::regrole FROM pg_database
             WHERE datname = current_database() AND datdba <> 'skyrow_service'::regrole

@@ -100,10 +100,10 @@ struct OracleFieldRun {
                 }
             }
         }
-        _ = try await run.world.service.database.psql("DELETE FROM app._field_rule WHERE type = '*'")
+        _ = try await run.world.service.database.psql("DELETE FROM app_internal._field_rule WHERE type = '*'")
         if !ofEveryType.isEmpty {
             _ = try await run.world.service.database.psql(
-                "INSERT INTO app._field_rule VALUES \(ofEveryType.joined(separator: ", "))"
+                "INSERT INTO app_internal._field_rule VALUES \(ofEveryType.joined(separator: ", "))"
             )
         }
         let texts = places.prefix(2).map { place in

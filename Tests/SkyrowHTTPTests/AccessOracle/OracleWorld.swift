@@ -94,7 +94,7 @@ struct OracleWorld {
         let made = try await service.call("schema:create", types, key: TestService.masterKey)
         guard made["error"] == .null else { throw UnexpectedResponse(response: "\(made)") }
         _ = try await service.database.psql(
-            "INSERT INTO app._role (name) VALUES " + Self.roles.map { "('\($0)')" }.joined(separator: ", ")
+            "INSERT INTO app_internal._role (name) VALUES " + Self.roles.map { "('\($0)')" }.joined(separator: ", ")
         )
         // A role is put into later ones only, so that there is no circle; a chain of seven and some of chance.
         var nesting: [(inner: String, outer: String)] = (0..<6).map { (Self.roles[$0], Self.roles[$0 + 1]) }
@@ -104,7 +104,7 @@ struct OracleWorld {
             if a != b, !nesting.contains(where: { $0 == step }) { nesting.append(step) }
         }
         _ = try await service.database.psql(
-            "INSERT INTO app._role_role (member, role) VALUES "
+            "INSERT INTO app_internal._role_role (member, role) VALUES "
                 + nesting.map { "('\($0.inner)', '\($0.outer)')" }.joined(separator: ", ")
         )
         var texts: [String] = []
@@ -126,14 +126,14 @@ struct OracleWorld {
             let roles = Array(Self.roles.shuffled(using: &random).prefix(sizes[number]))
             if !roles.isEmpty {
                 _ = try await service.database.psql(
-                    "INSERT INTO app._user_role (user_id, role) VALUES "
+                    "INSERT INTO app_internal._user_role (user_id, role) VALUES "
                         + roles.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
                 )
             }
             let groups = Array(Self.groups.shuffled(using: &random).prefix(number % 4))
             if !groups.isEmpty {
                 _ = try await service.database.psql(
-                    "INSERT INTO app._user_group (user_id, name) VALUES "
+                    "INSERT INTO app_internal._user_group (user_id, name) VALUES "
                         + groups.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
                 )
             }
@@ -144,7 +144,7 @@ struct OracleWorld {
                 _ = try await service.database.psql(
                     """
                     UPDATE app."user" SET email = '\(address)' WHERE _id = '\(id)';
-                    UPDATE app._user SET verified_email = '\(proved)' WHERE id = '\(id)'
+                    UPDATE app_internal._user SET verified_email = '\(proved)' WHERE id = '\(id)'
                     """
                 )
             }
@@ -186,7 +186,7 @@ struct OracleWorld {
             let edges = Set(pairs.shuffled(using: &random).prefix(name == "friend" ? 150 : 80))
             let rows = edges.map { "('\($0.from)', '\(name)', '\($0.to)')" }.joined(separator: ", ")
             _ = try await service.database.psql(
-                "INSERT INTO app._relation (user_id, name, other_id) VALUES \(rows)"
+                "INSERT INTO app_internal._relation (user_id, name, other_id) VALUES \(rows)"
             )
             return edges
         }
@@ -217,7 +217,7 @@ struct OracleWorld {
         try await insert(leaves, into: "leaf")
         _ = try await service.database.psql(
             """
-            SET search_path = app;
+            SET search_path = app, app_internal;
             INSERT INTO holder (_id, card) SELECT 'of-' || _id, _id FROM card WHERE _database = '_public';
             INSERT INTO holder (_id, cards) SELECT 'all', array_agg(_id ORDER BY n) FROM card WHERE _database = '_public';
             INSERT INTO "holder.deck" (_from, _to) SELECT 'all', _id FROM card WHERE _database = '_public';

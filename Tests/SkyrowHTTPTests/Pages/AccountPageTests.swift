@@ -71,7 +71,7 @@ import Testing
         try await withPages { service, transport in
             let ann = try await signUp(service)
             _ = try await transport.message(0)
-            try await service.database.psql("UPDATE app._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
             _ = try await service.call("auth:reset:request", #"{"email":"ann@example.org"}"#)
             let mail = try await transport.message(1)
             // The link is where the service says it is, whatever host a request names.
@@ -126,7 +126,7 @@ import Testing
             )
             #expect(login["result"]["user_id"].string == ann.id)
             // A page opens no session.
-            let sessions = try await service.database.psql("SELECT count(*) FROM app._session")
+            let sessions = try await service.database.psql("SELECT count(*) FROM app_internal._session")
             #expect(sessions == "1")
             let used = try await post(
                 service,
@@ -145,7 +145,7 @@ import Testing
             let page = try await get(service, path)
             #expect(page.status == 200 && page.body.contains("<button type=\"submit\">Confirm</button>"))
             func verified() async throws -> String {
-                try await service.database.psql("SELECT coalesce(verified_email, '-') FROM app._user")
+                try await service.database.psql("SELECT coalesce(verified_email, '-') FROM app_internal._user")
             }
             let state11 = try await verified()
             #expect(state11 == "-")
@@ -222,7 +222,7 @@ import Testing
                 let response = try await post(service, "/auth/verify", [("code", code), ("form", form)])
                 #expect(response.status == 400 && response.body.contains("This form is too old. Try again."))
             }
-            let verified = try await service.database.psql("SELECT count(verified_email) FROM app._user")
+            let verified = try await service.database.psql("SELECT count(verified_email) FROM app_internal._user")
             #expect(verified == "0")
             let done = try await post(service, "/auth/verify", [("code", code), ("form", own)])
             #expect(done.status == 200)
@@ -331,7 +331,7 @@ import Testing
             )
             let parsed7 = try JSONValue(verified.body)
             #expect(parsed7["result"]["status"].string == "OK")
-            try await service.database.psql("UPDATE app._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
             let asked = try await service.v1(
                 "/",
                 #"{"action":"user:verify_request","args":{"record_key":"email"},\#(key)}"#
@@ -339,7 +339,7 @@ import Testing
             let parsed8 = try JSONValue(asked.body)
             #expect(parsed8["result"]["handle"].string != nil)
             _ = try await transport.message(1)
-            try await service.database.psql("UPDATE app._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
             let forgot = try await service.v1(
                 "/user/forgot-password",
                 #"{"args":{"email":"ann@example.org"},"api_key":"\#(TestService.apiKey)"}"#

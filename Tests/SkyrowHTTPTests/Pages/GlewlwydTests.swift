@@ -96,7 +96,7 @@ import Testing
         try await withProvider(secret: "another one") { service, provider in
             let fields = try await signIn(service, provider)
             #expect(fields["error"] == "server_error" && fields["code"] == nil)
-            #expect(try await service.database.psql("SELECT count(*) FROM app._identity") == "0")
+            #expect(try await service.database.psql("SELECT count(*) FROM app_internal._identity") == "0")
         }
     }
 }

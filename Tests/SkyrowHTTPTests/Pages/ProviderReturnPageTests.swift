@@ -85,7 +85,7 @@ import Testing
         try await withProvider { service, provider in
             let query = try await query(provider, try await start(service))
             let before = try await service.database.psql(
-                "SELECT md5(string_agg(flow::text, '')) FROM app._flow AS flow"
+                "SELECT md5(string_agg(flow::text, '')) FROM app_internal._flow AS flow"
             )
             for path in [
                 "/auth/callback/example", "/auth/callback/example?", "/auth/callback/example?code=x&state=y",
@@ -107,7 +107,7 @@ import Testing
             for method in ["PUT", "DELETE"] {
                 #expect(try await service.get("/auth/callback/example?\(query)", method: method).status == 405)
             }
-            let after = try await service.database.psql("SELECT md5(string_agg(flow::text, '')) FROM app._flow AS flow")
+            let after = try await service.database.psql("SELECT md5(string_agg(flow::text, '')) FROM app_internal._flow AS flow")
             #expect(before == after)
             #expect(try await service.get("/auth/style.css").status == 200)
         }

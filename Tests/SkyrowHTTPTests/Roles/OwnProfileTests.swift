@@ -35,7 +35,7 @@ import Testing
             let logIn = #"{"auth_data":{"username":"ann"},"password":"a long secret"}"#
             for isVerified in [nil, true] as [Bool?] {
                 if isVerified == true {
-                    try await service.database.psql("UPDATE app._user SET verified_email = 'ann@example.org'")
+                    try await service.database.psql("UPDATE app_internal._user SET verified_email = 'ann@example.org'")
                 }
                 let entered = try await service.call("auth:login", logIn)["result"]
                 expectOwn(entered["profile"], verified: isVerified, ["chess", "golf"], ["crew", "staff"])

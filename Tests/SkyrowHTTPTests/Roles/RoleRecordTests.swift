@@ -37,7 +37,7 @@ import Testing
             _ = try await master(service, "role:save", #"{"name":"\#(name)","access":\#(access)}"#)
         }
         // No list is for administrators alone, and not for the owner either.
-        try await service.database.psql("UPDATE app._role SET owner = '\(ann.id)' WHERE name IN ('own', 'hidden')")
+        try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name IN ('own', 'hidden')")
         _ = try await master(service, "role:add", #"{"role":"crew","users":["\#(carl.id)"]}"#)
         _ = try await master(service, "role:assign", #"{"roles":["Admin"],"users":["\#(dora.id)"]}"#)
         _ = try await master(service, "auth:disable:set", #"{"auth_id":"\#(gone.id)","disabled":true}"#)
@@ -112,7 +112,7 @@ import Testing
                 "role:save",
                 #"{"name":"a/b é","access":[{"user_id":"\#(ann.id)","level":"read"}],"by_default":true}"#
             )
-            try await service.database.psql("UPDATE app._role SET owner = '\(ann.id)' WHERE by_default")
+            try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE by_default")
             let saved = try await service.call("role:list", "{}", token: ann.token)["result"]["roles"][0]
             let role = try await service.call("record:fetch", #"{"ids":["_role/a/b é"]}"#, token: ann.token)["result"][
                 0
@@ -166,7 +166,7 @@ import Testing
                     #"{"name":"\#(name)","access":\#(access),"by_default":\#(name == "é")}"#
                 )
             }
-            try await service.database.psql("UPDATE app._role SET owner = '\(ann.id)' WHERE name = 'b'")
+            try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name = 'b'")
             for (question, expected) in Self.questions {
                 let asked = #"{"record_type":"_role",\#(question.replacing("<ann>", with: ann.id))}"#
                 let found = try await service.call("record:query", asked, token: ann.token)
@@ -344,7 +344,7 @@ import Testing
             }
             // A name finds its row by the primary key.
             try await service.database.psql(
-                "INSERT INTO app._role (name) SELECT 'r' || number FROM generate_series(1, 3000) AS number; ANALYZE app._role"
+                "INSERT INTO app_internal._role (name) SELECT 'r' || number FROM generate_series(1, 3000) AS number; ANALYZE app_internal._role"
             )
             let plan = try await master(
                 service,

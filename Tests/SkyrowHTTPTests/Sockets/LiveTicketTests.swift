@@ -34,7 +34,7 @@ import Testing
             let query = "record_type=note&live-query-token=\(ticket)"
             #expect(try await error(service, query) != 134)
             #expect(try await error(service, query) == 134)
-            #expect(try await service.database.psql("SELECT count(*) FROM app._live_ticket") == "0")
+            #expect(try await service.database.psql("SELECT count(*) FROM app_internal._live_ticket") == "0")
         }
     }
 
@@ -42,7 +42,7 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let old = try await ticket(service, ann.token)
-            _ = try await service.database.psql("UPDATE app._live_ticket SET expires_at = now() - interval '1 second'")
+            _ = try await service.database.psql("UPDATE app_internal._live_ticket SET expires_at = now() - interval '1 second'")
             #expect(try await error(service, "record_type=note&live-query-token=\(old)") == 134)
             let ofSession = try await ticket(service, ann.token)
             _ = try await service.call("auth:logout", "{}", token: ann.token)
@@ -56,11 +56,11 @@ import Testing
             let ann = try await service.signUp("ann")
             let first = try await ticket(service, ann.token)
             let rows = try await service.database.psql(
-                "SELECT count(*) FROM app._live_ticket WHERE token_hash = sha256('\(first)')"
+                "SELECT count(*) FROM app_internal._live_ticket WHERE token_hash = sha256('\(first)')"
             )
             #expect(rows == "1")
             for _ in 0..<100 { _ = try await ticket(service, ann.token) }
-            #expect(try await service.database.psql("SELECT count(*) FROM app._live_ticket") == "100")
+            #expect(try await service.database.psql("SELECT count(*) FROM app_internal._live_ticket") == "100")
             #expect(try await error(service, "record_type=note&live-query-token=\(first)") == 134)
         }
     }
@@ -86,7 +86,7 @@ import Testing
             #expect(try await error(service, "record_type=note&live-query-token=\(ticket)") != 103)
             #expect(try await error(service, "record_type=note&live-query-token=\(ticket)x") == 134)
             #expect(try await service.call("me", "{}", token: ticket)["error"]["code"].integer == 104)
-            #expect(try await service.database.psql("SELECT count(*) FROM app._live_ticket") == "0")
+            #expect(try await service.database.psql("SELECT count(*) FROM app_internal._live_ticket") == "0")
         }
     }
 

@@ -123,8 +123,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\"skyrow_backup\":2}", "is an archive of version 2"), ("{}", "is damaged"),
-        ("{\"skyrow_backup\":1}", "is damaged"),
+        ("{\"skyrow_backup\":3}", "is an archive of version 3"), ("{}", "is damaged"),
+        ("{\"skyrow_backup\":2}", "is damaged"), ("{\"skyrow_backup\":1}", "is from before the first release"),
     ])
     func aManifestThatIsNoneIsRefused(text: String, words: String) {
         let error = #expect(throws: ToolError.self) { try BackupManifest(json: Array(text.utf8), path: "x") }
@@ -270,14 +270,17 @@ import Testing
 }
 
 @Suite struct DumpReferenceTests {
-    @Test func foreignKeysBetweenTablesOfTheSchemaAreFound() {
+    @Test func foreignKeysBetweenTablesOfTheApplicationAreFound() {
         let script = #"""
-            ALTER TABLE ONLY "app"."_live_ticket"
-                ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app"."_session"("id") ON DELETE CASCADE;
+            ALTER TABLE ONLY "app_internal"."_live_ticket"
+                ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app_internal"."_session"("id") ON DELETE CASCADE;
 
 
             ALTER TABLE "app"."a""b"
                 ADD CONSTRAINT "x, y" FOREIGN KEY ("c, (d", "e") REFERENCES "app"."f.""g"("h", "i)") DEFERRABLE;
+
+            ALTER TABLE ONLY "app"."visit"
+                ADD CONSTRAINT "visit_fkey" FOREIGN KEY ("session") REFERENCES "app_internal"."_session"("id");
 
             ALTER TABLE ONLY "app"."note"
                 ADD CONSTRAINT "abroad" FOREIGN KEY ("place") REFERENCES "other"."place"("id");
@@ -287,12 +290,12 @@ import Testing
 
             """#
         #expect(
-            DumpReference.all(in: script) == [
+            DumpReference.all(in: script, of: "app") == [
                 DumpReference(
                     table: "_live_ticket",
                     target: "_session",
                     removal: #"""
-                        DELETE FROM "app"."_live_ticket" WHERE ("session_id") IS NOT NULL AND ("session_id") NOT IN (SELECT "id" FROM "app"."_session")
+                        DELETE FROM "app_internal"."_live_ticket" WHERE ("session_id") IS NOT NULL AND ("session_id") NOT IN (SELECT "id" FROM "app_internal"."_session")
                         """#
                 ),
                 DumpReference(
@@ -300,6 +303,13 @@ import Testing
                     target: "f.\"g",
                     removal: #"""
                         DELETE FROM "app"."a""b" WHERE ("c, (d", "e") IS NOT NULL AND ("c, (d", "e") NOT IN (SELECT "h", "i)" FROM "app"."f.""g")
+                        """#
+                ),
+                DumpReference(
+                    table: "visit",
+                    target: "_session",
+                    removal: #"""
+                        DELETE FROM "app"."visit" WHERE ("session") IS NOT NULL AND ("session") NOT IN (SELECT "id" FROM "app_internal"."_session")
                         """#
                 ),
             ]

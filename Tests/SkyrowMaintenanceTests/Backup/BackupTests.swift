@@ -25,13 +25,15 @@ import Testing
                 logger: .quiet
             ) { restore in
                 try await restore.piece { piece in
-                    try await piece.run("SET LOCAL search_path = app, pg_temp")
+                    try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp")
                     try await piece.run(Self.present)
                     let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
                     try await piece.run("INSERT INTO _migration (version, name) VALUES \(versions)")
                 }
                 for script in scripts {
-                    try await restore.piece { try await $0.run("SET LOCAL search_path = app, pg_temp; \(script)") }
+                    try await restore.piece { piece in
+                        try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp; \(script)")
+                    }
                 }
             }
         }
@@ -63,21 +65,21 @@ import Testing
     @Test(arguments: [
         ("", nil),
         ("CREATE SCHEMA app", nil),
-        ("CREATE SCHEMA app; CREATE TABLE app.mine (a text)", BackupRefusal.isNotEmpty(["mine"])),
-        ("CREATE SCHEMA app; CREATE VIEW app.seen AS SELECT 1", .isNotEmpty(["seen"])),
-        ("CREATE SCHEMA app; CREATE TABLE app._old (a text); INSERT INTO app._old VALUES ('x')", .isNotEmpty(["_old"])),
+        ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app.mine (a text)", BackupRefusal.isNotEmpty(["mine"])),
+        ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE VIEW app.seen AS SELECT 1", .isNotEmpty(["seen"])),
+        ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app._old (a text); INSERT INTO app._old VALUES ('x')", .isNotEmpty(["_old"])),
     ])
     func onlyAnEmptyPlaceIsFilledUnasked(statements: String, refusal: BackupRefusal?) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(statements)
             if let refusal {
                 await #expect(throws: refusal) { try await restore(database) }
-                #expect(try await database.psql("SELECT to_regclass('app._user') IS NULL") == "t")
+                #expect(try await database.psql("SELECT to_regclass('app_internal._user') IS NULL") == "t")
                 _ = try await restore(database, replacing: true)
             } else {
                 _ = try await restore(database)
             }
-            #expect(try await database.psql("SELECT count(*) FROM app._role") == "1")
+            #expect(try await database.psql("SELECT count(*) FROM app_internal._role") == "1")
         }
     }
 
@@ -115,14 +117,14 @@ import Testing
                 """
             )
             #expect(
-                try await database.psql("SELECT id, epoch FROM app._user ORDER BY id")
+                try await database.psql("SELECT id, epoch FROM app_internal._user ORDER BY id")
                     == (isKept ? "ann|7\nbob|0" : "ann|8\nbob|1")
             )
-            #expect(try await database.psql("SELECT count(*) FROM app._session") == (isKept ? "1" : "0"))
+            #expect(try await database.psql("SELECT count(*) FROM app_internal._session") == (isKept ? "1" : "0"))
             // Later changes of accounts are announced as ever.
             #expect(
                 try await database.psql(
-                    "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'app._user'::regclass AND tgname = '_announce'"
+                    "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'app_internal._user'::regclass AND tgname = '_announce'"
                 ) == "O"
             )
         }
@@ -147,7 +149,7 @@ import Testing
                 let isDone = try await IndexBuilder(client: client, logger: .quiet) { ["app"] }.pass()
                 #expect(isDone)
             }
-            let states = try await database.psql("SELECT name, state FROM app._index ORDER BY name")
+            let states = try await database.psql("SELECT name, state FROM app_internal._index ORDER BY name")
             #expect(states == "film_title_idx|ready\nfilm_title_trigram|ready")
         }
     }
@@ -193,7 +195,7 @@ import Testing
                 #expect(try await BackupSource(of: "app", client: client).momentary == own)
                 try await database.psql(
                     """
-                    SET search_path = app;
+                    SET search_path = app, app_internal;
                     CREATE TABLE visit (id int PRIMARY KEY, session_id uuid REFERENCES _session);
                     CREATE TABLE page (visit int REFERENCES visit);
                     CREATE TABLE other (account text REFERENCES _user);
@@ -206,7 +208,7 @@ import Testing
                     """
                     SELECT here.relname, there.relname FROM pg_constraint
                     JOIN pg_class AS here ON here.oid = conrelid JOIN pg_class AS there ON there.oid = confrelid
-                    WHERE contype = 'f' AND connamespace = 'app'::regnamespace
+                    WHERE contype = 'f' AND connamespace IN ('app'::regnamespace, 'app_internal'::regnamespace)
                         AND here.relname NOT IN (\(list)) AND there.relname IN (\(list))
                     """
                 )
@@ -229,12 +231,14 @@ import Testing
                     restore in
                     #expect(restore.pieceLength >= 100)
                     try await restore.piece { piece in
-                        try await piece.run("SET LOCAL search_path = app, pg_temp; \(Self.present)")
+                        try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp; \(Self.present)")
                         let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
                         try await piece.run("INSERT INTO _migration (version, name) VALUES \(versions)")
                     }
                     for script in many + [last] {
-                        try await restore.piece { try await $0.run("SET LOCAL search_path = app, pg_temp; \(script)") }
+                        try await restore.piece { piece in
+                        try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp; \(script)")
+                    }
                     }
                 }
             }
@@ -246,7 +250,7 @@ import Testing
             try await restore(database, replacing: false, "SELECT _create_type('first')")
             #expect(try await database.psql(names) == "302|t|f")
             // In one transaction it cannot be done.
-            await #expect(throws: (any Error).self) { try await database.psql("DROP SCHEMA app CASCADE") }
+            await #expect(throws: (any Error).self) { try await database.psql("DROP SCHEMA app, app_internal CASCADE") }
 
             // What an interrupted restore has left is in nobody's way.
             try await database.psql("CREATE SCHEMA skyrow_restoring CREATE TABLE half (id int)")

@@ -23,12 +23,12 @@ import Testing
                 CREATE TRIGGER \(name) BEFORE INSERT ON app.note FOR EACH ROW EXECUTE FUNCTION app.\(name)();
                 """
             }
-            try await fixture.psql(trigger("with_path", "SET search_path = app") + trigger("without_path", ""))
+            try await fixture.psql(trigger("with_path", "SET search_path = app, app_internal") + trigger("without_path", ""))
             let found = try await examine(fixture.database.url, [.triggerPaths])["trigger-paths"] ?? []
             #expect(found.map(\.commands).count == 1)
             let command = try #require(found.first?.commands.first)
             #expect(command.contains("without_path()"))
-            try await fixture.psql("SET search_path = app; \(command)")
+            try await fixture.psql("SET search_path = app, app_internal; \(command)")
             #expect(try await examine(fixture.database.url, [.triggerPaths])["trigger-paths"] == [])
         }
     }
@@ -541,7 +541,8 @@ import Testing
                 """
                 SELECT string_agg(relname || ' ' || tgname, ',' ORDER BY relname, tgname)
                 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
-                WHERE relnamespace = 'app'::regnamespace AND starts_with(tgname, '_announce') AND NOT tgisinternal
+                WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace)
+                    AND starts_with(tgname, '_announce') AND NOT tgisinternal
                     AND (starts_with(relname, '_') OR relname = 'user')
                 """
             )
@@ -609,7 +610,7 @@ import Testing
             #expect(findings[DoctorCheck.records.name] == nil && findings[DoctorCheck.server.name] == [])
         }
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")
+            try await database.psql("INSERT INTO app_internal._migration (version, name) VALUES (9999, '9999_future')")
             let findings = try await examine(database.url, [.migrations])
             #expect(findings[DoctorCheck.migrations.name]?.first?.what.contains("version 9999") == true)
         }

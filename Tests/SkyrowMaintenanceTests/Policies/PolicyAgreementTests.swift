@@ -76,17 +76,17 @@ import Testing
         for (login, id) in users {
             let client = f.records.client
             _ = try await client.write("INSERT INTO app.\"user\" (_id) VALUES (\(id)) ON CONFLICT DO NOTHING")
-            _ = try await client.write("INSERT INTO app._user (id) VALUES (\(id)) ON CONFLICT DO NOTHING")
+            _ = try await client.write("INSERT INTO app_internal._user (id) VALUES (\(id)) ON CONFLICT DO NOTHING")
             let isRegistered = Bool.random(using: &random)
             if isRegistered {
-                _ = try await client.write("UPDATE app._user SET password_hash = 'x' WHERE id = \(id)")
+                _ = try await client.write("UPDATE app_internal._user SET password_hash = 'x' WHERE id = \(id)")
             }
             // An address that was proved is a way in, too.
             let isVerified = Bool.random(using: &random)
             let hasProved = isVerified || Bool.random(using: &random)
             if hasProved {
                 let address = isVerified ? "a-\(id)@example.org" : "former@example.org"
-                _ = try await client.write("UPDATE app._user SET verified_email = \(address) WHERE id = \(id)")
+                _ = try await client.write("UPDATE app_internal._user SET verified_email = \(address) WHERE id = \(id)")
                 _ = try await client.write(
                     "UPDATE app.\"user\" SET email = \("a-\(id)@example.org") WHERE _id = \(id)"
                 )
@@ -94,12 +94,12 @@ import Testing
             let given: [RoleName] = ["a", "null", "idle"].filter { _ in Bool.random(using: &random) }
             for role in given {
                 _ = try await client.write(
-                    "INSERT INTO app._user_role (user_id, role) VALUES (\(id), \(role.rawValue))"
+                    "INSERT INTO app_internal._user_role (user_id, role) VALUES (\(id), \(role.rawValue))"
                 )
             }
             let isGolfer = Bool.random(using: &random)
             if isGolfer {
-                _ = try await client.write("INSERT INTO app._user_group (user_id, name) VALUES (\(id), 'golf')")
+                _ = try await client.write("INSERT INTO app_internal._user_group (user_id, name) VALUES (\(id), 'golf')")
             }
             callers[login] = Caller(
                 kind: .user(id),
@@ -123,7 +123,7 @@ import Testing
         }
         for edge in edges {
             _ = try await f.records.client.write(
-                "INSERT INTO app._relation (user_id, name, other_id) VALUES (\(edge.from), \(edge.relation), \(edge.to))"
+                "INSERT INTO app_internal._relation (user_id, name, other_id) VALUES (\(edge.from), \(edge.relation), \(edge.to))"
             )
         }
         return edges

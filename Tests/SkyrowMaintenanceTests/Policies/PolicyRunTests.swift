@@ -198,7 +198,7 @@ import Testing
                 SELECT count(*) FROM pg_namespace WHERE nspname = 'app_visible';
                 SELECT count(*) FROM pg_trigger WHERE tgname ~ '^_(sign|guard)_';
                 SELECT count(*) FROM _policy; SELECT count(*) FROM _database_login;
-                SELECT count(*) FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relacl::text ~ 'ann|bob';
+                SELECT count(*) FROM pg_class WHERE relnamespace IN ('app'::regnamespace, 'app_internal'::regnamespace) AND relacl::text ~ 'ann|bob';
                 SELECT count(*) FROM pg_attribute WHERE attacl::text ~ 'ann|bob'
                 """
             let before = try await f.psql(state)

@@ -204,7 +204,7 @@ import Testing
                 BEGIN
                     INSERT INTO crowd.open SELECT object_identity FROM pg_event_trigger_ddl_commands()
                     WHERE command_tag = 'CREATE TABLE' AND NOT EXISTS (
-                        SELECT FROM app._class_rule WHERE object_identity = 'app.' || type
+                        SELECT FROM app_internal._class_rule WHERE object_identity = 'app.' || type
                     );
                 END $$;
                 CREATE EVENT TRIGGER look ON ddl_command_end EXECUTE FUNCTION crowd.look();

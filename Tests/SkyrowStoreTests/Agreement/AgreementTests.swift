@@ -53,7 +53,7 @@ import Testing
             try await client.withTransaction { transaction in
                 _ = try await transaction.query(PostGIS.requirement)
                 try await transaction.executeScript(
-                    "SET LOCAL search_path = app, pg_temp; \(SQL(trustedText: AgreementWorld.tables))"
+                    "SET LOCAL search_path = app, app_internal, pg_temp; \(SQL(trustedText: AgreementWorld.tables))"
                 )
             }
             try await world.insert(with: client)
@@ -292,8 +292,8 @@ import Testing
                         if random.oneIn(2) {
                             _ = try await setting.store.client.write(
                                 """
-                                WITH gone AS (DELETE FROM app._field_rule WHERE type = '*' AND field <> \(random.element(fields)))
-                                INSERT INTO app._field_rule VALUES ('*', \(random.element(fields)), 'read', '{owner}')
+                                WITH gone AS (DELETE FROM app_internal._field_rule WHERE type = '*' AND field <> \(random.element(fields)))
+                                INSERT INTO app_internal._field_rule VALUES ('*', \(random.element(fields)), 'read', '{owner}')
                                 ON CONFLICT DO NOTHING
                                 """
                             )

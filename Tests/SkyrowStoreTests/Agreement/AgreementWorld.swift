@@ -231,14 +231,14 @@ struct AgreementWorld {
             _ = try await transaction.query("SELECT set_config('skyrow.keeps_revision', 'on', true)")
             _ = try await transaction.query(
                 """
-                INSERT INTO app._user (id, verified_email) SELECT _id, CASE _id WHEN 'ann' THEN email END FROM app."user"
+                INSERT INTO app_internal._user (id, verified_email) SELECT _id, CASE _id WHEN 'ann' THEN email END FROM app."user"
                 ON CONFLICT DO NOTHING
                 """
             )
             for edge in edges {
                 _ = try await transaction.query(
                     """
-                    INSERT INTO app._relation (user_id, name, other_id)
+                    INSERT INTO app_internal._relation (user_id, name, other_id)
                     VALUES (\(edge.from), \(edge.relation.rawValue), \(edge.to))
                     """
                 )

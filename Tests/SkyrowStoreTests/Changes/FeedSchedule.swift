@@ -43,7 +43,7 @@ struct FeedSchedule {
         while true {
             let connection = OpenWriter(fixture.client)
             // A row that is locked fails the statement soon, and mostly its transaction.
-            let settings = ["SET search_path = app, pg_temp", "SET lock_timeout = '5ms'"]
+            let settings = ["SET search_path = app, app_internal, pg_temp", "SET lock_timeout = '5ms'"]
             var outcome = OpenWriter.Outcome.done
             for setting in settings where outcome == .done { outcome = await connection.run(setting) }
             if outcome == .done || ContinuousClock.now > deadline { return connection }

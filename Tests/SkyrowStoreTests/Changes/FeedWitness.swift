@@ -171,7 +171,7 @@ struct NumberReader {
     /// Reads all that is new, and compares.
     mutating func catchUp(_ present: [FeedWitness.Version]) async throws {
         let graves = try await fixture.client.read(
-            "SELECT id, revision FROM app._tombstone WHERE type = 'note' AND kind = 'd' AND revision > \(highest)"
+            "SELECT id, revision FROM app_internal._tombstone WHERE type = 'note' AND kind = 'd' AND revision > \(highest)"
         )
         let rows = try await fixture.client.read(
             "SELECT _id, title, stars, _revision FROM app.note WHERE _revision > \(highest)"

@@ -122,7 +122,10 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             let schema = try SQLIdentifier(schema)
             try await database.psql(
-                "CREATE SCHEMA \(schema.quoted); SET search_path = \(schema.quoted), pg_temp; \(Migration.present)"
+                """
+                CREATE SCHEMA \(schema.quoted); CREATE SCHEMA \(schema.internal.quoted);
+                SET search_path = \(schema.quoted), \(schema.internal.quoted), pg_temp; \(Migration.present)
+                """
             )
             let found = try await database.psql("SELECT pubname FROM pg_publication")
             #expect(name == nil || found == name)

@@ -114,7 +114,7 @@ import Testing
         case .restart, .crash: break
         case .coldCopy: try await cluster.copyData(.cold)
         case .snapshot: try await cluster.copyData(.running)
-        case .dump: return try await cluster.dump(schema: "app", of: f.database.name)
+        case .dump: return try await cluster.dump(schemas: ["app", "app_internal"], of: f.database.name)
         }
         return nil
     }
@@ -127,7 +127,7 @@ import Testing
         case .crash: try await cluster.restart()
         case .coldCopy, .snapshot: try await cluster.putBack()
         case .dump:
-            try await f.database.psql("DROP SCHEMA app CASCADE;\n\(try #require(dump))")
+            try await f.database.psql("DROP SCHEMA app, app_internal CASCADE;\n\(try #require(dump))")
             try await f.store.cache.reload()
         }
     }

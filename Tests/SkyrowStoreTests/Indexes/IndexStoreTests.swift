@@ -509,7 +509,7 @@ import Testing
             try await f.client.withSession { session in
                 // Another process builds.
                 _ = try await session.query("BEGIN")
-                _ = try await session.query("LOCK TABLE app._index IN SHARE UPDATE EXCLUSIVE MODE")
+                _ = try await session.query("LOCK TABLE app_internal._index IN SHARE UPDATE EXCLUSIVE MODE")
                 let isDone = try await self.builder(f).pass()
                 #expect(!isDone)
                 #expect(try await list(f).filter { $0.state == .building && $0.attempts == 0 }.count == 2)

@@ -75,13 +75,17 @@ package struct DatabaseSettings: SettingGroup {
         "app",
         shown: "app",
         .text("name"),
-        mustBe: "a name of letters, digits and underscores that begins with a letter and not with 'pg_'",
-        "The PostgreSQL schema of the application."
+        mustBe: """
+            a name of letters, digits and underscores that begins with a letter and not with 'pg_', and ends neither with '_internal' nor \
+            with '_visible'
+            """,
+        "The PostgreSQL schema of the application's records. `<schema>_internal` beside it has the tables of Skyrow."
     ) { text in
         let bytes = text.utf8
         let isName = bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
         guard isName, let first = bytes.first, isLetter(first) else { return nil }
-        return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
+        guard !text.hasPrefix("pg_"), text != "information_schema", let name = try? SQLIdentifier(text) else { return nil }
+        return name.isBesideAnother ? nil : text
     }
 
     package let preparedStatements = Setting<Bool?>.flag(
