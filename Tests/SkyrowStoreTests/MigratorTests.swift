@@ -50,6 +50,28 @@ import Testing
         #expect(try migrator.steps(for: row.state) == row.steps)
     }
 
+    @Test(arguments: [
+        (Set([1]) as Set<Int>?, ["_migration"], MigrationError.databaseIsOld),
+        (nil, ["_migration", "_user"], .databaseIsOld),
+        (nil, ["_mine"], .schemaIsTaken(["_mine"])),
+        (nil, ["a", "b", "c", "d", "e", "f"], .schemaIsTaken(["a", "b", "c", "d", "e", "f"])),
+    ])
+    func whatStandsInThePlaceOfTheReservedTablesIsLeftAlone(
+        versions: Set<Int>?,
+        strangers: [String],
+        expected: MigrationError
+    ) throws {
+        let state = Migrator.DatabaseState(versions: versions, strangers: strangers)
+        #expect(throws: expected) { try Migrator().steps(for: state) }
+    }
+
+    @Test func anOldDatabaseIsRefusedWithWhatToDo() {
+        let text = MigrationError.databaseIsOld.description
+        #expect(text.contains("skyrow export") && text.contains("skyrow import"))
+        let taken = MigrationError.schemaIsTaken(["a", "b", "c", "d", "e", "f"]).description
+        #expect(taken.contains("(a, b, c, d, e, …)"))
+    }
+
     @Test func aNewerDatabaseIsRefused() {
         #expect(throws: MigrationError.databaseIsNewer(version: 3, supported: 2)) {
             try migrator.steps(for: .init(versions: [1, 2, 3]))

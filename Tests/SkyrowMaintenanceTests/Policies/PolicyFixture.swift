@@ -45,7 +45,7 @@ struct PolicyFixture: Sendable {
     func sql(_ name: String, _ statements: String) async throws -> String {
         let own = records.database.url.replacing("user=postgres", with: "user=\(role(name))")
         return try await records.database.cluster.psql(
-            "SET search_path = app, app_internal; SET client_min_messages = warning;\n" + statements,
+            "SET search_path = app; SET client_min_messages = warning;\n" + statements,
             url: own
         )
     }

@@ -142,14 +142,14 @@ import Testing
         ("SELECT * FROM note", "permission denied"),
         ("SELECT xmin FROM note", "permission denied"),
         ("UPDATE note SET title = 'x' WHERE stars = 1", "permission denied"),
-        ("SELECT password_hash FROM _user", "permission denied"),
-        ("SELECT * FROM _session", "permission denied"),
-        ("SELECT * FROM _secret", "permission denied"),
-        ("SELECT * FROM _audit", "permission denied"),
-        ("SELECT * FROM _relation", "permission denied"),
-        ("SELECT * FROM _tombstone", "permission denied"),
-        ("SELECT * FROM _database_login", "permission denied"),
-        ("INSERT INTO _database_login VALUES (session_user, 'bob')", "permission denied"),
+        ("SELECT password_hash FROM app_internal._user", "permission denied"),
+        ("SELECT * FROM app_internal._session", "permission denied"),
+        ("SELECT * FROM app_internal._secret", "permission denied"),
+        ("SELECT * FROM app_internal._audit", "permission denied"),
+        ("SELECT * FROM app_internal._relation", "permission denied"),
+        ("SELECT * FROM app_internal._tombstone", "permission denied"),
+        ("SELECT * FROM app_internal._database_login", "permission denied"),
+        ("INSERT INTO app_internal._database_login VALUES (session_user, 'bob')", "permission denied"),
         ("SELECT email FROM \"user\"", "permission denied"),
         ("UPDATE \"user\" SET username = 'x' WHERE _id = 'ann'", "permission denied"),
         ("INSERT INTO \"user\" (_id) VALUES ('carl')", "permission denied"),
@@ -177,10 +177,12 @@ import Testing
             """,
             "permission denied for function app._note_relation_entry"
         ),
-        ("SELECT app._set_revision_offset(9)", "permission denied for table _meta"),
+        ("SELECT app._set_revision_offset(9)", "_meta"),
+        ("SELECT * FROM _users", "permission denied for view _users"),
+        ("SELECT * FROM _sessions", "permission denied for view _sessions"),
         // By its rows requests for mails wait for each other.
-        ("SELECT FROM _throttle FOR UPDATE", "permission denied"),
-        ("BEGIN; LOCK TABLE _throttle IN ROW SHARE MODE", "permission denied"),
+        ("SELECT FROM app_internal._throttle FOR UPDATE", "permission denied"),
+        ("BEGIN; LOCK TABLE app_internal._throttle IN ROW SHARE MODE", "permission denied"),
         ("INSERT INTO note (_id, _owner) VALUES ('n', 'bob')", "row-level security"),
         ("INSERT INTO note (_id, _database, _owner) VALUES ('~bob/n', 'bob', 'ann')", "row-level security"),
         ("INSERT INTO note (_id, _created_by) VALUES ('n', 'bob')", "permission denied"),
@@ -205,6 +207,45 @@ import Testing
             }
             #expect(try await f.psql(tables) == before)
             #expect(try await f.psql("SELECT count(*) FROM _tombstone") == "0")
+        }
+    }
+
+    /// What gives all tables of a schema to a role gives it the views of the reserved tables, too.
+    @Test func theViewsOfReservedTablesAreOpenToNoLogin() async throws {
+        try await withPolicies { f in
+            try await Self.fill(f)
+            try await f.apply()
+            let views = try await f.psql(
+                "SELECT relname FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relkind = 'v' ORDER BY 1"
+            ).split(separator: "\n")
+            #expect(views.count > 10)
+            for view in views {
+                let refusal = try await f.refusal("ann", "SELECT * FROM \(view)")
+                #expect(refusal.contains("permission denied for view \(view)"), "\(refusal)")
+            }
+            try await f.psql("GRANT SELECT ON ALL TABLES IN SCHEMA app TO \"\(f.role("ann"))\"")
+            for view in views {
+                for statement in ["SELECT count(*) FROM \(view)", "SELECT * FROM \(view) WHERE pg_sleep(0) IS NULL"] {
+                    let refusal = try await f.refusal("ann", statement)
+                    #expect(refusal.contains("A role that stands for a user does not read the views"), "\(refusal)")
+                }
+            }
+            // Those who look after the policies hear of it, and applying them takes the rights away.
+            let differences = try await f.store.policyDifferences().differences
+            #expect(differences.contains { $0.contains("_users") }, "\(differences)")
+            try await f.apply()
+            #expect(try await f.refusal("ann", "SELECT count(*) FROM _users").contains("permission denied for view _users"))
+            // A role for reports stands for nobody.
+            let reports = f.role("reports")
+            try await f.psql(
+                """
+                CREATE ROLE "\(reports)" LOGIN; GRANT USAGE ON SCHEMA app TO "\(reports)";
+                GRANT SELECT ON _sessions, _users TO "\(reports)"
+                """
+            )
+            #expect(try await f.sql("reports", "SELECT id, has_password FROM _users ORDER BY id") == "ann|t\nbob|t")
+            #expect(try await f.refusal("reports", "SELECT id FROM app_internal._user").contains("permission denied for schema"))
+            try await f.psql("DROP OWNED BY \"\(reports)\"; DROP ROLE \"\(reports)\"")
         }
     }
 
