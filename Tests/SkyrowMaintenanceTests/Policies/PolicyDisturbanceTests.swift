@@ -61,11 +61,19 @@ import Testing
                 }
             }
             for statement in [
-                "SELECT channel FROM _meta", "SELECT _notify('session', '/all')", "SELECT _hold('schema')",
-                "SELECT _try_hold('sweep')", "SELECT FROM _lock FOR UPDATE", "LOCK TABLE _lock IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
-                "LOCK TABLE _index IN SHARE UPDATE EXCLUSIVE MODE NOWAIT", "LOCK TABLE _migration IN ACCESS SHARE MODE NOWAIT",
+                "SELECT channel FROM app_internal._meta", "SELECT FROM app_internal._lock FOR UPDATE",
+                "LOCK TABLE app_internal._lock IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
+                "LOCK TABLE app_internal._index IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
+                "LOCK TABLE app_internal._migration IN ACCESS SHARE MODE NOWAIT",
             ] {
                 #expect(try await f.refusal("ann", statement).contains("permission denied"), "\(statement)")
+            }
+            // These have the rights of the role that calls them, which finds no table of the name.
+            for (statement, table) in [
+                ("SELECT _notify('session', '/all')", "_meta"), ("SELECT _hold('schema')", "_lock"),
+                ("SELECT _try_hold('sweep')", "_lock"),
+            ] {
+                #expect(try await f.refusal("ann", statement).contains("\"\(table)\" does not exist"), "\(statement)")
             }
         }
     }
