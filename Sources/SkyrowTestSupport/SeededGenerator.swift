@@ -40,3 +40,19 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return SeededGenerator(seed: seedOfRun)
     }
 }
+
+/// How many cases a test draws that can draw any number: `count` of them with each change, `SKYROW_TEST_SCALE` times as many in
+/// `make test-all` and `make fuzz`.
+///
+/// ```swift
+/// for _ in 0..<seededCases(100) { … }
+/// ```
+package func seededCases(_ count: Int) -> Int { count * scale }
+
+private let scale: Int = {
+    guard let text = ProcessInfo.processInfo.environment["SKYROW_TEST_SCALE"] else { return 1 }
+    guard let scale = Int(text), (1...1000).contains(scale) else {
+        fatalError("SKYROW_TEST_SCALE must be a whole number from 1 to 1000; it is '\(text)'.")
+    }
+    return scale
+}()

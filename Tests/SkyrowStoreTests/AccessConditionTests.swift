@@ -153,7 +153,7 @@ import Testing
                     json.utf8.withUnsafeBytes { lists[id] = AccessList(storedJSON: $0) }
                 }
             }
-            for _ in 0..<150 {
+            for _ in 0..<seededCases(40) {
                 let caller = randomCaller(&random)
                 for database in [DatabaseScope.everyone, .user("ann"), .user("bob"), .union] {
                     for action in AccessAction.allCases {

@@ -68,7 +68,7 @@ import Testing
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
                 var pairs = 0
-                while pairs < 100_000 { pairs += try await judge(setting, predicates: 8, &random) }
+                while pairs < seededCases(25_000) { pairs += try await judge(setting, predicates: 8, &random) }
             }
         }
     }
@@ -163,7 +163,7 @@ import Testing
         try await withTemporaryDatabase { url in
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
-                for _ in 0..<250 { try await order(setting, &random) }
+                for _ in 0..<seededCases(60) { try await order(setting, &random) }
             }
         }
     }
@@ -217,7 +217,7 @@ import Testing
         try await withTemporaryDatabase { url in
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
-                for _ in 0..<25 {
+                for _ in 0..<seededCases(6) {
                     for (name, member) in [(AgreementWorld.thing, "labels"), (AgreementWorld.place, "title")] {
                         let subjects: [Subject] = [
                             .everyone, .users, .owner, .user("ann"), .role("r1"), .role("r5"), .field(field(member)),
@@ -246,7 +246,7 @@ import Testing
             let readers = FieldRules.loginKeyReaders.merging([.verified: .everyone]) { $1 }
             try await withWorld(url, &random, readers: readers) { setting, random in
                 var pairs = 0
-                for _ in 0..<25 {
+                for _ in 0..<seededCases(6) {
                     for (name, fields) in [
                         (
                             AgreementWorld.thing,
@@ -314,7 +314,7 @@ import Testing
                     for _ in 0..<4 { pairs += try await judge(setting, predicates: 8, &random, hidesFields: true) }
                     for _ in 0..<8 { try await order(setting, &random) }
                 }
-                #expect(pairs > 10_000)
+                #expect(pairs > seededCases(1500))
             }
         }
     }
@@ -337,8 +337,8 @@ import Testing
                     )
                     #expect(setting.catalog[AgreementWorld.thing]?[field("alias")]?.collation == .database)
                     var pairs = 0
-                    while pairs < 8_000 { pairs += try await judge(setting, predicates: 8, &random) }
-                    for _ in 0..<50 { try await order(setting, &random) }
+                    while pairs < seededCases(4000) { pairs += try await judge(setting, predicates: 8, &random) }
+                    for _ in 0..<seededCases(20) { try await order(setting, &random) }
                 }
             }
             try await database.psql("DROP DATABASE \(name) WITH (FORCE)")

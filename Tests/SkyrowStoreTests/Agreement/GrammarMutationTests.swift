@@ -9,7 +9,7 @@ import Testing
 
 /// Queries that are nearly right: every one is a statement, or is refused with an error that names what is wrong.
 @Suite(.timeLimit(.minutes(10))) struct GrammarMutationTests {
-    private static let queriesEach = 12_500
+    private static let queriesEach = seededCases(3000)
 
     /// One of each form, to begin with.
     private static let forms = [

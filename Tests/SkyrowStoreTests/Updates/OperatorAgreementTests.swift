@@ -209,7 +209,7 @@ import Testing
             var generator = Generator(random: .forTest())
             let table = try #require(f.store.cache.current[type("note")])
             var refusals = 0
-            for round in 0..<50 {
+            for round in 0..<seededCases(12) {
                 var drafts: [RecordDraft] = []
                 var stored: [RecordDraft] = []
                 var expected: [Result<RecordValue, SkyrowError>] = []
@@ -253,7 +253,7 @@ import Testing
                     }
                 }
             }
-            #expect((100...2000).contains(refusals))
+            #expect((seededCases(25)...seededCases(500)).contains(refusals))
         }
     }
 }
