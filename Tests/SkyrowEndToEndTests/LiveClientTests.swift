@@ -37,7 +37,7 @@ import Testing
 
         func waits(for texts: [String]) async throws {
             do {
-                try await waiting(until: "the query shows \(texts)", within: .seconds(60)) {
+                try await waiting(until: "the query shows \(texts)") {
                     isReady && self.texts == texts
                 }
             } catch {
@@ -69,7 +69,7 @@ import Testing
 
         func waits(until what: String, _ isSo: (Result) -> Bool) async throws {
             do {
-                try await waiting(until: what, within: .seconds(60)) { state.withLock { $0.result }.map(isSo) ?? false }
+                try await waiting(until: what) { state.withLock { $0.result }.map(isSo) ?? false }
             } catch {
                 Issue.record("\(state.withLock { $0 })")
                 throw error

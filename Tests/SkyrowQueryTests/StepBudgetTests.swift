@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    private static let limit = 10_000_000
+    private static let limit = 1_000_000
 
     private static func json(_ text: String) -> StoredValue { .json(JSONText(validated: Array(text.utf8))) }
 

@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [LiveConfiguration.Source.logical, .polling])
     func whatIsHeldIsWhatIsThere(_ source: LiveConfiguration.Source) async throws {
         var random = SeededGenerator.forTest()
-        let rounds = 80
+        let rounds = seededCases(20)
         let commits = 16
         try await withLiveService(source) { fixture in
             let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
@@ -95,10 +95,9 @@ import Testing
                         outlet.held(watcher.name).mapValues { [$0["title"], $0["n"]] }
                     }
                     do {
-                        try await waiting(
-                            until: "round \(round): \(watcher.name) holds what is there",
-                            within: .seconds(30)
-                        ) { held() == expected }
+                        try await waiting(until: "round \(round): \(watcher.name) holds what is there") {
+                            held() == expected
+                        }
                     } catch {
                         Issue.record("\(error): holds \(held()), expected \(expected)")
                     }

@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: LiveModel.Source.allCases)
     func clientsEndUpWithWhatThereIs(_ source: LiveModel.Source) throws {
         var random = SeededGenerator.forTest()
-        for _ in 0..<300 {
+        for _ in 0..<seededCases(75) {
             let seed = random.next()
             var model = try LiveModel(source, seed: seed)
             for _ in 0..<10 {

@@ -25,7 +25,7 @@ import Testing
         StoredRecord(type: type("note"), storedID: "1", fields: [field("title"): .scalar(.text(title))])
     }
 
-    private static let long = record(String(repeating: "a", count: 20_000))
+    private static let long = record(String(repeating: "a", count: 3_000))
 
     /// Groups 1 of the attacker and 2 of another client, beside some records.
     private static func asked(_ records: [StoredRecord], _ groups: Set<Int> = [1, 2]) -> LiveVerdicts {

@@ -86,7 +86,7 @@ import Testing
     }
 
     /// Against a list of all transactions.
-    @Test(arguments: 0..<200)
+    @Test(arguments: 0..<UInt64(seededCases(50)))
     func generatedSchedulesAgreeWithAList(_ seed: UInt64) {
         var random = SeededGenerator(seed: SeededGenerator.seedOfRun &+ seed)
         var loading = MembersLoading()

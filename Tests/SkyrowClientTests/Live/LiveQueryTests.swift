@@ -80,7 +80,7 @@ import Testing
 
         func waits(for events: [String]) async throws {
             do {
-                try await waiting(until: "the query says \(events)", within: .seconds(60)) {
+                try await waiting(until: "the query says \(events)") {
                     short.count >= events.count
                 }
             } catch {

@@ -61,7 +61,7 @@ final class CurlStream: Sendable {
     /// Returns when it holds these records.
     func waits(for records: [String: String]) async throws {
         do {
-            try await waiting(until: "the stream has \(records.count) records as they are", within: .seconds(60)) {
+            try await waiting(until: "the stream has \(records.count) records as they are") {
                 let (held, hasEnded) = state.withLock { ($0.held, $0.hasEnded) }
                 if held != records, hasEnded { throw ServiceFailure(description: "the stream has ended") }
                 return held == records

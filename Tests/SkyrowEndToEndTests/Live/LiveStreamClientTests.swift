@@ -287,7 +287,7 @@ import Testing
             """
         try await Browser.withBrowser(Browser.Options()) { browser in
             func waits(for title: String) async throws {
-                try await waiting(until: "the page shows \(title)", within: .seconds(60)) {
+                try await waiting(until: "the page shows \(title)") {
                     try await browser.title() == title
                 }
             }

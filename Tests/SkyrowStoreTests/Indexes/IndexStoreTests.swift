@@ -486,7 +486,7 @@ import Testing
                 let service = Task { await builder.run() }
                 try await waitForPhase(phase, f)
                 service.cancel()
-                try await waiting(for: "the builder to end", within: .seconds(20)) { await service.value }
+                try await waiting(for: "the builder to end") { await service.value }
                 let stopped = try #require(try await index(f, asked.name))
                 #expect(stopped.state == .building && stopped.attempts == 0)
                 let backends = try await f.psql(
