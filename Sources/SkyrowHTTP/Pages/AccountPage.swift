@@ -79,12 +79,12 @@ struct AccountPageText: Sendable {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="robots" content="noindex">
-            <title>\(isFailure ? "Error: " : "")\(title) – \(escaped(application))</title>
+            <title>\(isFailure ? "Error: " : "")\(title) – \(application.escapedForHTML)</title>
             <link rel="stylesheet" href="\(style)">
             </head>
             <body>
             <main>
-            \(logo)<p class="application">\(escaped(application))</p>
+            \(logo)<p class="application">\(application.escapedForHTML)</p>
             <h1>\(title)</h1>
             \(body)</main>
             </body>
