@@ -76,16 +76,15 @@ package enum TextCast: Hashable, Sendable {
     }
 
     private static func instant(_ text: String) -> Timestamp? {
-        Timestamp.isFinerThanMicroseconds(text.utf8) ? nil : try? Timestamp(rfc3339: text)
+        var text = text
+        return text.withUTF8 { Timestamp.isFinerThanMicroseconds($0) } ? nil : try? Timestamp(rfc3339: text)
     }
 }
 
 extension Timestamp {
     /// Whether the text of an instant has a digit other than 0 behind those of microseconds, which would be rounded.
-    package static func isFinerThanMicroseconds(_ text: some Collection<UInt8>) -> Bool {
+    package static func isFinerThanMicroseconds(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let point = text.firstIndex(of: UInt8(ascii: ".")) else { return false }
-        return text[text.index(after: point)...].prefix(while: isDigit).dropFirst(6).contains {
-            $0 != UInt8(ascii: "0")
-        }
+        return text[(point + 1)...].prefix(while: isDigit).dropFirst(6).contains { $0 != UInt8(ascii: "0") }
     }
 }

@@ -58,6 +58,11 @@ package final class RecordAccess: Sendable {
         of(rules.classes)
     }
 
+    /// Whether records of a type with these rules may be made, without a copy of all that is open of them.
+    package func mayCreate(_ rules: TypeRules) -> Bool {
+        rules.classes == nil || passesEveryRule ? standard.mayCreate : of(rules.classes).mayCreate
+    }
+
     package func of(_ rules: ClassRules?) -> TypeAccess {
         guard let rules, !passesEveryRule else { return standard }
         let key = ObjectIdentifier(rules)

@@ -117,7 +117,7 @@ package struct TypeRules: Hashable, Sendable {
     package func refusal(saving draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         if let refusal = refusal(saving: draft, in: access.database) { return refusal }
         guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
-        guard access.of(self).mayCreate else { return .creationDenied }
+        guard access.mayCreate(self) else { return .creationDenied }
         let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
         return denied.isEmpty ? nil : .fieldsDenied(denied)
     }

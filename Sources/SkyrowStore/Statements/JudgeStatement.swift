@@ -262,7 +262,7 @@ extension RecordColumn {
 extension TypeRules {
     /// Why a save may make no new record of a draft, where it may change one; nil where it may.
     func refusalOfCreating(_ draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
-        guard access.of(self).mayCreate else { return .writeDenied }
+        guard access.mayCreate(self) else { return .writeDenied }
         let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
         return denied.isEmpty ? nil : .fieldsDenied(denied)
     }
