@@ -165,8 +165,7 @@ import Testing
             #expect(published == "app.user\napp_internal._tombstone")
             // The type of arrays of such a table has the name that a view has.
             for name in ["users", "sessions", "roles"] {
-                let saved = try await f.store.keep(draft("\(name)/1", ["n": .integer(1)]))
-                #expect(saved.id.type.rawValue == name)
+                try await f.store.createMissingSchema(for: [draft("\(name)/1", ["n": .integer(1)])])
             }
             #expect(try await f.psql("SELECT count(*) FROM users JOIN _users ON true") == "0")
         }
@@ -256,7 +255,8 @@ import Testing
             )
             try await withPostgresClient(database.url.replacing("user=postgres", with: "user=\(role)")) { client in
                 let run = MigrationRun(client: client, schema: "app", logger: .quiet)
-                #expect(try await run() == [.install])
+                let steps = try await run()
+                #expect(steps == [.install])
             }
             try await database.psql("REASSIGN OWNED BY \(role) TO postgres; DROP OWNED BY \(role); DROP ROLE \(role)")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
