@@ -35,6 +35,13 @@ package final class TemporaryCluster: Sendable {
         try await streamingCluster.value
     }
 
+    private static let loggingCluster = Task { try await start(settings: ["log_statement": "all"]) }
+
+    /// The cluster whose log has all statements (``TemporaryDatabase/statements(during:)``).
+    package static func logging() async throws -> TemporaryCluster {
+        try await loggingCluster.value
+    }
+
     private static let prototype = Task {
         let prototype = try await make(settings: [:])
         try await prototype.initialise()
@@ -239,7 +246,7 @@ package final class TemporaryCluster: Sendable {
             "shared_buffers": "64MB",
             "max_wal_size": "512MB",
             "timezone": "UTC",
-            "log_line_prefix": "%m [%p] %q%a ",
+            "log_line_prefix": "%m [%p] %q%d %a ",
             "max_prepared_transactions": "8",
             // As the embedded PostgreSQL and the compose files have it.
             "wal_level": "logical",

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// A database that is prepared once per cluster, under a key, and then copied for each test.
@@ -50,6 +51,18 @@ package struct TemporaryDatabase: Sendable {
         let count = try await psql("SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables")
         guard let count = Int(count) else { throw TemporaryClusterError(description: "\(count) is no number of rows") }
         return count
+    }
+
+    /// What the sessions of this database send while `body` runs, on the cluster ``TemporaryCluster/logging()``: the lines of PostgreSQL's log
+    /// with which statements begin.
+    package func statements(during body: () async throws -> Void) async throws -> [String] {
+        let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: cluster.logPath))
+        defer { try? log.close() }
+        try log.seekToEnd()
+        try await body()
+        // A statement is in the log before it is run.
+        let lines = String(decoding: try log.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n").map(String.init)
+        return lines.filter { $0.contains("] \(name) ") && $0.contains("LOG:  ") }
     }
 
     /// How many sessions of this database wait for a lock; the cluster's other databases belong to other tests.
