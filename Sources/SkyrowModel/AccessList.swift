@@ -88,10 +88,10 @@ extension AccessList {
         entries.lazy.filter { $0.subject != .owner }
     }
 
-    /// Whether an entry names a user, a role, a group or a relation.
+    /// Whether an entry names a user, a role, a group, a key or a relation.
     package var namesSomeone: Bool { entries.contains { $0.subject.name != nil } }
 
-    /// What everyone sees of the list who may read its record: the entries that name no user, role, group or relation.
+    /// What everyone sees of the list who may read its record: the entries that name no user, role, group, key or relation.
     package var shownToAll: AccessList {
         AccessList(entries.filter { $0.subject.name == nil })
     }

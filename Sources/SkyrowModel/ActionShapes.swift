@@ -64,10 +64,12 @@ extension ActionCatalog {
         JSONMember("public", .boolean),
         JSONMember("users", .boolean),
         JSONMember("registered", .boolean),
+        JSONMember("verified", .boolean),
         JSONMember("owner", .boolean),
         JSONMember("user_id", .string(maximum: 255)),
         JSONMember("role", .string(maximum: 255)),
         JSONMember("group", .string(maximum: 255)),
+        JSONMember("key", .string(maximum: 255)),
         JSONMember("relation", .oneOfStrings(Subject.Relation.allCases.map(\.rawValue) + ["$direct"])),
         JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
     ])

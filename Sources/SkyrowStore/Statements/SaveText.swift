@@ -292,7 +292,7 @@ struct SaveText: Hashable, Sendable {
         return condition
     }
 
-    /// The keys of subjects that name no user, role, group or relation.
+    /// The keys of subjects that name no user, role, group, key or relation.
     private static let namelessKeys: SQL = {
         let keys = Subject.nameless.map { "\(literal: $0.key)" as SQL }
         return "ARRAY[\(keys.joined(separator: ", "))]"

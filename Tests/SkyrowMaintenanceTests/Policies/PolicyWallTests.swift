@@ -151,6 +151,9 @@ import Testing
         ("SELECT * FROM app_internal._database_login", "permission denied"),
         ("INSERT INTO app_internal._database_login VALUES (session_user, 'bob')", "permission denied"),
         ("SELECT email FROM \"user\"", "permission denied"),
+        ("SELECT _verified FROM \"user\"", "permission denied"),
+        ("SELECT _id FROM \"user\" WHERE _verified", "permission denied"),
+        ("UPDATE \"user\" SET _verified = true WHERE _id = 'ann'", "permission denied"),
         ("UPDATE \"user\" SET username = 'x' WHERE _id = 'ann'", "permission denied"),
         ("INSERT INTO \"user\" (_id) VALUES ('carl')", "permission denied"),
         ("DELETE FROM \"user\" WHERE _id = 'ann'", "permission denied"),
@@ -246,6 +249,25 @@ import Testing
             #expect(try await f.sql("reports", "SELECT id, has_password FROM _users ORDER BY id") == "ann|t\nbob|t")
             #expect(try await f.refusal("reports", "SELECT id FROM app_internal._user").contains("permission denied for schema"))
             try await f.psql("DROP OWNED BY \"\(reports)\"; DROP ROLE \"\(reports)\"")
+        }
+    }
+
+    @Test func aLoginSeesWhetherTheAddressOfItsUserIsVerified() async throws {
+        try await withPolicies { f in
+            try await Self.fill(f)
+            try await f.psql(
+                """
+                UPDATE "user" SET email = _id || '@example.org';
+                UPDATE _user SET verified_email = id || '@example.org' WHERE id IN ('ann', 'bob')
+                """
+            )
+            try await f.apply()
+            let seen = try await f.sql(
+                "ann",
+                "SELECT _id, _verified, email FROM app_visible.\"user\" WHERE _id IN ('ann', 'bob') ORDER BY _id"
+            )
+            #expect(seen == "ann|t|ann@example.org\nbob||")
+            #expect(try await f.sql("ann", "SELECT _id FROM app_visible.\"user\" WHERE _verified") == "ann")
         }
     }
 
