@@ -70,14 +70,14 @@ import Testing
             #expect(record.members["_verified"] == visible(name).map { .boolean($0) }, "\(comment) \(record)")
         }
         let fetched = try await people.call("record:fetch", "{\"ids\":[\"user/\(people.ids[0])\"]}", caller, master: isMaster)
-        #expect(fetched["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, comment)
+        #expect(fetched["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, "\(comment)")
         let old = try await people.service.v1(
             "/",
             "{\"action\":\"record:fetch\",\"ids\":[\"user/\(people.ids[0])\"]}",
             key: isMaster ? TestService.masterKey : TestService.apiKey,
             token: caller.map { people.tokens[$0] }
         )
-        #expect(try JSONValue(old.body)["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, comment)
+        #expect(try JSONValue(old.body)["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, "\(comment)")
 
         func names(_ holds: (Bool?) -> Bool) -> Set<String> {
             Set(values.map(\.name).filter { holds(visible($0)) })
