@@ -1,3 +1,4 @@
+import SkyrowJSON
 import Testing
 
 @testable import SkyrowHTTP
@@ -21,7 +22,7 @@ import Testing
 
     @Test func textsCannotEndTheirPlace() {
         #expect(
-            AccountPageText.escaped(#"<a href="x" b='y'>&amp;"#)
+            #"<a href="x" b='y'>&amp;"#.escapedForHTML
                 == "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;"
         )
     }
