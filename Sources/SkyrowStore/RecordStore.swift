@@ -167,7 +167,10 @@ package final class RecordStore: Sendable {
     package func channel(of kind: NoticeKind) async throws -> SQLIdentifier {
         var name = loadedChannel.withLock { $0 }
         if name == nil {
-            let found = try await client.read("SELECT channel FROM \(schema.internal)._meta").decodeColumn(0, as: String.self)
+            let found = try await client.read("SELECT channel FROM \(schema.internal)._meta").decodeColumn(
+                0,
+                as: String.self
+            )
             name = found.first
             loadedChannel.withLock { $0 = name }
         }

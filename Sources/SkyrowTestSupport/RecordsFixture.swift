@@ -24,7 +24,9 @@ package struct RecordsFixture {
 
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
-        try await database.psql("SET search_path = app, app_internal; SET client_min_messages = warning;\n" + statements)
+        try await database.psql(
+            "SET search_path = app, app_internal; SET client_min_messages = warning;\n" + statements
+        )
     }
 
     /// Saves records one caller owns; fails the test when one is refused.

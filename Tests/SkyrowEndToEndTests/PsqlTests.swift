@@ -46,6 +46,28 @@ import Testing
         }
     }
 
+    @Test func aFreshServiceShowsTheTablesOfRecordsAlone() async throws {
+        try await withService { service in
+            func show(_ command: String) async throws -> [Substring] {
+                let result = try await Tool.run("psql", "--data-directory", service.directory, "-X", "-c", command)
+                #expect(result.status == .exited(0), "\(result.errors)")
+                return result.output.split(separator: "\n").map { $0.replacing(#/ +$/#, with: "") }
+            }
+            #expect(
+                try await show(#"\dt"#) == [
+                    "            List of relations", " Schema | Name | Type  |     Owner",
+                    "--------+------+-------+----------------", " app    | user | table | skyrow_service", "(1 row)",
+                ]
+            )
+            _ = try await service.saveNote("1")
+            #expect(try await show(#"\dt"#).count == 6)
+            let reserved = try await show(#"\dt app_internal.*"#)
+            #expect(reserved.contains { $0.hasPrefix(" app_internal | _session ") }, "\(reserved)")
+            #expect(!reserved.contains { $0.contains(" | note ") || $0.contains(" | user ") }, "\(reserved)")
+            #expect(try await service.psql("SELECT count(*) FROM _users") == "0")
+        }
+    }
+
     /// A port that nothing listens on.
     private static func freePort() throws -> Int {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

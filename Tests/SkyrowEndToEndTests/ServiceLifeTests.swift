@@ -203,7 +203,9 @@ import Testing
         let folder = try TemporaryDirectory()
         let data = folder.path + "/data"
         let service = try await RunningService.start(in: data)
-        _ = try await service.psql("INSERT INTO app_internal._migration (version, name) VALUES (9999, 'from the future')")
+        _ = try await service.psql(
+            "INSERT INTO app_internal._migration (version, name) VALUES (9999, 'from the future')"
+        )
         _ = await service.terminate()
         let refused = try await Tool.run("serve", "--data-directory", data, "--port", "0")
         #expect(refused.status == .exited(1))

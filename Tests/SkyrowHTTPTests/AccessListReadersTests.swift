@@ -263,7 +263,9 @@ import Testing
                 key: Self.master
             )
             #expect(saved["error"] == .null, "\(saved)")
-            _ = try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name = 'staff'")
+            _ = try await service.database.psql(
+                "UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name = 'staff'"
+            )
             let admin = try await service.signUp("admin")
             _ = try await service.database.psql(
                 """

@@ -46,14 +46,18 @@ import Testing
                 #"{"records":[{"_id":"big/0","text":"x"},\#(links.joined(separator: ","))]}"#,
                 token: token
             )
-            try await service.database.psql("SET search_path = app, app_internal; UPDATE big SET text = repeat('x', 100000)")
+            try await service.database.psql(
+                "SET search_path = app, app_internal; UPDATE big SET text = repeat('x', 100000)"
+            )
             let names = (0..<32).map { #""i\#($0)":{"$type":"keypath","$val":"to"}"# }.joined(separator: ",")
             for (form, code) in [("nested", 132), ("table", nil)] {
                 let parameters = #"{"record_type":"link","include":{\#(names)},"include_form":"\#(form)"}"#
                 let response = try await service.call("record:query", parameters)
                 #expect(response["error"]["code"].integer == code, "\(form)")
             }
-            try await service.database.psql("SET search_path = app, app_internal; UPDATE big SET text = repeat('x', 1000001)")
+            try await service.database.psql(
+                "SET search_path = app, app_internal; UPDATE big SET text = repeat('x', 1000001)"
+            )
             let whole = #"{"record_type":"link","include":{\#(names)},"include_form":"table","limit":1}"#
             #expect(try await service.call("record:query", whole)["error"]["code"].integer == 132)
         }

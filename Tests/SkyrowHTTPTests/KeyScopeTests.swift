@@ -370,7 +370,8 @@ import Testing
                 }
                 #expect(try JSONValue(response.body)["error"]["code"].integer == code)
             }
-            let kept = "SELECT string_agg(host(address), ' ' ORDER BY address) FROM app_internal._audit WHERE event = 'key'"
+            let kept =
+                "SELECT string_agg(host(address), ' ' ORDER BY address) FROM app_internal._audit WHERE event = 'key'"
             try await waiting(until: "the refused use is kept, once in a minute or two") {
                 try await service.database.psql(kept).hasSuffix("198.51.100.7")
             }

@@ -180,7 +180,9 @@ extension ClassRules {
             var edges: Set<Edge> = []
             for user in users {
                 _ = try await f.client.write("INSERT INTO app.\"user\" (_id) VALUES (\(user)) ON CONFLICT DO NOTHING")
-                _ = try await f.client.write("INSERT INTO app_internal._user (id) VALUES (\(user)) ON CONFLICT DO NOTHING")
+                _ = try await f.client.write(
+                    "INSERT INTO app_internal._user (id) VALUES (\(user)) ON CONFLICT DO NOTHING"
+                )
             }
             for from in users {
                 for to in users where to != from {

@@ -62,7 +62,9 @@ import Testing
             )
             #expect(apart == "")
             #expect(
-                try await database.psql("SELECT count(*) FROM pg_class WHERE relnamespace = 'app_internal'::regnamespace AND relkind NOT IN ('r', 'i', 'S')")
+                try await database.psql(
+                    "SELECT count(*) FROM pg_class WHERE relnamespace = 'app_internal'::regnamespace AND relkind NOT IN ('r', 'i', 'S')"
+                )
                     == "0"
             )
             // The wall stands where there is something to see.
@@ -138,12 +140,19 @@ import Testing
             #expect(joined == "ann|t|Pad|Admin")
             let views = Self.views.split(separator: "\n").map { String($0.prefix { $0 != ":" }) }
             for view in views {
-                let column = try await psql("SELECT attname FROM pg_attribute WHERE attrelid = '\(view)'::regclass AND attnum = 1")
+                let column = try await psql(
+                    "SELECT attname FROM pg_attribute WHERE attrelid = '\(view)'::regclass AND attnum = 1"
+                )
                 let isFilled = try await psql("SELECT count(*) > 0 FROM \(view)") == "t"
-                let writes = ["INSERT INTO \(view) DEFAULT VALUES"] + (isFilled ? ["UPDATE \(view) SET \(column) = NULL", "DELETE FROM \(view)"] : [])
+                let writes =
+                    ["INSERT INTO \(view) DEFAULT VALUES"]
+                    + (isFilled ? ["UPDATE \(view) SET \(column) = NULL", "DELETE FROM \(view)"] : [])
                 for statement in writes {
                     let error = await #expect(throws: (any Error).self, "\(statement)") { try await psql(statement) }
-                    #expect("\(error ?? CancellationError())".contains("The view \(view) is for reading."), "\(statement)")
+                    #expect(
+                        "\(error ?? CancellationError())".contains("The view \(view) is for reading."),
+                        "\(statement)"
+                    )
                 }
             }
             // It says where one writes.
@@ -158,7 +167,9 @@ import Testing
         try await withStore { f in
             try await f.store.cache.reload()
             #expect(f.store.cache.current.tables.keys.map(\.rawValue) == ["user"])
-            #expect(try await f.psql("SELECT string_agg(table_name::text, ' ') FROM _unpublished() AS table_name") == "")
+            #expect(
+                try await f.psql("SELECT string_agg(table_name::text, ' ') FROM _unpublished() AS table_name") == ""
+            )
             let published = try await f.psql(
                 "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = 'skyrow_app' ORDER BY 1"
             )
@@ -200,10 +211,17 @@ import Testing
             // A notice names the application.
             try await withPostgresClient(database.url) { client in
                 let registry = ApplicationRegistry(client: client, defaultSchema: schemas[0], logger: .quiet)
-                try await registry.create(try ApplicationName("other"), schema: schemas[1], adoptsSchema: true, keys: [])
+                try await registry.create(
+                    try ApplicationName("other"),
+                    schema: schemas[1],
+                    adoptsSchema: true,
+                    keys: []
+                )
                 try await registry.delete(try ApplicationName("other"), dropsSchema: true)
             }
-            let left = try await database.psql("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'xx%' ORDER BY 1 DESC")
+            let left = try await database.psql(
+                "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'xx%' ORDER BY 1 DESC"
+            )
             #expect(left == [schemas[0].name, schemas[0].internal.name].sorted(by: >).joined(separator: "\n"))
         }
     }
@@ -224,7 +242,10 @@ import Testing
                 let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
                 await #expect(throws: MigrationError.databaseIsOld) { try await store.prepare() }
             }
-            #expect(try await database.psql("SELECT to_regnamespace('app_internal') IS NULL, count(*) FROM app._migration") == "t|1")
+            #expect(
+                try await database.psql("SELECT to_regnamespace('app_internal') IS NULL, count(*) FROM app._migration")
+                    == "t|1"
+            )
         }
     }
 

@@ -30,7 +30,10 @@ package struct BackupSource: Hashable, Sendable {
         ).decodeColumn(0, as: String.self)
         guard !found.contains(schema.name) else { throw MigrationError.databaseIsOld }
         guard !found.isEmpty else { throw BackupRefusal.nothing }
-        let versions = try await client.read("SELECT version FROM \(schema.internal)._migration").decodeColumn(0, as: Int32.self)
+        let versions = try await client.read("SELECT version FROM \(schema.internal)._migration").decodeColumn(
+            0,
+            as: Int32.self
+        )
         schemaVersion = Int(versions.max() ?? 0)
         _ = try migrator.steps(for: Migrator.DatabaseState(versions: Set(versions.map(Int.init))))
         extensions = try await client.read(BackupSource.extensions(of: schema)).decodeColumn(0, as: String.self)

@@ -155,7 +155,9 @@ struct DumpReference: Hashable, Sendable {
         var found: [DumpReference] = []
         var previous = Substring()
         for line in script.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("    ADD CONSTRAINT "), let reference = DumpReference(head: previous, constraint: line, homes) {
+            if line.hasPrefix("    ADD CONSTRAINT "),
+                let reference = DumpReference(head: previous, constraint: line, homes)
+            {
                 found.append(reference)
             }
             previous = line

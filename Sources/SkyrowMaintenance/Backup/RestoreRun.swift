@@ -74,7 +74,8 @@ package struct RestoreRun: Sendable {
                 try await fill(restore, try await reader.rows())
                 var incomplete = Incomplete(manifest)
                 try await make("post-data", in: restore, reader) { piece, script in
-                    for reference in DumpReference.all(in: script, of: database.schema) where incomplete.misses(reference.target) {
+                    for reference in DumpReference.all(in: script, of: database.schema)
+                    where incomplete.misses(reference.target) {
                         guard try await piece.removeDangling(reference) > 0 else { continue }
                         incomplete.tables.insert(reference.table)
                     }

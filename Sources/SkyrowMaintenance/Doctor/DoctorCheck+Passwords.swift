@@ -40,7 +40,8 @@ extension DoctorCheck {
                         meaning: "Who is put into it, or takes its name over, is an administrator at once.",
                         remedy: "Give it to someone, or delete it.",
                         commands: [
-                            "$ skyrow role add '\(role)' --user NAME", "DELETE FROM {internal}._role WHERE name = '\(role)';",
+                            "$ skyrow role add '\(role)' --user NAME",
+                            "DELETE FROM {internal}._role WHERE name = '\(role)';",
                         ]
                     )
                 }

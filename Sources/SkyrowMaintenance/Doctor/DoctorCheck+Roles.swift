@@ -91,7 +91,9 @@ extension DoctorCheck {
                         meaning:
                             "Processes cannot say whether they go by what the tables have, and serve no records for that reason.",
                         remedy: "Put it back.",
-                        commands: ["INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"]
+                        commands: [
+                            "INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"
+                        ]
                     )
                 }
                 let isOff = row["state"] == "off"
@@ -105,7 +107,9 @@ extension DoctorCheck {
                         ? "Switch it on again."
                         : "Make it again as the sql/schema.sql of this version has it, or restore into a new database.",
                     commands: isOff
-                        ? ["ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"] : []
+                        ? [
+                            "ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"
+                        ] : []
                 )
             }
         }

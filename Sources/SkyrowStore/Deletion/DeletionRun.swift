@@ -323,7 +323,8 @@ private struct DeletionRun {
             counted = \.transferred
         }
         // Where the account of the heir is gone, the record has no owner.
-        let owner: SQL = "(SELECT account.id FROM \(schema.internal)._user AS account WHERE account.id = \(heir as UserID?))"
+        let owner: SQL =
+            "(SELECT account.id FROM \(schema.internal)._user AS account WHERE account.id = \(heir as UserID?))"
         let profile: SQL = table.name == .user ? " AND \"r\".\"_id\" <> \(user)" : ""
         try await repeating(
             """

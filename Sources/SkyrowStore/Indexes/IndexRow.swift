@@ -70,21 +70,21 @@ package struct IndexRow: Hashable, Sendable {
         ).decodeColumn(0, as: String.self)
         let parts = schemas.filter { prepared.contains($0.internal.name) }.map { schema -> SQL in
             """
-                SELECT \(columns), \(schema.name)::text AS schema, item.changed_at,
-                    CASE
-                        WHEN relation.oid IS NULL THEN 'absent'
-                        WHEN record_table.relname IS DISTINCT FROM item.type::name THEN 'other'
-                        WHEN NOT indisvalid THEN 'invalid'
-                        WHEN item.kind = 'text' AND \(TableIndex.isOutdated(wordsOf: "item.fields[1]")) THEN 'outdated'
-                        ELSE 'valid'
-                    END AS observed
-                FROM \(schema.internal)._index AS item
-                LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name AND relation.relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-                )
-                LEFT JOIN pg_catalog.pg_index ON indexrelid = relation.oid
-                LEFT JOIN pg_catalog.pg_class AS record_table ON record_table.oid = indrelid
-                """
+            SELECT \(columns), \(schema.name)::text AS schema, item.changed_at,
+                CASE
+                    WHEN relation.oid IS NULL THEN 'absent'
+                    WHEN record_table.relname IS DISTINCT FROM item.type::name THEN 'other'
+                    WHEN NOT indisvalid THEN 'invalid'
+                    WHEN item.kind = 'text' AND \(TableIndex.isOutdated(wordsOf: "item.fields[1]")) THEN 'outdated'
+                    ELSE 'valid'
+                END AS observed
+            FROM \(schema.internal)._index AS item
+            LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name AND relation.relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            LEFT JOIN pg_catalog.pg_index ON indexrelid = relation.oid
+            LEFT JOIN pg_catalog.pg_class AS record_table ON record_table.oid = indrelid
+            """
         }
         guard !parts.isEmpty else { return [] }
         let result = try await query(

@@ -51,8 +51,10 @@ extension RecordTable {
     func members(of column: RecordColumn) -> SQL? {
         guard name == .role else { return column.members.map { "\(schema).\($0)" } }
         switch column.field.rawValue {
-        case "users": return "(SELECT \"role\" AS \"_from\", \"user_id\" AS \"_to\" FROM \(schema.internal).\"_user_role\")"
-        case "roles": return "(SELECT \"role\" AS \"_from\", \"member\" AS \"_to\" FROM \(schema.internal).\"_role_role\")"
+        case "users":
+            return "(SELECT \"role\" AS \"_from\", \"user_id\" AS \"_to\" FROM \(schema.internal).\"_user_role\")"
+        case "roles":
+            return "(SELECT \"role\" AS \"_from\", \"member\" AS \"_to\" FROM \(schema.internal).\"_role_role\")"
         default: return nil
         }
     }

@@ -31,7 +31,9 @@ package struct ClassAccessTable: Sendable {
                     // A rule that names fields gives the table a trigger.
                     try await transaction.limitLockWaits()
                     // One change after the other: each is made of what the one before has left.
-                    _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
+                    _ = try await transaction.query(
+                        "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
+                    )
                     let access = try Self.access(in: try await transaction.query(question(change.type))).applying(
                         change
                     )

@@ -53,7 +53,9 @@ package struct CodeTable: Sendable {
                         user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
                     )
                 }
-                try await transaction.execute("DELETE FROM \(schema.internal)._throttle WHERE bucket IN (\(turns(of: code)))")
+                try await transaction.execute(
+                    "DELETE FROM \(schema.internal)._throttle WHERE bucket IN (\(turns(of: code)))"
+                )
                 return isWithin
             }
         }
@@ -383,7 +385,8 @@ extension UserTable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
+            ended:
+                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: [
                 (
                     "used",
@@ -439,7 +442,8 @@ extension UserTable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
+            ended:
+                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: [(name: "noted" as SQL, part: noting(event))]
                 + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
             secondFactor: .settled

@@ -28,7 +28,9 @@ package struct KeyTable: Sendable {
     /// How often the keys have changed.
     package func version() async throws(SkyrowError) -> Int64 {
         try await store.reporting {
-            let result = try await store.client.read("SELECT value FROM \(schema.internal)._version WHERE name = 'keys'")
+            let result = try await store.client.read(
+                "SELECT value FROM \(schema.internal)._version WHERE name = 'keys'"
+            )
             guard !result.isEmpty else { throw SkyrowError.keysUnknown }
             return try result.decode(row: 0, column: 0)
         }

@@ -36,7 +36,9 @@ package struct SkygearFieldRuleTable: Sendable {
         return try await store.reporting {
             let (result, changed) = try await store.client.withTransaction { transaction in
                 // One change after the other: each is made of what the one before has left.
-                _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
+                _ = try await transaction.query(
+                    "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
+                )
                 let known = try stored(in: try await transaction.query(question))
                 let new = try known.replacingSkygearRules(rules)
                 let changed = Set(known.rules.keys).union(new.rules.keys).filter { known.rules[$0] != new.rules[$0] }

@@ -32,7 +32,8 @@ extension UserTable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
+            ended:
+                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             profile: { table, catalog throws(SkyrowError) in
                 try profileUpdate(of: account, in: table, of: catalog, with: access)
             },

@@ -252,7 +252,8 @@ package struct UserTable: Sendable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
+            ended:
+                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: keepingFormerPassword(historySize),
             // The session in whose place it comes has given it.
             secondFactor: .settled

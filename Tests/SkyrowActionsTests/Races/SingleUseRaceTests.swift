@@ -293,7 +293,8 @@ import Testing
             for _ in 0..<Race.tasks { tokens.append(try await providers.token(name)) }
             let all = tokens
             // Each signs in, and one of them makes the account.
-            let accounts = "SELECT count(*) FROM app_internal._audit WHERE event = 'signup' AND data ->> 'provider' = 'test'"
+            let accounts =
+                "SELECT count(*) FROM app_internal._audit WHERE event = 'signup' AND data ->> 'provider' = 'test'"
             let before = try await racing.number(accounts)
             return Race(winners: Race.tasks, outcome: (accounts, before + 1)) { task, service in
                 _ = try await service.logIn(ProviderLogInRequest(token: all[task]))

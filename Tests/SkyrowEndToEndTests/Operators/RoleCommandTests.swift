@@ -23,7 +23,9 @@ import Testing
             let made = try await run("role", "create", "staff")["roles"] as? [[String: Any]]
             #expect(made?.compactMap { $0["name"] as? String } == ["staff"])
             _ = try await run("role", "create", "chief", "--administrators", "--default")
-            let chief = try await service.psql("SELECT is_admin, by_default FROM app_internal._role WHERE name = 'chief'")
+            let chief = try await service.psql(
+                "SELECT is_admin, by_default FROM app_internal._role WHERE name = 'chief'"
+            )
             #expect(chief == "t|t")
             try await master.deleteRole("chief")
             #expect(try await run("role", "add", "staff", "--user", "ann")["added"] as? Int == 1)

@@ -92,7 +92,9 @@ import Testing
             try await signUp(site.service)
             // An address gets one mail a minute, and the first has gone out with the sign-up.
             _ = try await site.link(to: "/auth/verify")
-            _ = try await site.service.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
+            _ = try await site.service.psql(
+                "UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'"
+            )
             _ = try await site.service.call("auth:reset:request", #"{"email":"ann@example.org"}"#)
             let link = try await site.link(to: "/auth/reset")
             try await Browser.withBrowser(Browser.Options(runsScripts: runsScripts)) { browser in

@@ -153,7 +153,9 @@ import Testing
                 try await wait(for: "Connection to \(TemporaryGlewlwyd.clientID)", browser)
                 try await browser.click(".card-footer .btn-success")
                 let said = try await outcome(browser)
-                let id = try await site.service.psql("SELECT user_id FROM app_internal._identity WHERE provider = 'glewlwyd'")
+                let id = try await site.service.psql(
+                    "SELECT user_id FROM app_internal._identity WHERE provider = 'glewlwyd'"
+                )
                 #expect(said == "Saved by \(id), who is new")
                 #expect(
                     try await site.service.psql("SELECT _owner = '\(id)', content FROM note") == "t|from the browser"

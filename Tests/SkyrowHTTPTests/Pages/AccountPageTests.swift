@@ -71,7 +71,9 @@ import Testing
         try await withPages { service, transport in
             let ann = try await signUp(service)
             _ = try await transport.message(0)
-            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql(
+                "UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'"
+            )
             _ = try await service.call("auth:reset:request", #"{"email":"ann@example.org"}"#)
             let mail = try await transport.message(1)
             // The link is where the service says it is, whatever host a request names.
@@ -331,7 +333,9 @@ import Testing
             )
             let parsed7 = try JSONValue(verified.body)
             #expect(parsed7["result"]["status"].string == "OK")
-            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql(
+                "UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'"
+            )
             let asked = try await service.v1(
                 "/",
                 #"{"action":"user:verify_request","args":{"record_key":"email"},\#(key)}"#
@@ -339,7 +343,9 @@ import Testing
             let parsed8 = try JSONValue(asked.body)
             #expect(parsed8["result"]["handle"].string != nil)
             _ = try await transport.message(1)
-            try await service.database.psql("UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'")
+            try await service.database.psql(
+                "UPDATE app_internal._mail SET created_at = created_at - interval '61 seconds'"
+            )
             let forgot = try await service.v1(
                 "/user/forgot-password",
                 #"{"args":{"email":"ann@example.org"},"api_key":"\#(TestService.apiKey)"}"#

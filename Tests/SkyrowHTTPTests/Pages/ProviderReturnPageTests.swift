@@ -107,7 +107,9 @@ import Testing
             for method in ["PUT", "DELETE"] {
                 #expect(try await service.get("/auth/callback/example?\(query)", method: method).status == 405)
             }
-            let after = try await service.database.psql("SELECT md5(string_agg(flow::text, '')) FROM app_internal._flow AS flow")
+            let after = try await service.database.psql(
+                "SELECT md5(string_agg(flow::text, '')) FROM app_internal._flow AS flow"
+            )
             #expect(before == after)
             #expect(try await service.get("/auth/style.css").status == 200)
         }

@@ -37,7 +37,9 @@ import Testing
             _ = try await master(service, "role:save", #"{"name":"\#(name)","access":\#(access)}"#)
         }
         // No list is for administrators alone, and not for the owner either.
-        try await service.database.psql("UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name IN ('own', 'hidden')")
+        try await service.database.psql(
+            "UPDATE app_internal._role SET owner = '\(ann.id)' WHERE name IN ('own', 'hidden')"
+        )
         _ = try await master(service, "role:add", #"{"role":"crew","users":["\#(carl.id)"]}"#)
         _ = try await master(service, "role:assign", #"{"roles":["Admin"],"users":["\#(dora.id)"]}"#)
         _ = try await master(service, "auth:disable:set", #"{"auth_id":"\#(gone.id)","disabled":true}"#)

@@ -42,7 +42,9 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let old = try await ticket(service, ann.token)
-            _ = try await service.database.psql("UPDATE app_internal._live_ticket SET expires_at = now() - interval '1 second'")
+            _ = try await service.database.psql(
+                "UPDATE app_internal._live_ticket SET expires_at = now() - interval '1 second'"
+            )
             #expect(try await error(service, "record_type=note&live-query-token=\(old)") == 134)
             let ofSession = try await ticket(service, ann.token)
             _ = try await service.call("auth:logout", "{}", token: ann.token)

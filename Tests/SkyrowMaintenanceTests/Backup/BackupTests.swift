@@ -65,9 +65,15 @@ import Testing
     @Test(arguments: [
         ("", nil),
         ("CREATE SCHEMA app", nil),
-        ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app.mine (a text)", BackupRefusal.isNotEmpty(["mine"])),
+        (
+            "CREATE SCHEMA app; CREATE TABLE app.mine (a text)",
+            BackupRefusal.isNotEmpty(["mine"])
+        ),
         ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE VIEW app.seen AS SELECT 1", .isNotEmpty(["seen"])),
-        ("CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app._old (a text); INSERT INTO app._old VALUES ('x')", .isNotEmpty(["_old"])),
+        (
+            "CREATE SCHEMA app; CREATE SCHEMA app_internal; CREATE TABLE app._old (a text); INSERT INTO app._old VALUES ('x')",
+            .isNotEmpty(["_old"])
+        ),
     ])
     func onlyAnEmptyPlaceIsFilledUnasked(statements: String, refusal: BackupRefusal?) async throws {
         try await withTemporaryDatabaseAndPsql { database in
@@ -88,6 +94,27 @@ import Testing
             _ = try await restore(database)
             try await database.psql("INSERT INTO app.\"user\" (_id) VALUES ('ann')")
             await #expect(throws: BackupRefusal.isNotEmpty(["user"])) { try await restore(database) }
+        }
+    }
+
+    /// A schema alone is in the way as much as both are, and neither is left of what was replaced.
+    @Test(arguments: ["", "DROP SCHEMA app CASCADE", "DROP SCHEMA app_internal CASCADE"])
+    func bothSchemasAreReplaced(_ damage: String) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            _ = try await restore(database, "SELECT _create_type('film')")
+            try await database.psql("INSERT INTO app_internal._role (name) VALUES ('old')")
+            try await database.psql(damage)
+            _ = try await restore(database, replacing: true, "INSERT INTO _role (name) VALUES ('new')")
+            #expect(try await database.psql("SELECT string_agg(name, ' ' ORDER BY name) FROM app._roles") == "Admin new")
+            let homes = try await database.psql(
+                """
+                SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                WHERE relkind = 'r' AND nspname NOT IN ('pg_catalog', 'information_schema') AND relname IN ('user', 'film', '_user', '_role')
+                ORDER BY 1, 2
+                """
+            )
+            #expect(homes == "app|user\napp_internal|_role\napp_internal|_user")
+            #expect(try await database.psql(Self.leftovers) == "0")
         }
     }
 
@@ -237,8 +264,8 @@ import Testing
                     }
                     for script in many + [last] {
                         try await restore.piece { piece in
-                        try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp; \(script)")
-                    }
+                            try await piece.run("SET LOCAL search_path = app, app_internal, pg_temp; \(script)")
+                        }
                     }
                 }
             }

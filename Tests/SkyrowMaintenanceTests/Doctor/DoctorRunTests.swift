@@ -23,7 +23,9 @@ import Testing
                 CREATE TRIGGER \(name) BEFORE INSERT ON app.note FOR EACH ROW EXECUTE FUNCTION app.\(name)();
                 """
             }
-            try await fixture.psql(trigger("with_path", "SET search_path = app, app_internal") + trigger("without_path", ""))
+            try await fixture.psql(
+                trigger("with_path", "SET search_path = app, app_internal") + trigger("without_path", "")
+            )
             let found = try await examine(fixture.database.url, [.triggerPaths])["trigger-paths"] ?? []
             #expect(found.map(\.commands).count == 1)
             let command = try #require(found.first?.commands.first)

@@ -99,7 +99,9 @@ import Testing
             }
             let isGolfer = Bool.random(using: &random)
             if isGolfer {
-                _ = try await client.write("INSERT INTO app_internal._user_group (user_id, name) VALUES (\(id), 'golf')")
+                _ = try await client.write(
+                    "INSERT INTO app_internal._user_group (user_id, name) VALUES (\(id), 'golf')"
+                )
             }
             callers[login] = Caller(
                 kind: .user(id),

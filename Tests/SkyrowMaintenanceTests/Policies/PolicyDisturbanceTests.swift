@@ -49,7 +49,9 @@ import Testing
                     for channel in Self.channels { try await f.psql("SELECT pg_notify('\(channel.name)', 'end')") }
                     for notifications in heard {
                         for await event in notifications {
-                            guard case .notification(let channel, let payload, _) = event, payload != "end" else { break }
+                            guard case .notification(let channel, let payload, _) = event, payload != "end" else {
+                                break
+                            }
                             #expect(payload == "", "\(channel)")
                         }
                     }

@@ -237,7 +237,9 @@ import Testing
             let differences = try await f.store.policyDifferences().differences
             #expect(differences.contains { $0.contains("_users") }, "\(differences)")
             try await f.apply()
-            #expect(try await f.refusal("ann", "SELECT count(*) FROM _users").contains("permission denied for view _users"))
+            #expect(
+                try await f.refusal("ann", "SELECT count(*) FROM _users").contains("permission denied for view _users")
+            )
             // A role for reports stands for nobody.
             let reports = f.role("reports")
             try await f.psql(
@@ -247,7 +249,11 @@ import Testing
                 """
             )
             #expect(try await f.sql("reports", "SELECT id, has_password FROM _users ORDER BY id") == "ann|t\nbob|t")
-            #expect(try await f.refusal("reports", "SELECT id FROM app_internal._user").contains("permission denied for schema"))
+            #expect(
+                try await f.refusal("reports", "SELECT id FROM app_internal._user").contains(
+                    "permission denied for schema"
+                )
+            )
             try await f.psql("DROP OWNED BY \"\(reports)\"; DROP ROLE \"\(reports)\"")
         }
     }

@@ -84,7 +84,9 @@ package struct DatabaseSettings: SettingGroup {
         let bytes = text.utf8
         let isName = bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
         guard isName, let first = bytes.first, isLetter(first) else { return nil }
-        guard !text.hasPrefix("pg_"), text != "information_schema", let name = try? SQLIdentifier(text) else { return nil }
+        guard !text.hasPrefix("pg_"), text != "information_schema", let name = try? SQLIdentifier(text) else {
+            return nil
+        }
         return name.isBesideAnother ? nil : text
     }
 
