@@ -141,52 +141,39 @@ package struct TemporaryIdentityProvider: Sendable {
         }
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.directory = directory
-        try TemporaryIdentityProvider.script.write(
-            toFile: "\(directory)/provider.py",
-            atomically: false,
-            encoding: .utf8
-        )
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        let log = open("\(directory)/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(log) }
-        process = try ChildProcess.spawn(
-            "/usr/bin/python3",
-            ["\(directory)/provider.py", directory],
-            descriptors: [nowhere, log, log]
-        )
-        func readPort() -> Int? {
-            (try? String(contentsOfFile: "\(directory)/port", encoding: .utf8)).flatMap { Int($0) }
-        }
         do {
-            try await waiting(until: "the provider listens") { readPort() != nil }
+            let factory = try IdentityProviderFactory.shared.get()
+            try factory.make(in: directory)
+            var numbers: [Int] = []
+            do {
+                try await waiting(until: "the provider listens") {
+                    let content = try? String(contentsOfFile: "\(directory)/port", encoding: .utf8)
+                    numbers = content?.split(separator: " ").compactMap { Int($0) } ?? []
+                    return numbers.count == 2
+                }
+            } catch {
+                throw TemporaryClusterError(description: "The provider did not start: \(factory.log)")
+            }
+            process = pid_t(numbers[0])
+            issuer = "http://127.0.0.1:\(numbers[1])"
         } catch {
-            let said = (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? ""
-            TemporaryIdentityProvider.stop(process, directory)
-            throw TemporaryClusterError(description: "The provider did not start: \(said)")
+            try? FileManager.default.removeItem(atPath: directory)
+            throw error
         }
-        issuer = "http://127.0.0.1:\(readPort() ?? 0)"
     }
 
     fileprivate func stop() {
-        TemporaryIdentityProvider.stop(process, directory)
-    }
-
-    private static func stop(_ process: pid_t, _ directory: String) {
         kill(process, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    private static let script = """
-        import base64, hashlib, hmac, json, os, sys, threading, time, urllib.parse
+    fileprivate static let script = """
+        import base64, hashlib, hmac, json, os, signal, sys, threading, time, urllib.parse
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
         from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-        directory = sys.argv[1]
         mode = "normal"
         asked = 0
         user = {"sub": "ann", "id": 7, "email": "ann@example.org", "email_verified": True, "name": "Ann"}
@@ -384,13 +371,65 @@ package struct TemporaryIdentityProvider: Sendable {
                 self.respond(200, body, Cache_Control="public, max-age=600")
 
 
-        server, other = (ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2))
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        with open(f"{directory}/port.part", "w") as file:
-            file.write(str(server.server_port))
-        os.rename(f"{directory}/port.part", f"{directory}/port")
-        server.serve_forever()
+        def serve(directory):
+            global server, other
+            server, other = (ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2))
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            with open(f"{directory}/port.part", "w") as file:
+                file.write(f"{os.getpid()} {server.server_port}")
+            os.rename(f"{directory}/port.part", f"{directory}/port")
+            server.serve_forever()
+
+
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for line in sys.stdin:
+            if os.fork() == 0:
+                serve(line.rstrip())
+        os.killpg(0, signal.SIGKILL)
         """
+}
+
+/// A process that forks for each provider, with their keys: to make these takes half a second of processor time.
+///
+/// It ends with this process, as the providers do, since it reads their directories from a pipe that only this process writes to.
+private struct IdentityProviderFactory: Sendable {
+    static let shared = Result { try IdentityProviderFactory() }
+
+    private let orders: Int32
+    private let output: Int32
+
+    private init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0, let file = tmpfile() else {
+            throw TemporaryClusterError(description: "No pipe can be made: \(String(cString: strerror(errno)))")
+        }
+        defer {
+            close(ends[0])
+            fclose(file)
+        }
+        orders = ends[1]
+        output = fcntl(fileno(file), F_DUPFD_CLOEXEC, 10)
+        _ = try ChildProcess.spawn(
+            "/usr/bin/python3",
+            ["-c", TemporaryIdentityProvider.script],
+            descriptors: [ends[0], output, output]
+        )
+    }
+
+    /// Has a provider say its process and its port in the file `port` of a directory.
+    func make(in directory: String) throws {
+        let line = Array("\(directory)\n".utf8)
+        guard write(orders, line, line.count) == line.count else {
+            throw TemporaryClusterError(description: "The process that makes providers has ended: \(log)")
+        }
+    }
+
+    /// What it complained of, with all of its providers.
+    var log: String {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = pread(output, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
 }
 
 /// Runs `body` with a provider of OpenID Connect.
