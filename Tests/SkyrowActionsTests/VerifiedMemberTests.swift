@@ -174,7 +174,7 @@ import Testing
             let (annID, bobID) = (ann.caller.userID?.rawValue ?? "", bob.caller.userID?.rawValue ?? "")
             try await fixture.change("UPDATE \"user\" SET email = _id || '@x.org'")
             var proved = LiveSubscribeRequest(name: "proved", type: .user)
-            proved.predicate = .comparison(.eq, .keyPath(path("_verified")), .value(.boolean(true)))
+            proved.predicate = .comparison(.eq, .keyPath(FieldPath(unchecked: "_verified")), .value(.boolean(true)))
             var outlets: [MemoryOutlet] = []
             var sessions: [LiveSession] = []
             for user in [LiveUser.master, bob] {

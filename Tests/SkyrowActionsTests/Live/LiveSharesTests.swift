@@ -202,27 +202,28 @@ import Testing
 
     @Test func theBudgetOfATransactionIsSharedByClient() {
         var budget = WritingBudget(limit: 1_000)
+        func isCounted(_ client: ClientKey?) -> Bool { budget.countEvent(for: client) }
         let clients = (1...9).map { ClientKey(high: 0, low: $0) }
         for client in clients.dropLast() {
             // Sixteen bytes for an event, and those of texts that are new.
-            #expect(budget.countEvent(for: client))
+            #expect(isCounted(client))
             budget.countText(900, for: client)
-            #expect(budget.countEvent(for: client))
+            #expect(isCounted(client))
             budget.countText(100, for: client)
-            #expect(!budget.countEvent(for: client))
+            #expect(!isCounted(client))
         }
         // Nothing is left for any client.
-        #expect(!budget.countEvent(for: clients[8]) && !budget.countEvent(for: nil))
+        #expect(!isCounted(clients[8]) && !isCounted(nil))
 
-        var small = WritingBudget(limit: 100)
+        budget = WritingBudget(limit: 100)
         for _ in 0..<6 {
-            #expect(small.countEvent(for: clients[0]))
-            #expect(small.countEvent(for: clients[1]))
+            #expect(isCounted(clients[0]))
+            #expect(isCounted(clients[1]))
         }
-        #expect(small.countEvent(for: clients[0]) && !small.countEvent(for: clients[0]))
-        #expect(small.countEvent(for: nil))
-        small.countText(500, for: nil)
-        #expect(small.countEvent(for: clients[1]) && small.countEvent(for: clients[2]))
+        #expect(isCounted(clients[0]) && !isCounted(clients[0]))
+        #expect(isCounted(nil))
+        budget.countText(500, for: nil)
+        #expect(isCounted(clients[1]) && isCounted(clients[2]))
     }
 
     // MARK: Queries that are asked again
