@@ -213,6 +213,31 @@ import Testing
         #expect(!refused.output.contains("Skyrow serves"))
     }
 
+    /// It has its tables among those of the records.
+    @Test func aDatabaseFromBeforeTheFirstReleaseIsRefusedAndLeftAlone() async throws {
+        let folder = try TemporaryDirectory()
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql(
+                """
+                CREATE SCHEMA app; CREATE TABLE app._migration (version integer PRIMARY KEY, name text);
+                INSERT INTO app._migration VALUES (50, '0050_valid_constraints')
+                """
+            )
+            let place = ["--data-directory", folder.path + "/data", "--database-url", database.url]
+            let commands = [
+                ["serve", "--port", "0"], ["migrate"], ["backup", folder.path + "/b.tar"], ["key", "list"],
+            ]
+            for command in commands {
+                let refused = try await Tool.run(words: [Tool.path] + command + place)
+                #expect(refused.status == .exited(1), "\(command)")
+                #expect(refused.errors.contains("skyrow export") && refused.errors.contains("skyrow import"), "\(refused.errors)")
+            }
+            let doctor = try await Tool.run(words: [Tool.path, "doctor", "--check", "migrations"] + place)
+            #expect(doctor.output.contains("before the first release"), "\(doctor.output)")
+            #expect(try await database.psql("SELECT to_regnamespace('app_internal') IS NULL") == "t")
+        }
+    }
+
     @Test func migrateTellsWhatItDid() async throws {
         let folder = try TemporaryDirectory()
         let data = folder.path + "/data"

@@ -208,7 +208,7 @@ import Testing
                 #expect(try await database.psql("SELECT count(*) FROM \(schema.quoted)._roles") == count)
                 #expect(try await database.psql("SELECT count(*) FROM \(schema.internal.quoted)._role") == count)
             }
-            // A notice names the application.
+            // One is deleted, with both of its schemas, and the other stays.
             try await withPostgresClient(database.url) { client in
                 let registry = ApplicationRegistry(client: client, defaultSchema: schemas[0], logger: .quiet)
                 try await registry.create(
@@ -223,6 +223,7 @@ import Testing
                 "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'xx%' ORDER BY 1 DESC"
             )
             #expect(left == [schemas[0].name, schemas[0].internal.name].sorted(by: >).joined(separator: "\n"))
+            #expect(try await database.psql("SELECT count(*) FROM pg_publication") == "1")
         }
     }
 

@@ -49,7 +49,11 @@ extension ApplicationRegistry {
             // In pieces, since a large schema has more objects than one transaction may lock. The application is deleted when
             // all are gone, so that a deletion that was interrupted can be repeated.
             try await setDisabled(true, name)
-            try await reporting { try await SchemaRemoval.dropTables(of: schema, client: client) }
+            try await reporting {
+                // While there are tables to tell it by.
+                try await client.withTransaction { try await Publication.drop(of: schema, in: $0) }
+                try await SchemaRemoval.dropTables(of: schema, client: client)
+            }
         }
         try await changing { transaction in
             try await affecting(name) {
@@ -57,7 +61,6 @@ extension ApplicationRegistry {
             }
             guard dropsSchema else { return }
             try await transaction.lockSchema(schema)
-            try await Publication.drop(of: schema, in: transaction)
             try await transaction.execute("DROP SCHEMA IF EXISTS \(schema), \(schema.internal) CASCADE")
         }
     }
