@@ -224,7 +224,13 @@ package final class Applications: Service, Sendable {
             // further reading.
             let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             await withDiscardingTaskGroup { group in
-                group.addTask { for await _ in signals { await self.reloadOrLog() } }
+                group.addTask {
+                    for await _ in signals {
+                        await self.reloadOrLog()
+                        // Every role of the database can send the notice, as often as it likes.
+                        try? await Task.sleep(for: .milliseconds(100))
+                    }
+                }
                 group.addTask { for await _ in self.registry.changes() { continuation.yield() } }
                 // An application that rests has its indexes built too.
                 group.addTask {
