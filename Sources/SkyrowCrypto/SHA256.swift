@@ -24,12 +24,8 @@ package struct SHA256: Sendable {
 
     /// The hash of all parts; no further part may follow.
     package mutating func finish() -> SHA256Digest {
-        var digest = SHA256Digest()
-        withUnsafeMutableBytes(of: &digest.words) { target in
-            // OpenSSL overwrites what is left of the last part.
-            _ = SHA256_Final(target.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
-        }
-        return digest
+        // OpenSSL overwrites what is left of the last part.
+        SHA256Digest { SHA256_Final($0, &context) }
     }
 
     /// The hash of the bytes of a text in UTF-8.
@@ -44,7 +40,15 @@ package struct SHA256: Sendable {
 /// The 32 bytes of a SHA-256, compared in constant time.
 package struct SHA256Digest: Equatable, Sendable {
     /// The bytes, as they lie in memory.
-    package fileprivate(set) var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    package private(set) var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    /// - Parameter write: writes the 32 bytes.
+    init(_ write: (UnsafeMutablePointer<UInt8>) -> Int32) {
+        withUnsafeMutableBytes(of: &words) { target in
+            guard let bytes = target.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            _ = write(bytes)
+        }
+    }
 
     package var bytes: [UInt8] {
         withUnsafeBytes(of: words) { Array($0) }
