@@ -128,7 +128,8 @@ extension ClassAccessChange {
         for (key, value) in json.uniqueMembers {
             let place = "fields.\(String(key.prefix(64)))"
             let field = try? FieldName(key)
-            guard key == ClassAccess.everyName || (field != nil && !key.hasPrefix("_")) else {
+            let isOfService = type == .user && field == .verified
+            guard key == ClassAccess.everyName || isOfService || field?.isReserved == false else {
                 throw SkyrowError.invalidArgument("This is no name of a field.", "fields").at(place)
             }
             let uses = try Self.uses(value, at: place)

@@ -38,6 +38,12 @@ import Testing
         #expect(change == expected)
     }
 
+    @Test func aRuleOfProfilesNamesWhatTheServiceKeeps() throws {
+        let text = #"{"record_type":"user","fields":{"_verified":{"read":[{"users":true}]}}}"#
+        let change = try readJSON(text) { try ClassAccessChange(parameters: $0) }
+        #expect(change.fields[.verified] == [.read: .some([.users])])
+    }
+
     @Test func whatIsNotSentIsNoChangeAndNullTakesAway() throws {
         let nothing = try readJSON(#"{"record_type":"note"}"#) { try ClassAccessChange(parameters: $0) }
         #expect(nothing == ClassAccessChange(type: type("note")))
@@ -79,6 +85,7 @@ import Testing
         (#""default_access":[{"public":true,"level":"own"}]"#, "default_access[0].level"), (#""list_by":"all""#, nil),
         (#""list_read_by":"all""#, nil), (#""creator":"user""#, nil),
         (#""fields":[]"#, nil), (#""fields":{"_access":{"read":[]}}"#, "fields._access"),
+        (#""fields":{"_verified":{"read":[]}}"#, "fields._verified"),
         (#""fields":{"a":[]}"#, "fields.a"), (#""fields":{"a":{"write":[]}}"#, "fields.a.write"),
         (#""fields":{"a":{"read":{}}}"#, "fields.a.read"), (#""fields":{"a":{"read":["public"]}}"#, "fields.a.read[0]"),
         (#""fields":{"a":{"read":[{"public":true},{"verified":false}]}}"#, "fields.a.read[1]"),
