@@ -44,7 +44,7 @@ import Testing
         "SELECT 'it''s; \\', E'a\\';b', \"x;y\" FROM (SELECT 1 AS \"x;y\") AS s; SELECT $$a;'b$$, $tag$ $$;$tag$",
         "SELECT 1 /* ; /* ; */ ' */ + 1; -- ; '\nSELECT e'\\x41;', 'ü;', U&'\\0041', 'é'",
         "DO $$ BEGIN RAISE NOTICE 'unseen'; END $$; SELECT 1; BEGIN; CREATE TABLE u (); ROLLBACK; SELECT to_regclass('u')",
-        "PREPARE p AS SELECT $1::int; EXECUTE p(7); VACUUM pg_class; SELECT ARRAY[1, 2][1:2], 1::text; SELECT a$b$c FROM (SELECT 1 AS a$b$c) AS s",
+        "PREPARE p AS SELECT $1::int; EXECUTE p(7); VACUUM pg_class; SELECT (ARRAY[1, 2])[1:2], 1::text; SELECT a$b$c FROM (SELECT 1 AS a$b$c) AS s",
         "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END; SELECT f()",
         "SELECT 1 AS one \\gset\nSELECT :one + 1; \\echo three",
         "CREATE TABLE c (a text); COPY c FROM STDIN;\n;'\n\\.\nTABLE c",

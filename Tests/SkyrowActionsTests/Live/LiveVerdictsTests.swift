@@ -60,7 +60,7 @@ import Testing
     @Test func aClientWithoutStepsIsRefusedAndAnotherPaysForTheGroup() {
         let records = (0..<10).map { _ in Self.long } + [Self.record(String(repeating: "a", count: 1000) + "b")]
         var verdicts = Self.asked(records)
-        var balances = Self.balances(verdicts, [Self.attacker: 6_000_000, Self.other: 1_000_000_000])
+        var balances = Self.balances(verdicts, [Self.attacker: 600_000, Self.other: 1_000_000_000])
         #expect(verdicts.judge(&balances, limit: 100_000_000))
         #expect(verdicts.refusals == [1: .client])
         #expect(verdicts.client(of: 1) == Self.attacker)
