@@ -12,14 +12,23 @@ final class ScriptSession: Sendable {
     }
 
     private let connection = Mutex(Connection())
+    private let idle: IdleSessions?
 
-    private init() {}
+    private init(_ idle: IdleSessions?) {
+        self.idle = idle
+    }
 
     /// Runs statements one after the other, up to the first that fails.
     ///
+    /// - Parameter idle: where a session is taken from that is there, and where it is left.
     /// - Throws: ``TemporaryClusterError`` with the server's message, or ``WaitTimedOut`` when there is no end.
-    static func run(_ statements: [String], url: String, within limit: Duration = patience) async throws -> String {
-        let session = ScriptSession()
+    static func run(
+        _ statements: [String],
+        url: String,
+        keptIn idle: IdleSessions? = nil,
+        within limit: Duration = patience
+    ) async throws -> String {
+        let session = ScriptSession(idle)
         let script = statements.joined(separator: ";\n").prefix(1000)
         return try await waiting(for: "the end of \(script)", within: limit) {
             session.cut()
@@ -33,8 +42,9 @@ final class ScriptSession: Sendable {
     }
 
     private func run(_ statements: [String], url: String) throws -> String {
-        let handle = PQconnectdb("\(url)&fallback_application_name=psql&connect_timeout=60")
-        defer { PQfinish(handle) }
+        let handle = idle?.take() ?? PQconnectdb("\(url)&fallback_application_name=psql&connect_timeout=60")
+        var isUsable = false
+        defer { if isUsable, let idle, let handle { idle.put(handle) } else { PQfinish(handle) } }
         guard PQstatus(handle) == CONNECTION_OK else { throw Self.failure(PQerrorMessage(handle)) }
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         let isCut = connection.withLock { connection in
@@ -55,6 +65,7 @@ final class ScriptSession: Sendable {
             default: throw Self.failure(PQerrorMessage(handle))
             }
         }
+        isUsable = true
         return String(decoding: output, as: UTF8.self)
     }
 
@@ -98,5 +109,32 @@ final class ScriptSession: Sendable {
 
     private static func failure(_ message: UnsafePointer<CChar>?) -> TemporaryClusterError {
         TemporaryClusterError(description: message.map { String(cString: $0) } ?? "")
+    }
+}
+
+/// Sessions that wait for their next script; the start of one takes the server longer than most scripts.
+final class IdleSessions: Sendable {
+    private struct Session: @unchecked Sendable {
+        let handle: OpaquePointer
+    }
+
+    private let sessions = Mutex<[Session]>([])
+
+    /// One whose server has not ended it.
+    func take() -> OpaquePointer? {
+        while let session = sessions.withLock({ $0.popLast() }) {
+            if PQconsumeInput(session.handle) == 1, PQstatus(session.handle) == CONNECTION_OK { return session.handle }
+            PQfinish(session.handle)
+        }
+        return nil
+    }
+
+    func put(_ handle: OpaquePointer) {
+        let session = Session(handle: handle)
+        sessions.withLock { $0.append(session) }
+    }
+
+    deinit {
+        for session in sessions.withLock({ $0 }) { PQfinish(session.handle) }
     }
 }

@@ -16,6 +16,7 @@ package final class TemporaryCluster: Sendable {
     private let settings: [String: String]
     private let watchdog: ClusterWatchdog
     let templates = Mutex<[String: Task<String, any Error>]>([:])
+    private let idle = IdleSessions()
     private let databaseCount = Atomic<Int>(0)
 
     private static let sharedCluster = Task { try await start() }
@@ -125,6 +126,11 @@ package final class TemporaryCluster: Sendable {
         let url = self.url(database: database)
         guard let statements = SQLScript.statements(of: script) else { return try await psql(script, url: url) }
         return try await ScriptSession.run(statements, url: url).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Makes or drops a database.
+    func administrate(_ statement: String) async throws {
+        _ = try await ScriptSession.run([statement], url: url(), keptIn: idle)
     }
 
     /// The same with psql, by another way to the server.

@@ -121,11 +121,11 @@ package func withTemporaryDatabaseAndPsql<Success>(
         let database = TemporaryDatabase(cluster: cluster, name: name)
         do {
             let success = try await body(database)
-            try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+            try await cluster.administrate("DROP DATABASE \(name) WITH (FORCE)")
             return success
         } catch {
             // The body's error matters more than whether the database is dropped; the cluster ends with the process.
-            _ = try? await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+            _ = try? await cluster.administrate("DROP DATABASE \(name) WITH (FORCE)")
             throw error
         }
     }
@@ -139,7 +139,7 @@ extension TemporaryCluster {
     /// processor time.
     fileprivate func copy(database source: String, to name: String) async throws {
         let strategy = version >= 15 ? "STRATEGY file_copy" : ""
-        try await psql("CREATE DATABASE \(name) TEMPLATE \(source) \(strategy)")
+        try await administrate("CREATE DATABASE \(name) TEMPLATE \(source) \(strategy)")
     }
 
     /// The name of the template's database, made by the first who asks.
