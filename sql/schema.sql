@@ -2815,6 +2815,7 @@ CREATE FUNCTION _install_event_triggers() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     watched text;
+    name text;
 BEGIN
     IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
         RETURN;
@@ -2824,9 +2825,10 @@ BEGIN
             SELECT FROM pg_event_trigger
             WHERE evtfoid = '_announce_schema()'::regprocedure AND evtevent = watched
         );
+        name := 'skyrow_' || watched || '_' || current_schema();
         EXECUTE format(
             'CREATE EVENT TRIGGER %I ON %s EXECUTE FUNCTION _announce_schema()',
-            left('skyrow_' || watched || '_' || current_schema(), 63), watched
+            CASE WHEN octet_length(name) <= 63 THEN name ELSE 'skyrow_' || md5(name) END, watched
         );
     END LOOP;
 END $$;

@@ -93,6 +93,7 @@ import Testing
             try await database.psql(
                 """
                 CREATE ROLE "\(database.name)" LOGIN; CREATE SCHEMA app AUTHORIZATION "\(database.name)";
+                CREATE SCHEMA app_internal AUTHORIZATION "\(database.name)";
                 GRANT EXECUTE ON FUNCTION pg_control_system() TO "\(database.name)";
                 """
             )

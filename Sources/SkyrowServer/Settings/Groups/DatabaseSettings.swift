@@ -79,7 +79,7 @@ package struct DatabaseSettings: SettingGroup {
             a name of letters, digits and underscores that begins with a letter and not with 'pg_', and ends neither with '_internal' nor \
             with '_visible'
             """,
-        "The PostgreSQL schema of the application's records. `<schema>_internal` beside it has the tables of Skyrow."
+        "The PostgreSQL schema of the application."
     ) { text in
         let bytes = text.utf8
         let isName = bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
