@@ -265,23 +265,20 @@ import Testing
             "The rule of the field title of note names 'role:gone', which there is not."
         ),
         (
-            "INSERT INTO _field_rule VALUES ('note', 'title', 'update', '{group:gone}')", .rules,
-            "The rule of the field title of note names 'group:gone', which there is not."
+            "INSERT INTO _field_rule VALUES ('note', 'tags', 'update', '{group:gone}')", .rules,
+            "The rule of the field tags of note names 'group:gone', which there is not."
         ),
         (
             """
-            INSERT INTO _key (id, hash, name, kind) VALUES ('k00000001', sha256('1'), 'tablet', 'client');
-            INSERT INTO _field_rule VALUES ('note', 'title', 'update', '{key:tablet,key:gone}')
+            INSERT INTO _key (id, hash, name, kind, revoked_at) VALUES ('ktablet00', sha256('t'), 'tablet', 'client', NULL),
+                ('kgone0000', sha256('g'), 'gone', 'client', now());
+            INSERT INTO _field_rule VALUES ('note', 'tags', 'create', '{key:tablet,key:gone}')
             """,
-            .rules, "The rule of the field title of note names 'key:gone', which there is not."
+            .rules, "The rule of the field tags of note names 'key:gone', which there is not."
         ),
         (
-            """
-            INSERT INTO _key (id, hash, name, kind, revoked_at) VALUES ('k00000001', sha256('1'), 'gone', 'client', now()),
-                ('k00000002', sha256('2'), 'tablet', 'client', NULL);
-            INSERT INTO _class_rule VALUES ('note', 'delete', '{key:tablet,key:gone}')
-            """,
-            .rules, "The rule of note about delete names 'key:gone', which there is not."
+            "INSERT INTO _class_rule VALUES ('note', 'create', '{key:tablet,key:lost}')", .rules,
+            "The rule of note about create names 'key:lost', which there is not."
         ),
         (
             "INSERT INTO _field_rule VALUES ('note', 'stars', 'read', '{owner}'); CREATE UNIQUE INDEX ON note (stars)",
