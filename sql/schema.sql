@@ -1094,7 +1094,7 @@ BEGIN
     );
     EXECUTE format(
         'COMMENT ON COLUMN %I.%I IS %L', type, field,
-        'Stands for a relation; its members are in ' || quote_ident(_members_name(type, field)) || '.'
+        'Stands for a relation; its members are in a table of their own.'
     );
 END $$;
 COMMENT ON FUNCTION _describe_relation(text, text, text) IS 'Says in the comments of a relation what it is.';

@@ -61,7 +61,9 @@ package struct TemporaryDatabase: Sendable {
         try log.seekToEnd()
         try await body()
         // A statement is in the log before it is run.
-        let lines = String(decoding: try log.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n").map(String.init)
+        let lines = String(decoding: try log.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n").map(
+            String.init
+        )
         return lines.filter { $0.contains("] \(name) ") && $0.contains("LOG:  ") }
     }
 

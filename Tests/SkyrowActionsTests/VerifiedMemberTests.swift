@@ -200,7 +200,11 @@ import Testing
                 outlet.events.filter { $0.id == "user/\(annID)" }.map { "\($0.subscription) \($0.event)" }.sorted()
             }
             #expect(found == [["all updated", "proved entered"], []])
-            #expect(outlets[0].events.contains { $0.id == "user/\(annID)" && ["1", "true"].contains($0.record["_verified"]) })
+            #expect(
+                outlets[0].events.contains {
+                    $0.id == "user/\(annID)" && ["1", "true"].contains($0.record["_verified"])
+                }
+            )
             for session in sessions { session.end() }
             stranger.end()
         }

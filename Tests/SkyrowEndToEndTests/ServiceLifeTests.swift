@@ -230,7 +230,10 @@ import Testing
             for command in commands {
                 let refused = try await Tool.run(words: [Tool.path] + command + place)
                 #expect(refused.status == .exited(1), "\(command)")
-                #expect(refused.errors.contains("skyrow export") && refused.errors.contains("skyrow import"), "\(refused.errors)")
+                #expect(
+                    refused.errors.contains("skyrow export") && refused.errors.contains("skyrow import"),
+                    "\(refused.errors)"
+                )
             }
             let doctor = try await Tool.run(words: [Tool.path, "doctor", "--check", "migrations"] + place)
             #expect(doctor.output.contains("before the first release"), "\(doctor.output)")

@@ -69,7 +69,12 @@ import Testing
         for (name, record) in zip(people.names(all), all["result"]["records"].elements) {
             #expect(record.members["_verified"] == visible(name).map { .boolean($0) }, "\(comment) \(record)")
         }
-        let fetched = try await people.call("record:fetch", "{\"ids\":[\"user/\(people.ids[0])\"]}", caller, master: isMaster)
+        let fetched = try await people.call(
+            "record:fetch",
+            "{\"ids\":[\"user/\(people.ids[0])\"]}",
+            caller,
+            master: isMaster
+        )
         #expect(fetched["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, "\(comment)")
         let old = try await people.service.v1(
             "/",
@@ -77,7 +82,10 @@ import Testing
             key: isMaster ? TestService.masterKey : TestService.apiKey,
             token: caller.map { people.tokens[$0] }
         )
-        #expect(try JSONValue(old.body)["result"][0].members["_verified"] == visible("ann").map { .boolean($0) }, "\(comment)")
+        #expect(
+            try JSONValue(old.body)["result"][0].members["_verified"] == visible("ann").map { .boolean($0) },
+            "\(comment)"
+        )
 
         func names(_ holds: (Bool?) -> Bool) -> Set<String> {
             Set(values.map(\.name).filter { holds(visible($0)) })
@@ -117,7 +125,10 @@ import Testing
             #expect(records.count == 3)
             for (name, record) in zip(people.names(response), records) {
                 let isSent = !rest.contains("omit")
-                #expect(record.members["_verified"] == (isSent ? visible(name).map { .boolean($0) } : nil), "\(rest) \(record)")
+                #expect(
+                    record.members["_verified"] == (isSent ? visible(name).map { .boolean($0) } : nil),
+                    "\(rest) \(record)"
+                )
                 if rest.contains("desired") { #expect(record.members["username"] == nil) }
             }
             if rest.contains("sort") {
@@ -180,7 +191,12 @@ import Testing
         let notes = zip(["ann", "bob", "carl"], people.ids).map {
             #"{"_id":"note/\#($0)","title":"\#($0)","about":{"$type":"ref","$id":"user/\#($1)"}}"#
         }
-        let saved = try await people.call("record:save", "{\"records\":[\(notes.joined(separator: ","))]}", nil, master: true)
+        let saved = try await people.call(
+            "record:save",
+            "{\"records\":[\(notes.joined(separator: ","))]}",
+            nil,
+            master: true
+        )
         #expect(saved["result"].elements.allSatisfy { $0["_type"].string == "record" }, "\(saved)")
     }
 
@@ -235,7 +251,10 @@ import Testing
             let own = try await people.query("", 0)["result"]["records"].elements.first {
                 $0["_id"].string == "user/\(people.ids[0])"
             }
-            #expect(own?["_verified"] == .boolean(true) && own?.members["username"] == nil, "\(String(describing: own))")
+            #expect(
+                own?["_verified"] == .boolean(true) && own?.members["username"] == nil,
+                "\(String(describing: own))"
+            )
         }
     }
 
@@ -309,7 +328,10 @@ import Testing
                 }
             }
             _ = try await people.call("record:save", #"{"records":[{"_id":"note/1","title":"a","_verified":true}]}"#, 0)
-            #expect(try await people.call("record:fetch", #"{"ids":["note/1"]}"#, 0)["result"][0].members["_verified"] == nil)
+            #expect(
+                try await people.call("record:fetch", #"{"ids":["note/1"]}"#, 0)["result"][0].members["_verified"]
+                    == nil
+            )
             for (method, rest) in [
                 ("schema:rename", #""record_type":"note","item_name":"title","new_name":"_verified""#),
                 ("schema:rename", #""record_type":"user","item_name":"_verified","new_name":"proved""#),
@@ -318,7 +340,9 @@ import Testing
                 let response = try await people.call(method, "{\(rest)}", nil, master: true)
                 #expect(response["error"]["code"].integer == 108, "\(method) \(response)")
             }
-            let schema = try await people.call("schema:fetch", "{}", nil, master: true)["result"]["record_types"]["user"]
+            let schema = try await people.call("schema:fetch", "{}", nil, master: true)["result"]["record_types"][
+                "user"
+            ]
             #expect(!schema["fields"].elements.contains { $0["name"].string == "_verified" }, "\(schema)")
             #expect(schema["fields"].elements.contains { $0["name"].string == "email" })
         }

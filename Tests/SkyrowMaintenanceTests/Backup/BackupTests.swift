@@ -105,7 +105,9 @@ import Testing
             try await database.psql("INSERT INTO app_internal._role (name) VALUES ('old')")
             try await database.psql(damage)
             _ = try await restore(database, replacing: true, "INSERT INTO _role (name) VALUES ('new')")
-            #expect(try await database.psql("SELECT string_agg(name, ' ' ORDER BY name) FROM app._roles") == "Admin new")
+            #expect(
+                try await database.psql("SELECT string_agg(name, ' ' ORDER BY name) FROM app._roles") == "Admin new"
+            )
             let homes = try await database.psql(
                 """
                 SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
