@@ -51,7 +51,7 @@ import Testing
     ]
 
     /// The fields that every profile has; their types are given.
-    private static let profileFields: Set<String> = ["username", "email", "last_login_at"]
+    private static let profileFields: Set<String> = ["username", "email", "last_login_at", "_verified"]
 
     private func names(_ fixture: ServiceFixture) async throws -> [FieldName] {
         let columns = try await fixture.psql(

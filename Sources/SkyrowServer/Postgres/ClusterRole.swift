@@ -119,10 +119,10 @@ extension ClusterRole {
         SET search_path = pg_catalog, pg_temp AS $announce$
         BEGIN
             -- Every role hears it, and it says nothing that pg_class does not show.
-            IF current_setting('skyrow.announced', true) IS DISTINCT FROM 'on' AND CASE TG_EVENT
+            IF current_setting('skyrow.announced', true) IS DISTINCT FROM 'on' AND (CASE TG_EVENT
                 WHEN 'sql_drop' THEN EXISTS (SELECT FROM pg_event_trigger_dropped_objects() WHERE schema_name !~ '^pg_')
                 ELSE EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name !~ '^pg_')
-            END THEN
+            END) THEN
                 PERFORM pg_notify('skyrow_schema', '');
             END IF;
         END $announce$;
