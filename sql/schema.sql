@@ -66,9 +66,12 @@ COMMENT ON FUNCTION _notify(text, text) IS
 CREATE TABLE _lock (
     name text COLLATE "C" PRIMARY KEY
 );
-COMMENT ON TABLE _lock IS 'What one transaction at a time does: it locks the row. A row is made when it is first locked.';
+COMMENT ON TABLE _lock IS 'What one transaction at a time does: it locks the row.';
 COMMENT ON COLUMN _lock.name IS
     'schema: changes of record types and reserved tables; roles: roles in roles; sweep: tombstones; relation and a number: relations of users; sequence and an oid: a sequence that is moved on.';
+
+-- The others are made when they are first locked; this one is tried for without waiting.
+INSERT INTO _lock (name) VALUES ('sweep');
 
 CREATE FUNCTION _hold(lock text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -83,8 +86,14 @@ COMMENT ON FUNCTION _hold(text) IS 'Waits until no other transaction holds the l
 CREATE FUNCTION _try_hold(lock text) RETURNS boolean LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
-    INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO NOTHING;
     PERFORM FROM _lock AS known WHERE known.name = lock FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    IF EXISTS (SELECT FROM _lock AS known WHERE known.name = lock) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO NOTHING;
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION _try_hold(text) IS 'The same without waiting; whether it holds the lock.';
