@@ -32,12 +32,13 @@ extension PostgresClient {
             )
             // With another level its snapshot would stay, and an index that is built waits for that.
             _ = try await holder.query("BEGIN ISOLATION LEVEL READ COMMITTED")
+            let turn = DatabaseTurn(holder: holder, table: table)
             do {
-                _ = try await holder.query("LOCK TABLE \(table) IN SHARE UPDATE EXCLUSIVE MODE NOWAIT")
+                try await turn.requireHeld()
             } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
                 return nil
             }
-            return try await body(DatabaseTurn(holder: holder))
+            return try await body(turn)
         }
     }
 }
