@@ -64,9 +64,9 @@ import Testing
             }
             for statement in [
                 "SELECT channel FROM app_internal._meta", "SELECT FROM app_internal._lock FOR UPDATE",
-                "LOCK TABLE app_internal._lock IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
-                "LOCK TABLE app_internal._index IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
-                "LOCK TABLE app_internal._migration IN ACCESS SHARE MODE NOWAIT",
+                "BEGIN; LOCK TABLE app_internal._lock IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
+                "BEGIN; LOCK TABLE app_internal._index IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
+                "BEGIN; LOCK TABLE app_internal._migration IN ACCESS SHARE MODE NOWAIT",
             ] {
                 #expect(try await f.refusal("ann", statement).contains("permission denied"), "\(statement)")
             }
