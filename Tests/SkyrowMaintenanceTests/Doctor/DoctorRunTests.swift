@@ -639,7 +639,7 @@ import Testing
         try await withRecordsToExamine { fixture in
             let role = "looker_\(fixture.database.name)".prefix(63)
             try await fixture.psql(
-                "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA app TO \(role); GRANT SELECT ON _migration, _meta TO \(role)"
+                "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA app, app_internal TO \(role); GRANT SELECT ON _migration, _meta TO \(role)"
             )
             let url = fixture.database.url.replacing("user=postgres", with: "user=\(role)")
             let findings = try await examine(url, [.records, .accounts, .server])
