@@ -32,13 +32,12 @@ extension PostgresClient {
             )
             // With another level its snapshot would stay, and an index that is built waits for that.
             _ = try await holder.query("BEGIN ISOLATION LEVEL READ COMMITTED")
-            let turn = DatabaseTurn(holder: holder, table: table)
             do {
-                try await turn.requireHeld()
+                _ = try await holder.query("LOCK TABLE \(table) IN SHARE UPDATE EXCLUSIVE MODE NOWAIT")
             } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
                 return nil
             }
-            return try await body(turn)
+            return try await body(DatabaseTurn(holder: holder))
         }
     }
 }
