@@ -2530,7 +2530,8 @@ CREATE TABLE _key (
     previous_hash bytea UNIQUE CHECK (octet_length(previous_hash) = 32),
     previous_until timestamptz,
     name text COLLATE "C" NOT NULL CONSTRAINT _key_name CHECK (
-        octet_length(name) BETWEEN 1 AND 255 AND name IS NFC NORMALIZED
+        -- Without BETWEEN, which a dump has in other parentheses.
+        octet_length(name) >= 1 AND octet_length(name) <= 255 AND name IS NFC NORMALIZED
         AND name !~ '[\u0001-\u001F\u007F-\u009F]'
         AND name !~ '^[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
         AND name !~ '[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]$'
