@@ -120,10 +120,12 @@ final class IdleSessions: Sendable {
 
     private let sessions = Mutex<[Session]>([])
 
-    /// One whose server has not ended it.
+    /// One that its server answers, which may have been stopped meanwhile.
     func take() -> OpaquePointer? {
         while let session = sessions.withLock({ $0.popLast() }) {
-            if PQconsumeInput(session.handle) == 1, PQstatus(session.handle) == CONNECTION_OK { return session.handle }
+            let answer = PQexec(session.handle, "")
+            defer { PQclear(answer) }
+            if PQresultStatus(answer) == PGRES_EMPTY_QUERY { return session.handle }
             PQfinish(session.handle)
         }
         return nil

@@ -74,6 +74,17 @@ import Testing
         }
     }
 
+    /// Sessions that databases are made over do not outlive their server.
+    @Test(arguments: ["fast", "immediate", nil]) func aDatabaseIsDroppedAfterARestart(mode: String?) async throws {
+        let cluster = try await TemporaryCluster.start()
+        try await withTemporaryDatabase(on: cluster) { _ in
+            if let mode { try await cluster.stop(mode: mode) } else { try await cluster.kill() }
+            try await cluster.launch()
+        }
+        #expect(try await cluster.psql("SELECT count(*) FROM pg_database WHERE datname LIKE 't%\\_a%'") == "0")
+        try await cluster.stop()
+    }
+
     /// Copies of one data directory are one cluster to PostgreSQL.
     @Test func aClusterHasAnIdentityOfItsOwnWhereATestSaysSo() async throws {
         var identifiers: [String] = []
