@@ -48,21 +48,21 @@ import Testing
 
     @Test func aFreshServiceShowsTheTablesOfRecordsAlone() async throws {
         try await withService { service in
-            func show(_ command: String) async throws -> [Substring] {
+            func show(_ command: String) async throws -> [String] {
                 let result = try await Tool.run("psql", "--data-directory", service.directory, "-X", "-c", command)
                 #expect(result.status == .exited(0), "\(result.errors)")
-                return result.output.split(separator: "\n").map { $0.replacing(#/ +$/#, with: "") }
+                return result.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             }
             #expect(
                 try await show(#"\dt"#) == [
-                    "            List of relations", " Schema | Name | Type  |     Owner",
-                    "--------+------+-------+----------------", " app    | user | table | skyrow_service", "(1 row)",
+                    "List of relations", "Schema | Name | Type  |     Owner",
+                    "--------+------+-------+----------------", "app    | user | table | skyrow_service", "(1 row)",
                 ]
             )
             _ = try await service.saveNote("1")
             #expect(try await show(#"\dt"#).count == 6)
             let reserved = try await show(#"\dt app_internal.*"#)
-            #expect(reserved.contains { $0.hasPrefix(" app_internal | _session ") }, "\(reserved)")
+            #expect(reserved.contains { $0.hasPrefix("app_internal | _session ") }, "\(reserved)")
             #expect(!reserved.contains { $0.contains(" | note ") || $0.contains(" | user ") }, "\(reserved)")
             #expect(try await service.psql("SELECT count(*) FROM _users") == "0")
         }

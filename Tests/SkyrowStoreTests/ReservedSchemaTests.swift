@@ -265,6 +265,23 @@ import Testing
         }
     }
 
+    /// What is left of an application whose records were dropped is no place for another one.
+    @Test func oneSchemaWithoutTheOtherIsLeftAlone() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql("DROP SCHEMA app CASCADE")
+            try await withPostgresClient(database.url) { client in
+                let run = MigrationRun(client: client, schema: "app", logger: .quiet)
+                let error = await #expect(throws: MigrationError.self) { try await run() }
+                if case .schemaIsTaken(let names)? = error {
+                    #expect(names.count == Self.tableCount)
+                } else {
+                    Issue.record("\(String(describing: error))")
+                }
+            }
+            #expect(try await database.psql("SELECT to_regnamespace('app') IS NULL") == "t")
+        }
+    }
+
     /// A role that may make no schemas has the service's made for it.
     @Test func bothSchemasMayBeMadeBefore() async throws {
         try await withTemporaryDatabaseAndPsql { database in

@@ -68,7 +68,14 @@ struct ApplicationFactory: Sendable {
         if name != .default {
             let migration = MigrationRun(client: client, schema: schema, logger: logger)
             // What was dropped by hand is not made anew, without its records, behind the operator's back.
-            guard try await !migration.pendingSteps().contains(.install) else {
+            let isThere: Bool
+            do {
+                isThere = try await !migration.pendingSteps().contains(.install)
+            } catch MigrationError.schemaIsTaken {
+                // One of its schemas is.
+                isThere = false
+            }
+            guard isThere else {
                 throw ToolError.failure(
                     "The schema \(schema.name) does not hold the tables of the application \(name)."
                 )

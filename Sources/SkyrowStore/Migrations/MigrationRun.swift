@@ -127,33 +127,32 @@ package struct MigrationRun {
         let name = PostgresName(schema.name)
         let found = try await query(
             """
-            WITH internal AS MATERIALIZED (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
-            ), installed (is_so) AS MATERIALIZED (
-                SELECT EXISTS (
-                    SELECT FROM pg_catalog.pg_class
-                    WHERE relname = '_migration' AND relnamespace = (SELECT oid FROM internal)
-                )
+            WITH home AS MATERIALIZED (
+                SELECT oid, nspname = \(name) AS is_of_records FROM pg_catalog.pg_namespace
+                WHERE nspname IN (\(name), \(PostgresName(schema.internal.name)))
+            ), relation AS MATERIALIZED (
+                SELECT relname::text AS name, is_of_records
+                FROM pg_catalog.pg_class JOIN home ON home.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
             )
-            SELECT current_setting('server_encoding'), is_so, ARRAY(
-                SELECT relname::text FROM pg_catalog.pg_class
-                WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
-                    AND CASE
-                        WHEN is_so THEN relname = '_migration'
-                        ELSE starts_with(relname, '_') OR relnamespace = (SELECT oid FROM internal)
-                    END
-                    AND relnamespace IN (
-                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
-                        UNION ALL SELECT oid FROM internal WHERE NOT is_so
-                    )
-                ORDER BY 1
-            ) FROM installed
+            SELECT current_setting('server_encoding'),
+                EXISTS (SELECT FROM relation WHERE name = '_migration' AND is_of_records),
+                -- A schema that was dropped without the other one leaves tables that nothing works with.
+                EXISTS (SELECT FROM relation WHERE name = '_migration' AND NOT is_of_records) AND EXISTS (
+                    SELECT FROM pg_catalog.pg_proc JOIN home ON home.oid = pronamespace
+                    WHERE proname = '_revision' AND is_of_records
+                ),
+                ARRAY(SELECT name FROM relation WHERE NOT is_of_records OR starts_with(name, '_') ORDER BY name)
             """
         )
         let encoding = try found.decode(row: 0, column: 0, as: String.self)
-        let strangers: [String] = try found.decode(row: 0, column: 2)
-        guard try found.decode(row: 0, column: 1, as: Bool.self), strangers.isEmpty else {
-            return Migrator.DatabaseState(versions: nil, encoding: encoding, strangers: strangers)
+        let isOld = try found.decode(row: 0, column: 1, as: Bool.self)
+        guard !isOld, try found.decode(row: 0, column: 2, as: Bool.self) else {
+            return Migrator.DatabaseState(
+                versions: nil,
+                encoding: encoding,
+                isOld: isOld,
+                strangers: try found.decode(row: 0, column: 3)
+            )
         }
         let result = try await query(
             """

@@ -26,8 +26,10 @@ package struct Migrator: Sendable {
         package var lacksEventTriggers: Bool
         /// As `server_encoding` has it.
         package var encoding: String
-        /// The reserved names in the schema of the application whose objects no present version put there, and where there are no
-        /// reserved tables, all names in the schema that is to have them.
+        /// Whether it has the reserved tables among those of the records, as builds before the first release did.
+        package var isOld: Bool
+        /// Where there are no reserved tables: the reserved names in the schema of the records, and all names in the schema that is to
+        /// have these tables.
         package var strangers: [String]
 
         package init(
@@ -36,6 +38,7 @@ package struct Migrator: Sendable {
             hasRestarted: Bool = false,
             lacksEventTriggers: Bool = false,
             encoding: String = "UTF8",
+            isOld: Bool = false,
             strangers: [String] = []
         ) {
             self.versions = versions
@@ -43,6 +46,7 @@ package struct Migrator: Sendable {
             self.hasRestarted = hasRestarted
             self.lacksEventTriggers = lacksEventTriggers
             self.encoding = encoding
+            self.isOld = isOld
             self.strangers = strangers
         }
     }
@@ -64,7 +68,7 @@ package struct Migrator: Sendable {
     /// hold every text, or has something in the place of the reserved tables.
     package func steps(for state: DatabaseState) throws(MigrationError) -> [Step] {
         guard state.encoding == "UTF8" else { throw .databaseIsNotUTF8(encoding: state.encoding) }
-        guard !state.strangers.contains("_migration") else { throw .databaseIsOld }
+        guard !state.isOld else { throw .databaseIsOld }
         guard let versions = state.versions else {
             guard state.strangers.isEmpty else { throw .schemaIsTaken(state.strangers) }
             return [.install]
