@@ -169,7 +169,7 @@ import Testing
     @Test func whatOneTransactionHasWrittenIsBoundedByClient() throws {
         var scene = Self.scene()
         var limits = SubscriptionLimits()
-        limits.writtenBytes = 300
+        limits.writtenBytes = 100
         scene.state.registry = LiveRegistry(limits: limits)
         let forms: [Set<FieldName>?] = [nil, [field("title")], [field("grp")], [], [field("title"), field("grp")]]
         var subscribers: [String: LiveRegistry.Subscriber] = [:]

@@ -198,7 +198,7 @@ import Testing
             )
             try await other.cache.reload()
             // Even with the same secret: the name of the schema is part of the query.
-            _ = try await f.psql("UPDATE other._secret SET secret = (SELECT secret FROM app_internal._secret)")
+            _ = try await f.psql("UPDATE other_internal._secret SET secret = (SELECT secret FROM app_internal._secret)")
             let copy = RecordStore(client: f.client, schema: "other", mode: .development, logger: .silent)
             try await copy.prepare()
             var query = Self.base()
