@@ -90,6 +90,11 @@ import Testing
             try await registry.delete(name("x"), dropsSchema: false)
             #expect(await code { try await registry.create(name("y"), schema: "empty", keys: []) } == .invalidArgument)
             try await registry.create(name("y"), schema: "empty", adoptsSchema: true, keys: [])
+            // One from before the first release is none.
+            #expect(
+                await code { try await registry.create(name("z"), schema: "old", adoptsSchema: true, keys: []) }
+                    == .invalidArgument
+            )
         }
     }
 

@@ -145,6 +145,8 @@ package struct ApplicationRegistry: Sendable {
             throw error
         } catch let error as PostgresError {
             throw ApplicationRegistry.refusal(error) ?? SkyrowError(error)
+        } catch let error as MigrationError {
+            throw .invalidArgument(error.description)
         } catch {
             throw .unexpected
         }
