@@ -67,7 +67,10 @@ package struct ExportedType: Sendable {
         access: ClassAccess? = nil
     ) {
         self.access = access
-        recordType = table.recordType
+        var type = table.recordType
+        // Schemas do not list it. An import leaves it out, as it does what begins with an underscore.
+        if let verified = table[.verified] { type.fields[.verified] = verified.type }
+        recordType = type
         self.estimate = estimate
         self.sequences = sequences
         columns =
