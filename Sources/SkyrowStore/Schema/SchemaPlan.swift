@@ -203,6 +203,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     private mutating func need(_ field: Field, _ wanted: FieldType) throws(SkyrowError) {
         try refuseSystemName(field.name)
+        guard field.name != .verified else { throw RecordType.verifiedIsKept }
         guard let known = newFields[field] else {
             newFields[field] = wanted
             return
