@@ -139,6 +139,7 @@ import Testing
 
     /// Everything that once waited for an advisory lock.
     private static func use(_ f: PolicyFixture) async throws {
+        try await f.store.createMissingSchema(for: [draft("fresh/1", ["title": .string("x")])])
         try await f.records.save("fresh/1", ["title": .string("x")])
         #expect(f.store.cache.current[type("fresh")] != nil)
         let index = IndexDefinition(of: type("note"), [IndexField("stars")], kind: .order)
