@@ -49,13 +49,16 @@ extension LiveSession {
         )
         if let since = request.since { position.position = .since(since) }
         let page = try await service.changesOfSubscription(position, by: caller, turn: nil)
-        guard let token = page.token else { throw .changesNotFollowed }
-        var beginning = [LiveText.checkpoint([(request.name, token)], isReady: true)]
-        if request.since == nil, request.sendsInitial {
-            beginning.insert(LiveText.changes(.initial, [], wholeOf: request.name), at: 0)
-        }
+        var beginning: [LiveMessage] = []
         var resumed = request
-        resumed.since = token
+        // Where the type was made in this moment, it begins as it was asked for: a token would be of after its first records.
+        if let token = page.token, ChangeToken(text: token)?.form.table == 0 {
+            beginning = [LiveText.checkpoint([(request.name, token)], isReady: true)]
+            if request.since == nil, request.sendsInitial {
+                beginning.insert(LiveText.changes(.initial, [], wholeOf: request.name), at: 0)
+            }
+            resumed.since = token
+        }
         return try await wait(for: request.type, as: request.name, sending: beginning) {
             [resumed] session async throws(SkyrowError) in
             let caller = try await session.service.authenticate(credentials, for: .keyOrToken, .liveSubscribe)
