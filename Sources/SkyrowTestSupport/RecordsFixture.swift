@@ -139,7 +139,8 @@ package func withRecords(
 /// Runs a client and a store for as long as `body` runs.
 private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
 {
-    try await withPostgresClient(url, configure: { $0.waitsForBusyMachines() }) { client in
+    let configure = { (configuration: inout PostgresConfiguration) in configuration.waitsForBusyMachines() }
+    try await withPostgresClient(url, configure: configure) { client in
         let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
         try await store.prepare()
         try await body(store)
