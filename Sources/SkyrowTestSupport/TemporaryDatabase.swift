@@ -123,11 +123,11 @@ package func withTemporaryDatabaseAndPsql<Success>(
         let database = TemporaryDatabase(cluster: cluster, name: name)
         do {
             let success = try await body(database)
-            try await cluster.administrate("DROP DATABASE \(name) WITH (FORCE)")
+            try await cluster.drop(database: name)
             return success
         } catch {
             // The body's error matters more than whether the database is dropped; the cluster ends with the process.
-            _ = try? await cluster.administrate("DROP DATABASE \(name) WITH (FORCE)")
+            _ = try? await cluster.drop(database: name)
             throw error
         }
     }
@@ -142,6 +142,18 @@ extension TemporaryCluster {
     fileprivate func copy(database source: String, to name: String) async throws {
         let strategy = version >= 15 ? "STRATEGY file_copy" : ""
         try await administrate("CREATE DATABASE \(name) TEMPLATE \(source) \(strategy)")
+    }
+
+    /// Drops a database once the server has ended the streams of its changes, which it does a moment after their clients have gone.
+    fileprivate func drop(database name: String) async throws {
+        do {
+            try await administrate("DROP DATABASE \(name) WITH (FORCE)")
+        } catch let error as TemporaryClusterError where error.description.contains("active logical replication slot") {
+            try await waiting(until: "no stream of \(name) is left") {
+                try await psql("SELECT count(*) FROM pg_replication_slots WHERE database = '\(name)' AND active") == "0"
+            }
+            try await administrate("DROP DATABASE \(name) WITH (FORCE)")
+        }
     }
 
     /// The name of the template's database, made by the first who asks.
