@@ -1354,9 +1354,9 @@ COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor
 COMMENT ON COLUMN _user.password_changed_at IS
     'When the password was set.';
 
--- Whether an address is verified follows from two tables. Who verifies one locks the account and then the profile, as who logs in
--- does; who changes the address has locked the profile and waits for nothing. So the one who comes second sees what the first has
--- written.
+-- Whether an address is verified follows from two tables. A proof locks the account and then the profile, as a log-in
+-- does; a change of the address has locked the profile and waits for nothing. So of two at once, the second sees what the first
+-- has written.
 CREATE FUNCTION _keep_verified() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN

@@ -6,7 +6,7 @@ public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     public let groups: [GroupName]
-    /// The name of the key that the request comes with, also of one who is not logged in.
+    /// The name of the key that the request comes with, with a login or without.
     public let keyName: KeyName?
     /// Whether the user has an account that is not anonymous.
     public let isRegistered: Bool
@@ -65,7 +65,7 @@ public struct Audience: Hashable, Sendable {
         )
     }
 
-    /// One who is not logged in, and whose key has no name.
+    /// A caller without a login, whose key has no name.
     package static let anonymous = Audience(user: nil)
 
     /// Whether the audience is a subject.

@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    /// Whoever comes with it is a subject by its name, whether the key limits anything or not, and no other key is.
+    /// A request with a named key has its name as a subject, whether the key limits anything or not; other keys give none.
     @Test func aCallerHasTheNameOfItsKey() async throws {
         try await withService { fixture in
             let service = fixture.service

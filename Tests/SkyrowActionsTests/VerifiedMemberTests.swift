@@ -6,7 +6,7 @@ import Testing
 
 @testable import SkyrowActions
 
-/// What `_verified` of a profile says, whatever happens to its address and by whom.
+/// What `_verified` of a profile says after each change of its address.
 @Suite(.timeLimit(.minutes(10))) struct VerifiedMemberTests {
     private func state(_ fixture: ServiceFixture) async throws -> String {
         try await fixture.psql("SELECT coalesce(_verified::text, '-') FROM \"user\"")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// The one who comes second sees what the first has written.
+    /// Of two changes at once, the second sees what the first has written.
     @Test(arguments: [true, false])
     func aProofBesideAChangeOfTheAddressIsAsOneAfterTheOther(_ provesFirst: Bool) async throws {
         try await withService { fixture in

@@ -57,7 +57,7 @@ import Testing
     /// What each caller learns where it sees the member of some: `ann`, `bob`, nobody who is logged in, and the master key.
     private static let callers: [(caller: Int?, isMaster: Bool)] = [(0, false), (1, false), (nil, false), (nil, true)]
 
-    /// Asks on each way, and expects what follows from whose `_verified` a caller sees; nil for one who sees none.
+    /// Asks on each way, and expects what follows from whose `_verified` a caller sees; nil for a caller who sees none.
     private func expect(_ people: People, _ caller: Int?, _ isMaster: Bool, sees seen: Set<String>?) async throws {
         let values: [(name: String, value: Bool?)] = [("ann", true), ("bob", false), ("carl", nil)]
         func visible(_ name: String) -> Bool? {

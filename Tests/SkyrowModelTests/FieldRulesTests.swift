@@ -79,7 +79,7 @@ import Testing
         #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
     }
 
-    /// Whoever reads it, the service alone writes it; to send it as it is changes nothing.
+    /// The service alone writes it, for all readers; to send it as it is changes nothing.
     @Test func noOneWritesWhatTheServiceKeeps() throws {
         let readers: [FieldRule.Readers?] = [nil, .owner, .users, .everyone]
         for reader in readers {

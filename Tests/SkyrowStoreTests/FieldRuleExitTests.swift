@@ -10,7 +10,7 @@ import Testing
     private static let carl = Caller(kind: .user("carl"), roles: ["staff"])
     private static let gina = Caller(kind: .user("gina"), groups: ["golf"])
     private static let tablet = Caller.bob.withKey("tablet")
-    /// Nobody, by the same key.
+    /// No user, by the same key.
     private static let guest = Caller.anonymous.withKey("tablet")
     private static let callers: [Caller] = [.anonymous, guest, .ann, .bob, carl, gina, tablet, .master]
 

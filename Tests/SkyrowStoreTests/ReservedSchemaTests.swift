@@ -105,7 +105,7 @@ import Testing
                 """
             )
             #expect(found == Self.views)
-            // Whatever is called so in a table is a secret; a password that there is says nothing.
+            // A column of such a name is a secret; a password that there is says nothing.
             #expect(found.firstMatch(of: /hash|secret|sealed|digits|code|token(?!_valid_since)/) == nil)
             let undescribed = try await database.psql(
                 """

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowStore
 
 @Suite struct RulesFailureTests {
-    /// What passes by itself is to be tried again, and nothing else is.
+    /// Clients try again what passes by itself, and nothing else.
     @Test(
         arguments: [
             (PostgresError(code: .acquireTimeout), .overloaded),

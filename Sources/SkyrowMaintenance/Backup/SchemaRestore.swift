@@ -3,8 +3,8 @@ internal import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// The schemas of an application, its own and that of the reserved tables, while a backup is put in their place; nothing of it is to be
-/// seen until that is complete.
+/// The schemas of an application, its own and that of the reserved tables, while a backup is put in their place. Clients see
+/// nothing of it until that is complete.
 ///
 /// They are made in pieces, each in a transaction of its own, since PostgreSQL's lock table has no room for all objects of a
 /// large schema. A dump names the schemas of its objects, so in each of these transactions those that grow have these names,
@@ -239,7 +239,7 @@ package struct RestorePiece {
     }
 }
 
-/// The schemas that a backup is to be put into.
+/// The schemas that a backup goes into.
 private struct RestorePlace {
     let transaction: PostgresTransaction
     let schema: SQLIdentifier

@@ -13,8 +13,8 @@ extension DoctorCheck {
         accounts, passwords, keys, roles, notices, rules, policies, records, changes,
     ]
 
-    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version, or `refused` with what
-    /// is to be done.
+    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version, or `refused` with the
+    /// remedy.
     package static let migrations = DoctorCheck(
         "migrations",
         "The reserved tables",

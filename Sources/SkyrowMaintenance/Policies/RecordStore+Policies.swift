@@ -94,7 +94,7 @@ extension RecordStore {
     package func dropPolicies(for roles: [SQLIdentifier] = []) async throws {
         let types = try await patiently { try await dropRights(of: roles) }
         guard roles.isEmpty else { return }
-        // Nobody but the service has rights any more.
+        // The service alone has rights from here on.
         for some in SchemaPieces.cut(types, cost: { _ in Self.policyCost }) {
             try await patiently {
                 try await client.withTransaction { transaction in
@@ -122,7 +122,7 @@ extension RecordStore {
         }
     }
 
-    /// Takes rights away; returns the types whose policies nobody needs then.
+    /// Takes rights away; returns the types whose policies no login needs then.
     private func dropRights(of roles: [SQLIdentifier]) async throws -> [String] {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)

@@ -72,7 +72,7 @@ struct ApplicationFactory: Sendable {
             do {
                 isThere = try await !migration.pendingSteps().contains(.install)
             } catch MigrationError.schemaIsTaken {
-                // One of its schemas is.
+                // One of the two schemas was dropped.
                 isThere = false
             }
             guard isThere else {

@@ -99,7 +99,7 @@ package struct IndexBuilder: Sendable {
         }
     }
 
-    /// Does what is to be done in an application; false when something is left that PostgreSQL refused.
+    /// Builds and drops the indexes of an application; false when PostgreSQL refused one.
     private func settle(
         _ schema: SQLIdentifier,
         _ turn: DatabaseTurn,

@@ -28,8 +28,8 @@ package struct Migrator: Sendable {
         package var encoding: String
         /// Whether it has the reserved tables among those of the records, as builds before the first release did.
         package var isOld: Bool
-        /// Where there are no reserved tables: the reserved names in the schema of the records, and all names in the schema that is to
-        /// have these tables.
+        /// Where there are no reserved tables: the reserved names in the schema of the records, and all names in the schema for these
+        /// tables.
         package var strangers: [String]
 
         package init(

@@ -321,7 +321,7 @@ import Testing
             )
             try await flows.fixture.psql("UPDATE _flow SET expires_at = now()")
             try await expectError(.invalidToken) { try await flows.finish(code) }
-            // The service does so too, at moments of its own.
+            // The service purges too, when it starts and every ten minutes.
             _ = try await flows.service.store.flows.purge()
             #expect(try await flows.fixture.psql("SELECT count(*) FROM _flow") == "0")
         }
