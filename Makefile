@@ -9,7 +9,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz races budget bench bench-check bench-extra clean
+.PHONY: help run test test-all test-late test-tsan test-clients attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz races budget bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test: ## Build and run the tests; ARGS="--filter Name" is passed on
 test-all: ## Build and run every test, with browsers, proxies and Patroni, and with more drawn values
 	@scripts/setup test
 	@scripts/test --all
+
+test-late: ## Run the tests while notices, changes and timers come late by random times; SKYROW_TEST_LATE=SEED repeats them
+	@scripts/setup test
+	@scripts/test-late $(ARGS)
 
 test-tsan: ## Run the tests of what threads share under the thread sanitizer; a data race fails
 	@scripts/setup test

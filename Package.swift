@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "SkyrowPostgres",
             dependencies: [
-                .target(name: "CLibpq", condition: server),
+                .target(name: "CLibpq", condition: server), "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
@@ -85,6 +85,7 @@ let package = Package(
             name: "SkyrowStore",
             dependencies: [
                 "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ],
             // A link to sql/, whose files become part of the binary.
@@ -96,7 +97,8 @@ let package = Package(
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowWire",
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote", "SkyrowStore",
+                "SkyrowSystem", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -107,7 +109,7 @@ let package = Package(
         .target(
             name: "SkyrowHTTP",
             dependencies: [
-                "SkyrowActions", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowWire",
+                "SkyrowActions", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowSystem", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),

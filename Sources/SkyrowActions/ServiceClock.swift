@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -35,7 +36,7 @@ package struct ServiceClock: Sendable {
             )
         },
         instant: { ContinuousClock.now },
-        sleep: { try await Task.sleep(for: $0) }
+        sleep: { try await ServiceTimer.sleep(for: $0) }
     )
 }
 

@@ -1,5 +1,6 @@
 package import Logging
 internal import ServiceLifecycle
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Runs statements on PostgreSQL over a few connections.
@@ -244,7 +245,7 @@ package final class PostgresClient: Service {
                 transactions.release(worker)
                 guard transaction.hasTransientFailure, backoff.failures < retries else { throw error }
                 // Those who collided should not meet again at once.
-                try await Task.sleep(for: backoff.next(using: &random))
+                try await ServiceTimer.sleep(for: backoff.next(using: &random))
             }
         }
     }

@@ -2,6 +2,7 @@ package import Logging
 internal import SkyrowCrypto
 package import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowSystem
 internal import Synchronization
 
 /// The application's records, accounts and schema in PostgreSQL; every SQL statement the service runs lives behind it.
@@ -198,9 +199,9 @@ package final class RecordStore: Sendable {
             for await _ in signals {
                 let start = ContinuousClock.now
                 while (try? await reloadCatalog(.everything)) == nil, !Task.isCancelled {
-                    try? await Task.sleep(for: .seconds(1))
+                    try? await ServiceTimer.sleep(for: .seconds(1))
                 }
-                try? await Task.sleep(for: max(.milliseconds(200), (ContinuousClock.now - start) * 20))
+                try? await ServiceTimer.sleep(for: max(.milliseconds(200), (ContinuousClock.now - start) * 20))
             }
             group.cancelAll()
         }
@@ -253,7 +254,7 @@ package final class RecordStore: Sendable {
     /// takes no more than a two-hundredth of the time.
     private func lookForChanges(_ found: (CatalogPart) -> Void) async {
         var pause = schemaCheckInterval
-        while (try? await Task.sleep(for: pause)) != nil {
+        while (try? await ServiceTimer.sleep(for: pause)) != nil {
             let start = ContinuousClock.now
             // A database that is away says so elsewhere.
             if let current = try? await SchemaVersions.load(from: client, of: schema) {

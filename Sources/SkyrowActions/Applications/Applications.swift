@@ -2,6 +2,7 @@ package import Logging
 import ServiceLifecycle
 package import SkyrowModel
 package import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 /// The applications of a service: which one a request is for, and its actions, which are made ready when the first
@@ -228,7 +229,7 @@ package final class Applications: Service, Sendable {
                     for await _ in signals {
                         await self.reloadOrLog()
                         // Every role of the database can send the notice, as often as it likes.
-                        try? await Task.sleep(for: .milliseconds(100))
+                        try? await ServiceTimer.sleep(for: .milliseconds(100))
                     }
                 }
                 group.addTask { for await _ in self.registry.changes() { continuation.yield() } }
@@ -240,7 +241,7 @@ package final class Applications: Service, Sendable {
                 }
                 group.addTask {
                     // Changes of which nothing was heard, as behind a pooler.
-                    while (try? await Task.sleep(for: .seconds(10))) != nil {
+                    while (try? await ServiceTimer.sleep(for: .seconds(10))) != nil {
                         continuation.yield()
                         self.putToRest()
                     }

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 /// Lets requests wait for changes, and asks the database for all of them together.
@@ -157,11 +158,11 @@ final class FeedWaiting: Sendable {
             let next = max(pause, (now - began) * 20)
             nextLook?.cancel()
             nextLook = Task {
-                guard (try? await Task.sleep(for: next)) != nil else { return }
+                guard (try? await ServiceTimer.sleep(for: next)) != nil else { return }
                 signals.continuation.yield()
             }
             // What is written together is asked for together.
-            try? await Task.sleep(for: .milliseconds(2))
+            try? await ServiceTimer.sleep(for: .milliseconds(2))
         }
     }
 

@@ -1,6 +1,7 @@
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 /// Why the beginning of a subscription is given up without a word: it ended, or begins again.
@@ -50,9 +51,8 @@ extension LiveDispatcher {
             } catch is CancellationError {
                 return
             } catch let error as SkyrowError where error.isPassing && attempt + 1 < Self.attempts {
-                guard (try? await Task.sleep(for: .milliseconds(500) + .jitter(within: .seconds(1)))) != nil else {
-                    return
-                }
+                let pause = .milliseconds(500) + Duration.jitter(within: .seconds(1))
+                guard (try? await ServiceTimer.sleep(for: pause)) != nil else { return }
             } catch {
                 state.withLock { state in
                     guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
@@ -92,7 +92,7 @@ extension LiveDispatcher {
                 }
                 guard isWaiting else { return }
                 // Another subscription of the group reads them.
-                try await Task.sleep(for: .milliseconds(5))
+                try await ServiceTimer.sleep(for: .milliseconds(5))
                 continue
             }
             do {

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
@@ -42,7 +43,9 @@ extension LiveDispatcher {
     func keepRights(_ service: ActionService) async {
         var known: [TokenHash: SessionStanding] = [:]
         let timer = Task {
-            while (try? await Task.sleep(for: Self.rightsInterval)) != nil { rightsSignals.continuation.yield() }
+            while (try? await ServiceTimer.sleep(for: Self.rightsInterval)) != nil {
+                rightsSignals.continuation.yield()
+            }
         }
         defer { timer.cancel() }
         for await _ in rightsSignals.stream {
@@ -95,7 +98,7 @@ extension LiveDispatcher {
             if !isNeeded { return }
             if let age, age <= Self.rightsAge { return }
             rightsSignals.continuation.yield()
-            _ = try? await Task.sleep(for: .milliseconds(5))
+            _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
         }
     }
 
@@ -107,7 +110,7 @@ extension LiveDispatcher {
         while !Task.isCancelled {
             if let knownAt = rightsKnownAt.withLock({ $0 }), knownAt >= start { return }
             rightsSignals.continuation.yield()
-            _ = try? await Task.sleep(for: .milliseconds(5))
+            _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
         }
     }
 

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
@@ -39,7 +40,7 @@ extension LiveDispatcher {
 
     private func waitUntilUnused() async {
         var unusedSince: ContinuousClock.Instant?
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while (try? await ServiceTimer.sleep(for: .seconds(1))) != nil {
             let isUsed = state.withLock { !$0.isUnused || !$0.waiters.isEmpty }
             guard !isUsed else {
                 unusedSince = nil
@@ -81,7 +82,7 @@ extension LiveDispatcher {
             } else {
                 idleSince = nil
             }
-            guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+            guard (try? await ServiceTimer.sleep(for: .milliseconds(20))) != nil else { return }
         }
     }
 
@@ -102,7 +103,7 @@ extension LiveDispatcher {
                     }
                 }
                 group.addTask {
-                    while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+                    while (try? await ServiceTimer.sleep(for: .milliseconds(100))) != nil {
                         if rest.duration != nil { return }
                     }
                 }
@@ -112,7 +113,7 @@ extension LiveDispatcher {
             guard let duration = rest.duration else { return }
             let end = ContinuousClock.now + duration
             while .now < end, store.cache.current.version == version {
-                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                guard (try? await ServiceTimer.sleep(for: .seconds(1))) != nil else { return }
             }
         }
     }
@@ -181,7 +182,7 @@ extension LiveDispatcher {
                 }
             }
             group.addTask {
-                while (try? await Task.sleep(for: .milliseconds(5))) != nil {
+                while (try? await ServiceTimer.sleep(for: .milliseconds(5))) != nil {
                     if isOver.isRaised { return }
                 }
             }
@@ -267,7 +268,7 @@ extension LiveDispatcher {
                     relations = found
                     break
                 }
-                _ = try? await Task.sleep(for: .milliseconds(100))
+                _ = try? await ServiceTimer.sleep(for: .milliseconds(100))
             }
         }
         let statistics = state.withLock { state -> LiveRegistry.Dispatch in

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
@@ -20,7 +21,7 @@ extension LiveDispatcher {
                         if let set = alarm, set <= instant { break asking }
                         alarm = instant
                         group.addTask {
-                            _ = try? await Task.sleep(until: instant, clock: .continuous)
+                            _ = try? await ServiceTimer.sleep(until: instant)
                             self.watchSignals.continuation.yield()
                         }
                         break asking

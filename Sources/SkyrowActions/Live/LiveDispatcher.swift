@@ -1,6 +1,7 @@
 import Logging
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 /// Follows what is committed, for as long as anyone has asked for it, and sends each connection what concerns it.
@@ -127,7 +128,7 @@ final class LiveDispatcher: Sendable {
             return state.nextWaiter
         }
         let timer = Task {
-            try await Task.sleep(for: limit)
+            try await ServiceTimer.sleep(for: limit)
             giveUp(number)
         }
         defer { timer.cancel() }
@@ -159,7 +160,7 @@ final class LiveDispatcher: Sendable {
     private func keepCheckpoints() async {
         var lastMoment = ContinuousClock.now
         var publication = PublicationLook()
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while (try? await ServiceTimer.sleep(for: .seconds(1))) != nil {
             let (mode, isDue) = state.withLock { state in
                 (state.mode, !state.registry.isEmpty && (state.hasStreamed || .now - lastMoment > .seconds(20)))
             }

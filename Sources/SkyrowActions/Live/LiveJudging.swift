@@ -1,3 +1,4 @@
+import SkyrowSystem
 import Synchronization
 
 /// Finds verdicts without the lock of live queries: at once what takes a moment, and on a separate thread what takes longer.
@@ -31,7 +32,7 @@ final class LiveJudging: Sendable {
                 if !isTaken { continuation.resume(returning: nil) }
             }
             if let found { return found }
-            _ = try? await Task.sleep(for: Self.pause)
+            _ = try? await ServiceTimer.sleep(for: Self.pause)
         }
         return verdicts
     }

@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowSystem
 import Synchronization
 
 /// How many reads run at once, and how many may wait.
@@ -126,7 +127,7 @@ package final class ReadAdmission: Sendable {
 
     private func wait(_ ticket: TurnQueue.Ticket) async throws(SkyrowError) {
         let timer = Task {
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            guard (try? await ServiceTimer.sleep(for: patience)) != nil else { return }
             giveUp(ticket, .timedOut)
         }
         defer { timer.cancel() }

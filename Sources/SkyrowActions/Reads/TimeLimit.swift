@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowSystem
 
 /// Runs `body` for as long as a request says; without a limit it is just run.
 ///
@@ -16,7 +17,7 @@ func within<Success: Sendable>(
         }
         group.addTask {
             // Ends early when the request is given up, and then the body is cancelled as well.
-            try? await Task.sleep(for: limit)
+            try? await ServiceTimer.sleep(for: limit)
             return nil
         }
         if let result = await group.next() ?? nil { return result }

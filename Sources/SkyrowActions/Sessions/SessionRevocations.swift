@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import Synchronization
 
 extension ActionService {
@@ -11,7 +12,7 @@ extension ActionService {
                 return
             } catch {
                 // Until then sessions are looked up again after a second.
-                try? await Task.sleep(for: .seconds(1))
+                try? await ServiceTimer.sleep(for: .seconds(1))
             }
         }
     }

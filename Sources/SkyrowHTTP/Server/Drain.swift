@@ -1,4 +1,5 @@
 import ServiceLifecycle
+import SkyrowSystem
 import Synchronization
 
 /// The time between the decision to shut down and the shutdown, in which a service goes on responding while it says that
@@ -24,7 +25,7 @@ package final class Drain: Service {
     package func run() async throws {
         try? await gracefulShutdown()
         isOn.store(true, ordering: .relaxed)
-        if time > .zero { try? await Task.sleep(for: time) }
+        if time > .zero { try? await ServiceTimer.sleep(for: time) }
         end()
     }
 }

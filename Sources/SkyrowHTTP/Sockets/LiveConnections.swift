@@ -1,6 +1,7 @@
 import NIOCore
 import SkyrowActions
 import SkyrowModel
+import SkyrowSystem
 import Synchronization
 
 /// The connections that stay, over all event loops: how many there are and whose, and what waits for them to be written.
@@ -103,7 +104,7 @@ package final class LiveConnections: Sendable {
     private func tick() async {
         let pause = min(limits.heartbeat.nanoseconds / 4, 1_000_000_000)
         while !Task.isCancelled {
-            try? await Task.sleep(for: .nanoseconds(pause))
+            try? await ServiceTimer.sleep(for: .nanoseconds(pause))
             for stream in streams.withLock({ Array($0.open.values) }) { stream.check(now: .now()) }
         }
     }

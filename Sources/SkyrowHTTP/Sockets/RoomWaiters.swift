@@ -1,3 +1,4 @@
+import SkyrowSystem
 import Synchronization
 
 /// Those who wait until a connection has nothing left to write.
@@ -19,7 +20,7 @@ final class RoomWaiters: Sendable {
             return state.next
         }
         let timer = Task {
-            try await Task.sleep(for: limit)
+            try await ServiceTimer.sleep(for: limit)
             release(number)
         }
         defer { timer.cancel() }

@@ -2,6 +2,7 @@ import Glibc
 package import Logging
 import NIOSSL
 import ServiceLifecycle
+import SkyrowSystem
 import Synchronization
 
 /// The certificate that a server shows to its clients, read from files, and again when they change.
@@ -50,7 +51,7 @@ package final class ServerCertificate: Service {
         await cancelWhenGracefulShutdown {
             while true {
                 do {
-                    try await Task.sleep(for: self.interval)
+                    try await ServiceTimer.sleep(for: self.interval)
                 } catch {
                     return
                 }

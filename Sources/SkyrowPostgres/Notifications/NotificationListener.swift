@@ -1,6 +1,7 @@
 internal import CLibpq
 internal import Glibc
 internal import Logging
+internal import SkyrowSystem
 internal import Synchronization
 
 /// The thread and the connection that listen for all subscribers.
@@ -134,6 +135,9 @@ final class NotificationListener: Sendable {
             let subscribers = state.withLock { state in
                 state.channels.first { $0.key.name == channel }?.value.compactMap(\.subscriber) ?? []
             }
+            #if DEBUG
+                Lateness.holdThread()
+            #endif
             for subscriber in subscribers { subscriber.deliver(event) }
         }
     }

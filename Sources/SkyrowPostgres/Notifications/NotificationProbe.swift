@@ -1,4 +1,5 @@
 internal import Logging
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Sends notifications to its own client now and then, to find out whether they arrive.
@@ -49,7 +50,7 @@ final class NotificationProbe: Sendable {
                 act(on: health.withLock { $0.probed(hasArrived: hasArrived) })
             }
             guard !health.withLock(\.isInDoubt) else { continue }
-            try? await Task.sleep(for: configuration.notificationProbeInterval)
+            try? await ServiceTimer.sleep(for: configuration.notificationProbeInterval)
         }
     }
 
@@ -63,7 +64,7 @@ final class NotificationProbe: Sendable {
                 return false
             }
             group.addTask {
-                try? await Task.sleep(for: limit)
+                try? await ServiceTimer.sleep(for: limit)
                 return false
             }
             defer { group.cancelAll() }

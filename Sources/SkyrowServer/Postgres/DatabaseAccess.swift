@@ -54,7 +54,7 @@ package struct DatabaseAccess: Sendable {
                         "The service on \(directory.path) has no PostgreSQL running; its log is \(directory.log)."
                     )
                 }
-                try? await Task.sleep(for: .milliseconds(20))
+                try? await ServiceTimer.sleep(for: .milliseconds(20))
             }
             embedded = nil
         }

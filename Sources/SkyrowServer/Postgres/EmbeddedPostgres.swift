@@ -93,7 +93,7 @@ final class EmbeddedPostgres: Service, Sendable {
             } catch {
                 logger.error("PostgreSQL could not be started", metadata: ["reason": "\(error)"])
             }
-            await cancelWhenGracefulShutdown { [pause] in try? await Task.sleep(for: pause) }
+            await cancelWhenGracefulShutdown { [pause] in try? await ServiceTimer.sleep(for: pause) }
             pause = min(pause * 2, .seconds(5))
         }
     }
@@ -125,7 +125,7 @@ final class EmbeddedPostgres: Service, Sendable {
             group.addTask { _ = await server.exit }
             group.addTask {
                 for step in Self.escalation {
-                    try? await Task.sleep(for: step.after)
+                    try? await ServiceTimer.sleep(for: step.after)
                     if Task.isCancelled { return }
                     server.send(signal: step.signal)
                 }
@@ -184,7 +184,7 @@ final class EmbeddedPostgres: Service, Sendable {
                 throw .failure("PostgreSQL did not start (\(status)). \(cluster.logExcerpt(from: logLength))")
             }
             do {
-                try await Task.sleep(for: .milliseconds(3))
+                try await ServiceTimer.sleep(for: .milliseconds(3))
             } catch {
                 server.send(signal: SIGINT)
                 throw .failure("The start of PostgreSQL was interrupted.")
@@ -203,7 +203,7 @@ final class EmbeddedPostgres: Service, Sendable {
                 for process in left { _ = kill(process, next.signal) }
                 signals.removeFirst()
             }
-            try? await Task.sleep(for: .milliseconds(5))
+            try? await ServiceTimer.sleep(for: .milliseconds(5))
             left = left.filter { kill($0, 0) == 0 && !isZombie($0) }
         }
     }

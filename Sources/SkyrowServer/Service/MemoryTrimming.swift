@@ -1,5 +1,6 @@
 import CMalloc
 import ServiceLifecycle
+import SkyrowSystem
 
 /// Returns memory to the system that large requests have left behind in the allocator.
 ///
@@ -20,7 +21,7 @@ struct MemoryTrimming: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var decision = TrimDecision()
-            while (try? await Task.sleep(for: Self.interval)) != nil {
+            while (try? await ServiceTimer.sleep(for: Self.interval)) != nil {
                 guard decision.trims(at: .now) else { continue }
                 malloc_trim(0)
                 decision.trimmed(to: .now)

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowSystem
 
 /// Waits until others see what a transaction has written.
 ///
@@ -32,7 +33,7 @@ struct CommitVisibility {
                 self.snapshot = snapshot
                 if snapshot.isVisible(truncated: transaction) { return }
             }
-            try await Task.sleep(for: pause)
+            try await ServiceTimer.sleep(for: pause)
             pause = min(pause * 2, Self.pauses.upperBound)
         }
     }

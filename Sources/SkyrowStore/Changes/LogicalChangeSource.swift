@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Streams changes from PostgreSQL's log, through a slot that lives as long as its connection.
@@ -33,7 +34,7 @@ package final class LogicalChangeSource: ChangeSource {
                 changes = try store.client.changes(publication: publication.name)
             } catch {
                 await take(.interrupted(ChangeInterruption(error)))
-                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                guard (try? await ServiceTimer.sleep(for: .seconds(1))) != nil else { return }
                 continue
             }
             stream.withLock { $0 = changes }
@@ -44,6 +45,9 @@ package final class LogicalChangeSource: ChangeSource {
             var visibility = CommitVisibility(store.client)
             do {
                 for await event in changes {
+                    #if DEBUG
+                        await Lateness.holdTask()
+                    #endif
                     switch event {
                     case .connected:
                         visibility = CommitVisibility(store.client)
@@ -64,7 +68,7 @@ package final class LogicalChangeSource: ChangeSource {
             } catch {
                 if Task.isCancelled { return }
                 await take(.interrupted(ChangeInterruption(whileReading: error)))
-                guard (try? await Task.sleep(for: Self.pauseAfterFailure)) != nil else { return }
+                guard (try? await ServiceTimer.sleep(for: Self.pauseAfterFailure)) != nil else { return }
             }
         }
     }

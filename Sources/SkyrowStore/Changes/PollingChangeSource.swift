@@ -1,6 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Asks for changes again and again: which transactions have become visible, and when any did, which rows they wrote.
@@ -45,6 +46,9 @@ package final class PollingChangeSource: ChangeSource {
                 if let known = seen {
                     var found: [CommittedTransaction] = []
                     if known.transactions != moment.transactions { (moment, found) = try await changes(since: known) }
+                    #if DEBUG
+                        if !found.isEmpty { await Lateness.holdTask() }
+                    #endif
                     if try await store.hasPassed(known.place, at: moment.place) {
                         if !found.isEmpty { lastChange = .now }
                         for transaction in found { await take(.transaction(transaction)) }
@@ -65,7 +69,7 @@ package final class PollingChangeSource: ChangeSource {
                     try? await store.cache.reload()
                 }
                 // What was missed is asked for once the database is back.
-                try? await Task.sleep(for: Self.patience)
+                try? await ServiceTimer.sleep(for: Self.patience)
                 continue
             }
             let isQuiet = ContinuousClock.now - lastChange > Self.quietAfter
@@ -181,7 +185,7 @@ private final class Pause: Sendable {
     }
 
     func wait(for duration: Duration) async {
-        let sleeper = Task { _ = try? await Task.sleep(for: duration) }
+        let sleeper = Task { _ = try? await ServiceTimer.sleep(for: duration) }
         state.withLock { state in
             if state.isWoken { sleeper.cancel() }
             state.sleeper = sleeper

@@ -1,6 +1,7 @@
 internal import SkyrowCrypto
 package import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowSystem
 
 extension RecordStore {
     /// How often a moment is asked for while too many transactions run.
@@ -38,7 +39,7 @@ extension RecordStore {
         since known: (token: ChangeToken, hasNews: SQL)?
     ) async throws -> PresentMoment {
         for attempt in 0..<Self.momentAttempts {
-            if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.read(
                 MomentStatement.make(in: schema, relationsOf: user, hasNews: known?.hasNews)
             )
@@ -62,7 +63,7 @@ extension RecordStore {
         _ body: (PostgresTransaction, ChangeMoment) async throws -> Success
     ) async throws -> Success {
         for attempt in 0..<Self.momentAttempts {
-            if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.withTransaction(isolation: .snapshot) { transaction in
                 let rows = try await transaction.query(MomentStatement.make(in: schema, relationsOf: nil))
                 let present = try MomentStatement.read(rows)
@@ -92,7 +93,7 @@ extension RecordStore {
                 .decode(row: 0, column: 0, as: Bool.self)
         }
         for look in 0..<Self.flushLooks {
-            try await Task.sleep(for: .milliseconds(1 << look))
+            try await ServiceTimer.sleep(for: .milliseconds(1 << look))
             if try await isFlushed() { return }
         }
         do {
@@ -106,7 +107,7 @@ extension RecordStore {
         } catch is PostgresError {
             // Who may not send messages waits for the log writer.
             for _ in 0..<Self.patientFlushLooks {
-                try await Task.sleep(for: .milliseconds(50))
+                try await ServiceTimer.sleep(for: .milliseconds(50))
                 if try await isFlushed() { return }
             }
         }

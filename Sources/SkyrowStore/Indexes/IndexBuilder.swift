@@ -1,6 +1,7 @@
 package import Logging
 internal import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowSystem
 
 /// Builds and drops the indexes that were asked for, in all applications of a process.
 ///
@@ -54,11 +55,11 @@ package struct IndexBuilder: Sendable {
                 continuation.finish()
             }
             group.addTask {
-                while (try? await Task.sleep(for: interval)) != nil { continuation.yield() }
+                while (try? await ServiceTimer.sleep(for: interval)) != nil { continuation.yield() }
             }
             for await _ in signals {
                 await settleAll()
-                try? await Task.sleep(for: Self.rest)
+                try? await ServiceTimer.sleep(for: Self.rest)
             }
             group.cancelAll()
         }
@@ -74,7 +75,7 @@ package struct IndexBuilder: Sendable {
             } catch {
                 logger.warning("Indexes cannot be built now", metadata: ["error": "\(error)"])
             }
-            guard (try? await Task.sleep(for: wait)) != nil else { return }
+            guard (try? await ServiceTimer.sleep(for: wait)) != nil else { return }
             wait = min(wait * 2, interval)
         }
     }
@@ -258,7 +259,7 @@ package struct IndexBuilder: Sendable {
 
     /// Returns when the row is not what it was, the turn is lost, or the task is cancelled.
     private func untilUnwanted(_ row: IndexRow, _ turn: DatabaseTurn) async {
-        while (try? await Task.sleep(for: .milliseconds(500))) != nil {
+        while (try? await ServiceTimer.sleep(for: .milliseconds(500))) != nil {
             guard (try? await turn.requireHeld()) != nil else { return }
             guard let found = try? await client.read(row.look) else { continue }
             if found.isEmpty { return }

@@ -1,6 +1,7 @@
 internal import Logging
 package import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowSystem
 
 extension SkyrowError {
     /// What a client gets about a failure of the database: never its text, and no value.
@@ -190,7 +191,7 @@ extension RecordStore {
         try await cache.reload()
         let isChanged = !cache.current.isSame(as: catalog)
         guard let pause = retry.pause(isChanged: isChanged, namesSchema: error.namesSchema) else { return false }
-        if pause > .zero { try await Task.sleep(for: pause) }
+        if pause > .zero { try await ServiceTimer.sleep(for: pause) }
         return true
     }
 

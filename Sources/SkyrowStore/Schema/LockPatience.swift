@@ -1,4 +1,5 @@
 internal import SkyrowPostgres
+internal import SkyrowSystem
 
 /// Runs a transaction that needs tables exclusively, again when it meets one which others keep locked.
 ///
@@ -10,7 +11,7 @@ package func patiently<Success>(attempts: Int = 8, _ body: () async throws -> Su
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == .lockNotAvailable && attempt < attempts {
-            try await Task.sleep(for: .milliseconds(50 << min(attempt, 5)))
+            try await ServiceTimer.sleep(for: .milliseconds(50 << min(attempt, 5)))
             attempt += 1
         }
     }

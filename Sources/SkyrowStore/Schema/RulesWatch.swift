@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Whether the rules of types that this process goes by are those of the tables, asked again and again: notices of changes may
@@ -62,7 +63,7 @@ final class RulesWatch: Sendable {
             state.withLock { $0.knownAt = nil }
             waiting.wake()
         }
-        while (try? await Task.sleep(for: interval)) != nil { await look(reload) }
+        while (try? await ServiceTimer.sleep(for: interval)) != nil { await look(reload) }
     }
 
     /// Asks once; false where there was no answer.

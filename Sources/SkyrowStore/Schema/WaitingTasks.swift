@@ -1,3 +1,4 @@
+internal import SkyrowSystem
 internal import Synchronization
 
 /// Tasks that wait for something to happen, by what they wait for.
@@ -23,7 +24,7 @@ final class WaitingTasks<Key: Hashable & Sendable>: Sendable {
         guard !isOver() else { return }
         let timer = limit.map { limit in
             Task {
-                try await Task.sleep(for: limit)
+                try await ServiceTimer.sleep(for: limit)
                 signal.finish()
             }
         }

@@ -1,6 +1,7 @@
 internal import Logging
 package import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowSystem
 
 /// The fields of `user` that accounts log in with, each with a unique index over the form in which texts that look alike are
 /// one (`_login_canonical`).
@@ -148,7 +149,7 @@ extension RecordStore {
         guard client.hasSessions else { throw SkyrowError.noSessionsForIndexes }
         // A statement that waits for a lock would be waited for by the build of the one that holds it.
         while try await client.withTurn(at: "\(schema.internal)._migration", { try await build(indexes, $0) }) == nil {
-            try await Task.sleep(for: .milliseconds(500))
+            try await ServiceTimer.sleep(for: .milliseconds(500))
         }
     }
 

@@ -264,7 +264,7 @@ private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async
             $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting)
         }
         guard isUnderWay else { return }
-        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+        guard (try? await ServiceTimer.sleep(for: .seconds(1))) != nil else { return }
     }
 }
 
