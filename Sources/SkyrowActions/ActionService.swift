@@ -91,7 +91,7 @@ package final class ActionService: Service, Sendable {
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
         feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
-        live = LiveDispatcher(configuration.live, store: store, observe: observe)
+        live = LiveDispatcher(configuration.live, store: store, clock: clock, observe: observe)
     }
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }

@@ -34,6 +34,7 @@ package final class RecordStore: Sendable {
     let sealingKeys: [SealingKey]
     package let changer: SchemaChanger
     private let schemaCheckInterval: Duration
+    private let pauseAfterHands: @Sendable (Duration) async -> Void
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
     /// Whether the rules of types are those of the tables.
@@ -58,6 +59,7 @@ package final class RecordStore: Sendable {
     ///     those of versions do that had none.
     ///   - rulesPatience: for how long without an answer records are served.
     ///   - largeTableBound: how many bytes a table has at most that a change of the schema keeps from others.
+    ///   - pauseAfterHands: waits after the catalogue was read because of a change by hand.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -73,8 +75,10 @@ package final class RecordStore: Sendable {
         rulesCheckInterval: Duration? = .seconds(1),
         rulesPatience: Duration = .seconds(5),
         largeTableBound: Int64 = LargeTables.bound,
+        pauseAfterHands: @escaping @Sendable (Duration) async -> Void = { try? await ServiceTimer.sleep(for: $0) },
         logger: Logger
     ) {
+        self.pauseAfterHands = pauseAfterHands
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
         roleRecords = .ofRoles(in: schema)
@@ -201,7 +205,7 @@ package final class RecordStore: Sendable {
                 while (try? await reloadCatalog(.everything)) == nil, !Task.isCancelled {
                     try? await ServiceTimer.sleep(for: .seconds(1))
                 }
-                try? await ServiceTimer.sleep(for: max(.milliseconds(200), (ContinuousClock.now - start) * 20))
+                await pauseAfterHands(max(.milliseconds(200), (ContinuousClock.now - start) * 20))
             }
             group.cancelAll()
         }

@@ -26,9 +26,7 @@ import Testing
             try await save(service, ann.token, ["note/1"])
             let first = try await fetch(service)
             #expect(ids(first) == ["note/1"] && first["more"] == .boolean(false))
-            let start = ContinuousClock.now
             let nothing = try await fetch(service, try since(first) + #","wait":1"#)
-            #expect(ContinuousClock.now - start >= .seconds(1))
             #expect(ids(nothing) == [] && nothing["removed"].elements.isEmpty && nothing["token"].string != nil)
             let next = try since(nothing)
             async let waiting = fetch(service, next + #","wait":30"#)

@@ -6,8 +6,6 @@ import Synchronization
 extension LiveDispatcher {
     /// How often the rights of all sessions are looked at; notices have them be looked at at once.
     private static let rightsInterval: Duration = .milliseconds(600)
-    /// No event is judged by rights that are older.
-    private static let rightsAge: Duration = .seconds(1)
     /// How many sessions are looked up at once where each has to be.
     private static let lookups = 8
 
@@ -49,7 +47,7 @@ extension LiveDispatcher {
         }
         defer { timer.cancel() }
         for await _ in rightsSignals.stream {
-            let start = ContinuousClock.now
+            let look = rightsLooks.withLock { $0.begin(at: clock.instant()) }
             let holders = holders()
             let hashes = Set(holders.compactMap(\.credentials.tokenHash))
             do {
@@ -82,7 +80,7 @@ extension LiveDispatcher {
                     endOutdated()
                     if !areRulesKnown { continue }
                 }
-                if isSettled { rightsKnownAt.withLock { $0 = start } }
+                if isSettled { rightsLooks.withLock { $0.succeed(look) } }
             } catch {
                 // Until the next look succeeds nothing is judged.
                 continue
@@ -94,9 +92,8 @@ extension LiveDispatcher {
     func rightsKnown() async {
         while !Task.isCancelled {
             let isNeeded = state.withLock { !$0.isUnused }
-            let age = rightsKnownAt.withLock { $0.map { .now - $0 } }
             if !isNeeded { return }
-            if let age, age <= Self.rightsAge { return }
+            if rightsLooks.withLock({ $0.areKnown(at: clock.instant()) }) { return }
             rightsSignals.continuation.yield()
             _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
         }
@@ -106,9 +103,9 @@ extension LiveDispatcher {
     ///
     /// What is read then may depend on relations of users, which are compared with those of that look from then on.
     func rightsLookedAt() async {
-        let start = ContinuousClock.now
+        let last = rightsLooks.withLock { $0.last }
         while !Task.isCancelled {
-            if let knownAt = rightsKnownAt.withLock({ $0 }), knownAt >= start { return }
+            if rightsLooks.withLock({ $0.haveSucceeded(since: last) }) { return }
             rightsSignals.continuation.yield()
             _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
         }

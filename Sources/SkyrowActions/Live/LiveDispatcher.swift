@@ -30,8 +30,8 @@ final class LiveDispatcher: Sendable {
     let isPolling = Atomic(false)
     /// One event is handled after the other, whichever source it comes from.
     let turns = AsyncTurns()
-    /// When it was last known that the rights of all sessions are those that are judged by.
-    let rightsKnownAt = Mutex<ContinuousClock.Instant?>(nil)
+    let rightsLooks = Mutex(RightsLooks())
+    let clock: ServiceClock
     let sources: Mutex<SourceSwitch>
 
     /// The beginning of one subscription.
@@ -46,10 +46,12 @@ final class LiveDispatcher: Sendable {
     init(
         _ configuration: LiveConfiguration,
         store: RecordStore,
+        clock: ServiceClock,
         observe: @escaping @Sendable (Observation) -> Void
     ) {
         self.configuration = configuration
         self.store = store
+        self.clock = clock
         self.observe = observe
         judging = LiveJudging(configuration.limits.steps)
         sources = Mutex(SourceSwitch(hasQuestions: configuration.source != .logical))

@@ -110,6 +110,35 @@ import Testing
         #expect(waits.count == 0)
     }
 
+    @Test func aRequestWaitsForAsLongAsItSaysAndNoLonger() async throws {
+        try await withNote { fixture in
+            let asked = AsyncStream.makeStream(of: Duration.self)
+            let time = AsyncStream.makeStream(of: Void.self)
+            let clock = fixture.f.clock
+            var sleeping = clock.clock
+            sleeping.sleep = { duration in
+                asked.continuation.yield(duration)
+                for await _ in time.stream {}
+                clock.advance(by: duration)
+            }
+            let service = ActionService(
+                store: fixture.f.service.store,
+                configuration: fixture.f.service.configuration,
+                clock: sleeping,
+                logger: .quiet,
+                observe: { _ in }
+            )
+            let waiter = try await fixture.waiter(on: service)
+            let duration = try await waiting(for: "a sleep") { await asked.stream.first { _ in true } }
+            #expect(duration == .seconds(30))
+            #expect(service.feedWaiting.count == 1)
+            time.continuation.finish()
+            let page = try await waiting(for: "the response") { try await waiter.value }
+            #expect(page.isEmpty && page.token != nil)
+            #expect(service.feedWaiting.count == 0)
+        }
+    }
+
     @Test func waitsHaveABoundAndAShareByClient() async throws {
         let waits = FeedWaiting(limit: 4, share: ClientShare(percent: 50))
         let subject = FeedWaits.Subject(type: type("note"), database: .everyone)

@@ -157,10 +157,7 @@ import Testing
     /// Waits until rights and rules were looked at twice.
     static func waitForLooks(_ fixture: ServiceFixture) async throws {
         for _ in 0..<2 {
-            let start = ContinuousClock.now
-            try await waiting(until: "rights are looked at") {
-                fixture.service.live.rightsKnownAt.withLock { $0.map { $0 > start } ?? false }
-            }
+            try await waiting(for: "a look at the rights") { await fixture.service.live.rightsLookedAt() }
         }
     }
 

@@ -17,9 +17,9 @@ func raceRounds(_ usual: Int) -> Int {
 
 /// How services learn what another one has changed.
 enum Hearing: String, CaseIterable, Sendable {
-    /// By notices alone: their clocks stand still, so that nothing they remember gets old.
+    /// By notices alone: nothing that they remember gets old.
     case notices
-    /// Without notices, as where LISTEN fails.
+    /// Without notices, as where LISTEN fails: what they remember gets old when a test lets a second pass.
     case none
     /// Through a PgBouncer, which hands each transaction another session and so loses notices.
     case pooler
@@ -29,20 +29,28 @@ enum Hearing: String, CaseIterable, Sendable {
 final class RacingServices: Sendable {
     let services: [ActionService]
     let fixtures: [ServiceFixture]
+    private let hearing: Hearing
     private let transport: MemoryMailTransport
     /// How many of the mails to an address were looked at.
     private let seen = Mutex<[String: Int]>([:])
 
     static let password = "a long secret"
 
-    init(_ fixtures: [ServiceFixture], _ transport: MemoryMailTransport) {
+    init(_ fixtures: [ServiceFixture], _ hearing: Hearing, _ transport: MemoryMailTransport) {
         services = fixtures.map(\.service)
         self.fixtures = fixtures
+        self.hearing = hearing
         self.transport = transport
     }
 
     /// The service of a task.
     subscript(task: Int) -> ActionService { services[task % services.count] }
+
+    /// Has the clocks of services go on that hear of nothing.
+    func letASecondPass() {
+        guard hearing != .notices else { return }
+        for fixture in fixtures { fixture.clock.advance(by: .seconds(1)) }
+    }
 
     /// Runs statements on a connection of the first service.
     func run(_ statements: String) async throws {
@@ -119,7 +127,7 @@ func withRacingServices(
     try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
         func run(through pooler: TemporaryPooler?) async throws {
             try await withServices(3, configured, hearing, on: database, through: pooler) { fixtures in
-                try await body(RacingServices(fixtures, transport))
+                try await body(RacingServices(fixtures, hearing, transport))
             }
         }
         switch hearing {
@@ -160,7 +168,7 @@ private func withServices(
         let service = ActionService(
             store: store,
             configuration: configuration,
-            clock: hearing == .notices ? clock.clock : .system,
+            clock: clock.clock,
             logger: .quiet,
             observe: { observations.record($0) }
         )

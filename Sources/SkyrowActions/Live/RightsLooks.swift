@@ -1,0 +1,33 @@
+/// The looks at the rights of all sessions, one after the other, and the last that found those that are judged by.
+struct RightsLooks {
+    struct Look {
+        fileprivate let number: Int
+        fileprivate let begunAt: ContinuousClock.Instant
+    }
+
+    /// No event is judged by rights that are older.
+    private static let age: Duration = .seconds(1)
+
+    /// The number of the look that began last.
+    private(set) var last = 0
+    private var success: Look?
+
+    mutating func begin(at now: ContinuousClock.Instant) -> Look {
+        last += 1
+        return Look(number: last, begunAt: now)
+    }
+
+    mutating func succeed(_ look: Look) {
+        success = look
+    }
+
+    /// Whether the rights of all sessions are known as of the last second.
+    func areKnown(at now: ContinuousClock.Instant) -> Bool {
+        success.map { now - $0.begunAt <= Self.age } ?? false
+    }
+
+    /// Whether a look has succeeded that began after one.
+    func haveSucceeded(since look: Int) -> Bool {
+        success.map { $0.number > look } ?? false
+    }
+}
