@@ -95,6 +95,7 @@ func withService<Success: Sendable>(
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
     reads: ReadLimits = ReadLimits(),
+    live: LiveConfiguration = LiveConfiguration(),
     sessionRotation: Duration? = nil,
     stepUp: Set<ActionName> = [],
     mail: MailConfiguration? = nil,
@@ -118,6 +119,7 @@ func withService<Success: Sendable>(
         mode: mode,
         rateLimits: rateLimits,
         reads: reads,
+        live: live,
         sessionRotation: sessionRotation,
         stepUp: stepUp,
         mail: mail,
@@ -174,6 +176,7 @@ func withActions<Success: Sendable>(
     mode: SchemaMode = .development,
     rateLimits: RateLimits = .none,
     reads: ReadLimits = ReadLimits(),
+    live: LiveConfiguration = LiveConfiguration(),
     sessionRotation: Duration? = nil,
     stepUp: Set<ActionName> = [],
     mail: MailConfiguration? = nil,
@@ -213,7 +216,8 @@ func withActions<Success: Sendable>(
                     providers: providers,
                     customTokenKeys: customTokenKeys,
                     rateLimits: rateLimits,
-                    reads: reads
+                    reads: reads,
+                    live: live
                 ),
                 logger: logger,
                 metrics: metrics
