@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func theLastRecordsAreTheNewestUnlessTheyAreSorted() throws {
-        let rows: [(position: RecordQuery.Position, sort: [SortKey], keys: [MetadataField], isBackwards: Bool)] = [
+        let rows: [(position: RecordQuery.Position, sort: [SortKey], keys: [ReservedColumn], isBackwards: Bool)] = [
             (.first, [], [.id], false), (.last, [], [.createdAt, .id], true), (.after("x"), [], [.id], false),
             (.before("x"), [], [.id], true), (.last, [SortKey(path("_updated_at"))], [.updatedAt, .id], true),
         ]

@@ -67,7 +67,7 @@ struct TestType: QueryRecordType {
         !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : .all
     }
 
-    func collation(of field: MetadataField) -> TextCollation { .bytes }
+    func collation(of column: ReservedColumn) -> TextCollation { .bytes }
 }
 
 func type(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }

@@ -9,7 +9,7 @@ struct SubscriptionTerm: Hashable, Sendable {
         case id
         case owner
         case reference(FieldName)
-        case metadata(MetadataField)
+        case metadata(ReservedColumn)
         case field(FieldName)
         /// An element of an array.
         case element(FieldName)
@@ -171,15 +171,8 @@ extension StoredRecord {
         switch place {
         case .id: body(.text(StoredID.wireID(of: storedID)))
         case .owner: if let owner { body(.text(owner.rawValue)) }
-        case .metadata(let field):
-            switch field {
-            case .createdBy: if let createdBy { body(.text(createdBy.rawValue)) }
-            case .updatedBy: if let updatedBy { body(.text(updatedBy.rawValue)) }
-            case .createdAt: if let createdAt { body(.datetime(createdAt)) }
-            case .updatedAt: if let updatedAt { body(.datetime(updatedAt)) }
-            case .revision: if let revision { body(.integer(revision)) }
-            case .id, .database, .owner, .access: break
-            }
+        case .metadata(let column):
+            if case .scalar(let value)? = self[column] { body(value) }
         case .reference(let name):
             if case .scalar(.text(let id))? = fields[name] { body(.text(StoredID.wireID(of: id))) }
         case .field(let name):

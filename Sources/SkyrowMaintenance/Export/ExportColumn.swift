@@ -1,6 +1,6 @@
-import SkyrowModel
+package import SkyrowModel
 import SkyrowPostgres
-package import SkyrowStore
+import SkyrowStore
 
 /// A column that is exported, and how its values are emitted.
 package struct ExportColumn: Sendable {
@@ -17,14 +17,7 @@ package struct ExportColumn: Sendable {
         typeName = Array(type.rawValue.utf8)
         key = MemberKey(column.rawValue)
         selection = "\(Self.alias).\(column.identifier)"
-        kind =
-            switch column {
-            case .id: .id
-            case .database, .owner, .createdBy, .updatedBy: .text
-            case .access: .access
-            case .createdAt, .updatedAt: .plainDatetime
-            case .revision: .integer
-            }
+        kind = RowPlan.Kind(column)
     }
 
     init(_ column: RecordColumn, of table: RecordTable) {

@@ -1,6 +1,5 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowStore
 import SkyrowWire
 
 /// Writes records in the form in which the protocol shows them, with `_database`: a line each, or an array of them.
@@ -10,7 +9,7 @@ import SkyrowWire
 struct JSONRecordWriter: RecordFileWriter {
     private static let access = MemberKey(ReservedColumn.access.rawValue)
     private static let owner = MemberKey(ReservedColumn.owner.rawValue)
-    private static let ownerID = MemberKey("_ownerID")
+    private static let ownerID = MemberKey(ReservedColumn.owner.member)
 
     private let isArray: Bool
     private var text: [UInt8] = []

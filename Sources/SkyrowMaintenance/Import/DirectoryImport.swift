@@ -87,11 +87,9 @@ package struct DirectoryImport: Sendable {
     private func plan(_ entry: ExportManifest.Entry, on store: RecordStore) async throws(ToolError) -> ImportPlan {
         var known = try await store.knownFields(of: entry.type)
         known.declared = entry.knownFields
-        var names = ReservedColumn.exported.map(\.rawValue)
-        if manifest.format != .csv {
-            // What the protocol's form has instead of the column, and besides.
-            names = names.map { $0 == ReservedColumn.owner.rawValue ? "_ownerID" : $0 } + ["_type"]
-        }
+        let names =
+            manifest.format == .csv
+            ? ReservedColumn.exported.map(\.rawValue) : ReservedColumn.exported.map(\.member) + ["_type"]
         return try ImportPlan(
             type: entry.type,
             survey: ImportSurvey(columns: names + entry.fields.keys.sorted()),

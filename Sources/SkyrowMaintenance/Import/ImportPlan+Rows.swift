@@ -37,24 +37,17 @@ extension StoredID {
 extension ReservedColumn {
     /// Reads what a file has in one place for this column of a type.
     package func value(of cell: SourceRecord.Cell, _ type: RecordTypeName) throws(FieldFault) -> RecordValue {
-        switch (self, cell) {
-        case (.id, .text(let field)): return .string(field.text)
-        case (.id, .value(.string(let text))):
+        switch (self.type, cell) {
+        case (.string, .value(.string(let text))) where self == .id:
             let prefix = "\(type)/"
             guard text.hasPrefix(prefix) else { throw FieldFault("is no id of a \(type)") }
             return .string(String(text.dropFirst(prefix.count)))
-        case (.database, .text(let field)), (.owner, .text(let field)), (.createdBy, .text(let field)),
-            (.updatedBy, .text(let field)):
-            return .string(field.text)
-        case (.database, .value(.string(let text))), (.owner, .value(.string(let text))),
-            (.createdBy, .value(.string(let text))), (.updatedBy, .value(.string(let text))):
-            return .string(text)
-        case (.createdAt, .text(let field)), (.updatedAt, .text(let field)):
-            return try FieldType.datetime.value(inText: field.text)
-        case (.createdAt, .value(.string(let text))), (.updatedAt, .value(.string(let text))):
-            return try FieldType.datetime.value(inText: text)
-        case (.access, .text(let field)): return try accessList(CSVText.json(field.text))
-        case (.access, .value(.json(let text))): return try accessList(text)
+        case (.string, .text(let field)): return .string(field.text)
+        case (.string, .value(.string(let text))): return .string(text)
+        case (.datetime, .text(let field)): return try FieldType.datetime.value(inText: field.text)
+        case (.datetime, .value(.string(let text))): return try FieldType.datetime.value(inText: text)
+        case (.json, .text(let field)): return try accessList(CSVText.json(field.text))
+        case (.json, .value(.json(let text))): return try accessList(text)
         default: throw FieldFault("is not what this column holds")
         }
     }

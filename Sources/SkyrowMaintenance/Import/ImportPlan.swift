@@ -1,5 +1,4 @@
 package import SkyrowModel
-package import SkyrowStore
 package import SkyrowSystem
 
 /// Where each column of a file goes, and as what.
@@ -100,8 +99,7 @@ package struct ImportPlan: Hashable, Sendable {
 
     /// Where a column of an exported file goes; nil leaves it to what holds for any file.
     private static func rowTarget(of source: String, _ known: KnownFields) -> Target? {
-        if source == "_ownerID" { return .reserved(.owner) }
-        if let column = ReservedColumn(rawValue: source) {
+        if let column = ReservedColumn(rawValue: source) ?? ReservedColumn(member: source) {
             return column == .revision
                 ? .leftOut("a revision belongs to the database that wrote it") : .reserved(column)
         }

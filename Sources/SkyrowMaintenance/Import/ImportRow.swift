@@ -1,5 +1,4 @@
 package import SkyrowModel
-package import SkyrowStore
 
 /// A record to import: its values in the order of the import's fields, nil where it has none.
 package struct ImportRow: Sendable {

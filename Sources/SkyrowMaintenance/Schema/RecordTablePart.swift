@@ -1,3 +1,4 @@
+package import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
@@ -112,9 +113,6 @@ extension ReservedColumn {
         case .owner, .access, .createdBy, .updatedBy: nil
         }
     }
-
-    /// Whether NULL is refused.
-    package var isNotNull: Bool { defaultValue != nil }
 
     /// The statement that gives it its default.
     package func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {

@@ -1,5 +1,4 @@
 package import SkyrowModel
-package import SkyrowStore
 
 /// Something in the database that is otherwise than Skyrow would have made it, as a rule because psql did.
 package struct SchemaDrift: Hashable, Sendable {

@@ -93,9 +93,12 @@ package struct SQLIdentifier: Hashable, Sendable {
 }
 
 extension SQLIdentifier: ExpressibleByStringLiteral {
-    /// A name written in the source code; a wrong one is a programmer's error and stops the process.
     package init(stringLiteral value: StaticString) {
-        let name = value.description
+        self.init(known: value.description)
+    }
+
+    /// A name written in the source code; a wrong one is a programmer's error and stops the process.
+    package init(known name: String) {
         precondition(
             !name.isEmpty && name.utf8.count <= Self.maximumLength && !name.utf8.contains(0),
             "An SQL identifier has 1 to 63 bytes and no NUL"

@@ -53,17 +53,24 @@ package struct StoredRecord: Hashable, Sendable {
     func value(of place: ResolvedColumn.Place) -> StoredValue? {
         switch place {
         case .field(let name, _): fields[name]
-        case .metadata(.id): .scalar(.text(storedID))
-        case .metadata(.database): .scalar(.text(databaseName))
-        case .metadata(.owner): owner.map { .scalar(.text($0.rawValue)) }
-        case .metadata(.access): access.map { _ in .opaque }
-        case .metadata(.createdAt): createdAt.map { .scalar(.datetime($0)) }
-        case .metadata(.createdBy): createdBy.map { .scalar(.text($0.rawValue)) }
-        case .metadata(.updatedAt): updatedAt.map { .scalar(.datetime($0)) }
-        case .metadata(.updatedBy): updatedBy.map { .scalar(.text($0.rawValue)) }
-        case .metadata(.revision): revision.map { .scalar(.integer($0)) }
+        case .metadata(let column): self[column]
         // The view has it.
         case .element: nil
+        }
+    }
+
+    /// The value of a reserved column; nil where it is missing.
+    package subscript(_ column: ReservedColumn) -> StoredValue? {
+        switch column {
+        case .id: .scalar(.text(storedID))
+        case .database: .scalar(.text(databaseName))
+        case .owner: owner.map { .scalar(.text($0.rawValue)) }
+        case .access: access.map { _ in .opaque }
+        case .createdAt: createdAt.map { .scalar(.datetime($0)) }
+        case .createdBy: createdBy.map { .scalar(.text($0.rawValue)) }
+        case .updatedAt: updatedAt.map { .scalar(.datetime($0)) }
+        case .updatedBy: updatedBy.map { .scalar(.text($0.rawValue)) }
+        case .revision: revision.map { .scalar(.integer($0)) }
         }
     }
 

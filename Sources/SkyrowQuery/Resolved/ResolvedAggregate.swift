@@ -62,7 +62,7 @@ package struct GroupType: QueryRecordType {
 
     package func isHidden(_ name: FieldName) -> Bool { false }
     package func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding { .all }
-    package func collation(of field: MetadataField) -> TextCollation { .bytes }
+    package func collation(of column: ReservedColumn) -> TextCollation { .bytes }
 }
 
 /// A schema of groups, behind whose members there are no records.

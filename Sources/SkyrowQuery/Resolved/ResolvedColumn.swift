@@ -6,7 +6,7 @@ package struct ResolvedColumn: Hashable, Sendable {
     package enum Place: Hashable, Sendable {
         /// A field, and its place among the fields of the type.
         case field(FieldName, position: Int)
-        case metadata(MetadataField)
+        case metadata(ReservedColumn)
         /// The element of an array that a predicate is asked of, this many `any` and `all` deep.
         case element(depth: Int)
     }
@@ -81,35 +81,7 @@ package struct ResolvedColumn: Hashable, Sendable {
     }
 }
 
-/// The fields that every record has.
-package enum MetadataField: String, Hashable, Sendable, CaseIterable {
-    case id = "_id"
-    case database = "_database"
-    case owner = "_owner"
-    case access = "_access"
-    case createdAt = "_created_at"
-    case createdBy = "_created_by"
-    case updatedAt = "_updated_at"
-    case updatedBy = "_updated_by"
-    case revision = "_revision"
-
-    /// Reads the names of Skygear's key paths, and those of the wire form and of the tables; nil for any other.
-    init?(keyPath name: String) {
-        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
-        switch name {
-        case "_id": self = .id
-        case "_owner", "_owner_id", "_ownerID": self = .owner
-        case "_created_at": self = .createdAt
-        case "_created_by": self = .createdBy
-        case "_updated_at": self = .updatedAt
-        case "_updated_by": self = .updatedBy
-        case "_revision": self = .revision
-        case "_database", "_database_id": self = .database
-        case "_access": self = .access
-        default: return nil
-        }
-    }
-
+extension ReservedColumn {
     /// What it holds in a record of a type.
     func kind(in type: RecordTypeName) -> ValueKind {
         switch self {

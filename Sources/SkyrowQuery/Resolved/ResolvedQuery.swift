@@ -58,11 +58,8 @@ package struct ResolvedSort: Hashable, Sendable {
     /// Whether every record that is found has a value, as in the metadata that the tables require.
     package var isNeverMissing: Bool {
         if isPresent { return true }
-        guard column.join == nil, case .metadata(let field) = column.place else { return false }
-        return switch field {
-        case .id, .database, .createdAt, .updatedAt, .revision: true
-        case .owner, .access, .createdBy, .updatedBy: false
-        }
+        guard column.join == nil, case .metadata(let reserved) = column.place else { return false }
+        return reserved.isNotNull
     }
 }
 

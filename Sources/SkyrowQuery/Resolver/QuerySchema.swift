@@ -39,7 +39,7 @@ package protocol QueryRecordType {
     var classRules: ClassRules? { get }
 
     /// The collation of the column that holds a text of the metadata.
-    func collation(of field: MetadataField) -> TextCollation
+    func collation(of column: ReservedColumn) -> TextCollation
 }
 
 extension QueryRecordType {

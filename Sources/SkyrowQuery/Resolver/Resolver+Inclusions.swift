@@ -193,7 +193,7 @@ extension Resolver {
     private func leadsToSeveral(_ names: ArraySlice<String>, from type: Schema.RecordType) -> Bool {
         guard let name = names.first else { return false }
         var target: RecordTypeName?
-        if type.hasMetadata, let metadata = MetadataField(keyPath: name) {
+        if type.hasMetadata, let metadata = ReservedColumn(keyPath: name) {
             target = metadata.kind(in: type.name).target
         } else if let field = try? FieldName(name), let found = type.queryField(field) {
             let kind = ValueKind(found.type)

@@ -161,7 +161,7 @@ extension Resolver {
         ids: StoredIDForms,
         _ path: KeyPath
     ) throws(SkyrowError) -> ResolvedColumn {
-        if type.hasMetadata, let metadata = MetadataField(keyPath: name) {
+        if type.hasMetadata, let metadata = ReservedColumn(keyPath: name) {
             return ResolvedColumn(
                 join: join,
                 place: .metadata(metadata),

@@ -75,7 +75,7 @@ private struct NoTypes: QuerySchema {
         func queryField(_ name: FieldName) -> QueryField? { nil }
         func isHidden(_ name: FieldName) -> Bool { false }
         func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding { .all }
-        func collation(of field: MetadataField) -> TextCollation { .bytes }
+        func collation(of column: ReservedColumn) -> TextCollation { .bytes }
     }
 
     subscript(type: RecordTypeName) -> NoFields? { nil }

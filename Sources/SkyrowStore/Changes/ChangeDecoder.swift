@@ -83,8 +83,7 @@ struct ChangeDecoder {
         var computed: [ComputedColumn] = []
         for (place, member) in table.wholeRow.plan.members.enumerated() {
             let name =
-                place < table.wholeRow.reservedWidth
-                ? member.reservedColumn : table.columns[place - table.wholeRow.reservedWidth].identifier.name
+                member.reserved?.rawValue ?? table.columns[place - table.wholeRow.reservedWidth].identifier.name
             if member.kind == .relation {
                 columns.append(.constant)
                 continue
@@ -360,13 +359,6 @@ extension ChangeDecoder.Mapping {
 
     fileprivate func before(_ rows: PostgresResult) -> RecordChange.Before {
         StoredRecord(rows, row: 0, of: table).map { .row($0) } ?? .unknown(mayBeNew: false)
-    }
-}
-
-extension RowPlan.Member {
-    /// The column of a reserved member, which is not always called as the wire form has it.
-    fileprivate var reservedColumn: String {
-        key.name == "_ownerID" ? ReservedColumn.owner.rawValue : key.name
     }
 }
 

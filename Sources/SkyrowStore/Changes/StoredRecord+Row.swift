@@ -13,18 +13,18 @@ extension StoredRecord {
         self.init(type: table.name, storedID: id, database: DatabaseScope(ofStoredID: id))
         for member in plan.members.prefix(table.wholeRow.reservedWidth) {
             let column = member.column
-            switch member.key.name {
-            case "_ownerID": owner = result.text(row, column).map { UserID($0) }
-            case "_created_by": createdBy = result.text(row, column).map { UserID($0) }
-            case "_updated_by": updatedBy = result.text(row, column).map { UserID($0) }
-            case "_created_at": createdAt = result.instant(row, column)
-            case "_updated_at": updatedAt = result.instant(row, column)
-            case "_revision": revision = result.withColumn(row, column) { $0.flatMap { Int64(networkOrder: $0) } }
-            case "_access":
+            switch member.reserved {
+            case .owner: owner = result.text(row, column).map { UserID($0) }
+            case .createdBy: createdBy = result.text(row, column).map { UserID($0) }
+            case .updatedBy: updatedBy = result.text(row, column).map { UserID($0) }
+            case .createdAt: createdAt = result.instant(row, column)
+            case .updatedAt: updatedAt = result.instant(row, column)
+            case .revision: revision = result.withColumn(row, column) { $0.flatMap { Int64(networkOrder: $0) } }
+            case .access:
                 access = result.withColumn(row, column) { bytes in
                     bytes.map { AccessList(storedJSON: UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
                 }
-            default: break
+            case .id, .database, nil: break
             }
         }
         fields.reserveCapacity(table.columns.count)

@@ -146,11 +146,8 @@ private struct QueryFacts {
 
     /// The field of an index of the kind `order` that has a column; none where no such index has it.
     private func orderedField(_ column: ResolvedColumn) -> [IndexField] {
-        if case .metadata(let field) = column.place, column.join == nil {
-            switch field {
-            case .owner, .createdAt, .createdBy, .updatedAt, .updatedBy: return [IndexField(field.rawValue)]
-            case .id, .database, .access, .revision: return []
-            }
+        if case .metadata(let reserved) = column.place, column.join == nil {
+            return reserved.takesIndex ? [IndexField(reserved.rawValue)] : []
         }
         if let value = valueInside(column) { return [value] }
         return storedField(column).filter { field in

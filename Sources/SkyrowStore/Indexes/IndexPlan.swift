@@ -153,7 +153,9 @@ package struct IndexPlan: Hashable, Sendable {
     ) throws(SkyrowError) -> IndexField {
         var field = wanted
         guard let name = try? FieldName(field.name) else {
-            guard kind == .order, !field.isFolded, field.jsonType == nil, let column = reservedColumn(field.name) else {
+            guard kind == .order, !field.isFolded, field.jsonType == nil,
+                let column = ReservedColumn(keyPath: field.name), column.takesIndex
+            else {
                 throw .invalidArgument("An index of the kind \(kind.rawValue) cannot have \(field.name).", "fields")
             }
             field.name = column.rawValue
@@ -210,19 +212,6 @@ package struct IndexPlan: Hashable, Sendable {
                 """,
                 "fields"
             )
-        }
-    }
-
-    /// The columns besides fields that queries order by. A revision changes with every save, which an index of it would
-    /// make more costly (decision 0004).
-    private static func reservedColumn(_ name: String) -> ReservedColumn? {
-        switch name {
-        case "_owner", "_owner_id", "_ownerID": .owner
-        case "_created_at": .createdAt
-        case "_created_by": .createdBy
-        case "_updated_at": .updatedAt
-        case "_updated_by": .updatedBy
-        default: nil
         }
     }
 }

@@ -99,14 +99,14 @@ extension RecordSource {
 
 extension Record {
     fileprivate mutating func set(_ name: String, to value: BorrowedValue) {
-        switch (name, value) {
-        case ("_access", .json(let text)): access = AccessList(emittedJSON: text)
-        case ("_ownerID", .string(let bytes)): owner = UserID(String(decoding: bytes, as: UTF8.self))
-        case ("_created_at", .plainDatetime(let instant)): createdAt = instant
-        case ("_created_by", .string(let bytes)): createdBy = UserID(String(decoding: bytes, as: UTF8.self))
-        case ("_updated_at", .plainDatetime(let instant)): updatedAt = instant
-        case ("_updated_by", .string(let bytes)): updatedBy = UserID(String(decoding: bytes, as: UTF8.self))
-        case ("_revision", .integer(let number)): revision = number
+        switch (ReservedColumn(member: name), value) {
+        case (.access, .json(let text)): access = AccessList(emittedJSON: text)
+        case (.owner, .string(let bytes)): owner = UserID(String(decoding: bytes, as: UTF8.self))
+        case (.createdAt, .plainDatetime(let instant)): createdAt = instant
+        case (.createdBy, .string(let bytes)): createdBy = UserID(String(decoding: bytes, as: UTF8.self))
+        case (.updatedAt, .plainDatetime(let instant)): updatedAt = instant
+        case (.updatedBy, .string(let bytes)): updatedBy = UserID(String(decoding: bytes, as: UTF8.self))
+        case (.revision, .integer(let number)): revision = number
         default:
             // Reserved names begin with an underscore, so they are no field names.
             guard let field = try? FieldName(name), let value = RecordValue(value) else { return }

@@ -36,6 +36,7 @@ package struct RecordSelection: Sendable {
             _ key: MemberKey,
             _ kind: RowPlan.Kind,
             _ name: String = "",
+            reserved: ReservedColumn? = nil,
             reach: FieldReach? = nil
         ) {
             members.append(
@@ -44,15 +45,22 @@ package struct RecordSelection: Sendable {
                     kind: kind,
                     name: name,
                     column: firstColumn + columns.count,
+                    reserved: reserved,
                     reach: reach
                 )
             )
             columns.append(column)
         }
 
-        for (reserved, key, kind) in Self.reservedMembers where showsDatabase || reserved != .database {
+        for (reserved, key) in Self.reservedMembers where showsDatabase || reserved != .database {
             if reserved == .owner { ownerColumn = firstColumn + columns.count }
-            select("\(alias).\(reserved.identifier)", key, kind, kind == .id ? type.rawValue : "")
+            select(
+                "\(alias).\(reserved.identifier)",
+                key,
+                RowPlan.Kind(reserved),
+                reserved == .id ? type.rawValue : "",
+                reserved: reserved
+            )
         }
         reservedWidth = columns.count
         var namedColumns: [FieldName: Int] = [:]
@@ -86,18 +94,7 @@ package struct RecordSelection: Sendable {
         )
     }
 
-    /// The reserved members in the order of the wire form; `_database` is shown in `_union` only.
-    private static let reservedMembers: [(ReservedColumn, MemberKey, RowPlan.Kind)] = [
-        (.id, MemberKey("_id"), .id),
-        (.database, MemberKey("_database"), .text),
-        (.access, MemberKey("_access"), .access),
-        (.owner, MemberKey("_ownerID"), .text),
-        (.createdAt, MemberKey("_created_at"), .plainDatetime),
-        (.createdBy, MemberKey("_created_by"), .text),
-        (.updatedAt, MemberKey("_updated_at"), .plainDatetime),
-        (.updatedBy, MemberKey("_updated_by"), .text),
-        (.revision, MemberKey("_revision"), .integer),
-    ]
+    private static let reservedMembers = ReservedColumn.inWireOrder.map { (column: $0, key: MemberKey($0.member)) }
 }
 
 extension RecordColumn {

@@ -45,6 +45,8 @@ package final class RowPlan: Sendable {
         let name: String
         /// The column of the row.
         let column: Int
+        /// nil for a field.
+        var reserved: ReservedColumn?
         /// In which records the value is visible; nil for all of them.
         var reach: FieldReach?
     }
@@ -173,13 +175,10 @@ package final class RowPlan: Sendable {
 
     /// The same without the metadata among some names; `_type` goes with `_id`.
     func omitting(_ names: [String]) -> RowPlan {
-        let omitted = Set(names.lazy.filter { $0.hasPrefix("_") }.map { $0.hasPrefix("_owner") ? "_ownerID" : $0 })
-        guard members.contains(where: { omitted.contains($0.key.name) && $0.key.name != FieldName.parent.rawValue })
-        else {
-            return self
-        }
+        let omitted = Set(names.lazy.compactMap { ReservedColumn(keyPath: $0) })
+        guard !omitted.isEmpty else { return self }
         return RowPlan(
-            members: members.filter { !omitted.contains($0.key.name) || $0.key.name == FieldName.parent.rawValue },
+            members: members.filter { $0.reserved.map { !omitted.contains($0) } ?? true },
             idColumn: idColumn,
             ownerColumn: ownerColumn,
             namedColumns: namedColumns,
@@ -202,6 +201,7 @@ package final class RowPlan: Sendable {
                     kind: Kind(changedTo: oid),
                     name: "unknown",
                     column: member.column,
+                    reserved: member.reserved,
                     reach: member.reach
                 )
             },

@@ -271,7 +271,7 @@ package struct StoredRow: RecordSource {
 
     /// When the record was changed last.
     var updatedAt: PostgresTimestamp? {
-        guard let member = rows.plan.members.first(where: { $0.key.name == "_updated_at" }) else { return nil }
+        guard let member = rows.plan.members.first(where: { $0.reserved == .updatedAt }) else { return nil }
         return try? rows.result.decode(row: row, column: member.column)
     }
 

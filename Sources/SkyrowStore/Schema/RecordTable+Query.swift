@@ -47,7 +47,7 @@ extension RecordTable: QueryRecordType {
         viewStanding(of: name, for: reader) ?? rules.fields.standing(asking, of: name, for: reader)
     }
 
-    package func collation(of field: MetadataField) -> TextCollation {
-        reservedCollations[ReservedColumn(field)] ?? .bytes
+    package func collation(of column: ReservedColumn) -> TextCollation {
+        reservedCollations[column] ?? .bytes
     }
 }

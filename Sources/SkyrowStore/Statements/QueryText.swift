@@ -109,7 +109,7 @@ struct QueryText {
     func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
         switch column.place {
         case .field(_, let position): table(of: column).column(at: position).identifier
-        case .metadata(let field): ReservedColumn(field).identifier
+        case .metadata(let column): column.identifier
         case .element: Self.elementColumn
         }
     }
@@ -413,22 +413,6 @@ extension ResolvedList {
             "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
         case .bytes(let strings): "\(strings)"
         case .locations(let locations): "\(locations.map(\.ewkb))"
-        }
-    }
-}
-
-extension ReservedColumn {
-    init(_ field: MetadataField) {
-        switch field {
-        case .id: self = .id
-        case .database: self = .database
-        case .owner: self = .owner
-        case .access: self = .access
-        case .createdAt: self = .createdAt
-        case .createdBy: self = .createdBy
-        case .updatedAt: self = .updatedAt
-        case .updatedBy: self = .updatedBy
-        case .revision: self = .revision
         }
     }
 }

@@ -44,14 +44,14 @@ extension Record: RecordSource {
 }
 
 extension MemberKey {
-    fileprivate static let id = MemberKey("_id")
-    fileprivate static let access = MemberKey("_access")
-    fileprivate static let ownerID = MemberKey("_ownerID")
-    fileprivate static let createdAt = MemberKey("_created_at")
-    fileprivate static let createdBy = MemberKey("_created_by")
-    fileprivate static let updatedAt = MemberKey("_updated_at")
-    fileprivate static let updatedBy = MemberKey("_updated_by")
-    fileprivate static let revision = MemberKey("_revision")
+    fileprivate static let id = MemberKey(ReservedColumn.id.member)
+    fileprivate static let access = MemberKey(ReservedColumn.access.member)
+    fileprivate static let ownerID = MemberKey(ReservedColumn.owner.member)
+    fileprivate static let createdAt = MemberKey(ReservedColumn.createdAt.member)
+    fileprivate static let createdBy = MemberKey(ReservedColumn.createdBy.member)
+    fileprivate static let updatedAt = MemberKey(ReservedColumn.updatedAt.member)
+    fileprivate static let updatedBy = MemberKey(ReservedColumn.updatedBy.member)
+    fileprivate static let revision = MemberKey(ReservedColumn.revision.member)
 }
 
 extension JSONWriter {

@@ -30,20 +30,19 @@ extension Record {
         guard let id = json["_id"]?.string else { throw .invalidArgument("A record has the member _id.", "_id") }
         self.init(id: try RecordID(readable: id))
         for (name, value) in json.uniqueMembers {
-            switch name {
-            case "_access": access = try AccessList(value)
-            case "_ownerID": owner = value.string.map { UserID($0) }
-            case "_created_at":
-                createdAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
-            case "_created_by": createdBy = value.string.map { UserID($0) }
-            case "_updated_at":
-                updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
-            case "_updated_by": updatedBy = value.string.map { UserID($0) }
-            case "_revision": revision = value.wholeNumber
-            case "_transient":
+            switch ReservedColumn(member: name) {
+            case .access: access = try AccessList(value)
+            case .owner: owner = value.string.map { UserID($0) }
+            case .createdAt: createdAt = try Timestamp(json: value)
+            case .createdBy: createdBy = value.string.map { UserID($0) }
+            case .updatedAt: updatedAt = try Timestamp(json: value)
+            case .updatedBy: updatedBy = value.string.map { UserID($0) }
+            case .revision: revision = value.wholeNumber
+            case .id, .database: break
+            case nil where name == "_transient":
                 try readTransients(value, included)
                 computed = Record.numbers(value)
-            default:
+            case nil:
                 guard let name = try? FieldName(name), !value.isNull else { continue }
                 fields[name] = try? RecordValue(value, field: name.rawValue)
             }
@@ -96,6 +95,14 @@ extension Record {
             }
         }
         return numbers
+    }
+}
+
+extension Timestamp {
+    /// nil for what is no string.
+    fileprivate init?(json: JSONView) throws(SkyrowError) {
+        guard let text = json.string else { return nil }
+        try self.init(rfc3339: text)
     }
 }
 

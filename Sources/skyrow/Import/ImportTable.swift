@@ -1,6 +1,5 @@
 import SkyrowMaintenance
 import SkyrowModel
-import SkyrowStore
 
 /// The table of columns that is shown before an import writes anything.
 func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
