@@ -27,9 +27,10 @@ extension Timestamp {
 
     /// The same for text in UTF-8.
     package init(rfc3339 text: UnsafeRawBufferPointer) throws(SkyrowError) {
-        if text.elementsEqual("infinity".utf8) {
+        let mayBeInfinite = text.last == UInt8(ascii: "y")
+        if mayBeInfinite, text.elementsEqual("infinity".utf8) {
             self = .infinity
-        } else if text.elementsEqual("-infinity".utf8) {
+        } else if mayBeInfinite, text.elementsEqual("-infinity".utf8) {
             self = .negativeInfinity
         } else {
             var reader = InstantReader(text: text)
@@ -179,7 +180,10 @@ extension JSONWriter {
         let (days, rest) = floorDivide(Int(value.microseconds), by: Int(microsecondsPerDay))
         let (year, month, day) = civilDate(daysFromEpoch: days)
         if (0...9999).contains(year) {
-            decimal(year, width: 4)
+            let bytes = reserve(4)
+            putPair(year / 100, at: bytes)
+            putPair(year % 100, at: bytes + 2)
+            advance(4)
         } else {
             append(UInt8(ascii: year < 0 ? "-" : "+"))
             decimal(abs(year), width: 6)
@@ -197,15 +201,16 @@ extension JSONWriter {
         bytes[12] = UInt8(ascii: ":")
         putPair(seconds % 60, at: bytes + 13)
         advance(15)
-        var fraction = rest % 1_000_000
+        let fraction = rest % 1_000_000
         if fraction > 0 {
-            var width = 6
-            while fraction % 10 == 0 {
-                fraction /= 10
-                width -= 1
-            }
-            append(UInt8(ascii: "."))
-            decimal(fraction, width: width)
+            let bytes = reserve(7)
+            bytes[0] = UInt8(ascii: ".")
+            putPair(fraction / 10_000, at: bytes + 1)
+            putPair(fraction / 100 % 100, at: bytes + 3)
+            putPair(fraction % 100, at: bytes + 5)
+            var length = 7
+            while bytes[length - 1] == UInt8(ascii: "0") { length -= 1 }
+            advance(length)
         }
         append(UInt8(ascii: "Z"))
     }

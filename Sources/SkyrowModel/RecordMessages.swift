@@ -33,6 +33,30 @@ package struct SaveRequest: Sendable {
     }
 }
 
+// A batch has many items, so what is asked of all of them is asked of each where it stands, without a copy.
+
+extension [SaveRequest.Item] {
+    /// The types of the drafts.
+    package var types: Set<RecordTypeName> {
+        var types: Set<RecordTypeName> = []
+        // Most requests save records of one type.
+        var last: RecordTypeName?
+        for place in indices {
+            guard case .draft(let draft) = self[place], draft.id.type != last else { continue }
+            types.insert(draft.id.type)
+            last = draft.id.type
+        }
+        return types
+    }
+
+    /// Whether a draft has an access list.
+    package var haveAccessLists: Bool {
+        indices.contains { place in
+            if case .draft(let draft) = self[place] { draft.access != nil } else { false }
+        }
+    }
+}
+
 /// `record:fetch` or `record:delete`, decoded.
 package struct RecordIDsRequest: Sendable {
     package var database: DatabaseName

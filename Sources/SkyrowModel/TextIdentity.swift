@@ -4,12 +4,16 @@ extension String {
     /// `==` would also equate texts that differ in Unicode normalisation, and so one user with another.
     package func isSameText(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
+        return other.withBytes { isSameText(as: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The same with a name or id in UTF-8.
+    package func isSameText(as other: UnsafeRawBufferPointer) -> Bool {
+        guard utf8.count == other.count else { return false }
         return withBytes { bytes in
-            other.withBytes { others in
-                // `elementsEqual` takes several times as long.
-                for index in bytes.indices where bytes[index] != others[index] { return false }
-                return true
-            }
+            // `elementsEqual` takes several times as long.
+            for index in bytes.indices where bytes[index] != other[index] { return false }
+            return true
         }
     }
 

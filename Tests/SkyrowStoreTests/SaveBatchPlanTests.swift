@@ -90,6 +90,31 @@ import Testing
         #expect(try layout(["f2", "f1"]) !== first)
     }
 
+    /// Most values are stored as they were sent, without the questions that the others are asked.
+    @Test func whatIsTakenAsSentWouldBeAcceptedUnchanged() throws {
+        let types: [FieldType] = [
+            .string, .integer, .number, .boolean, .datetime, .json, .reference(type("note")), .sequence, .bytes,
+            .location, .geometry, .array(.string), .array(.integer), .relation(type("note")), .unknown("money"),
+        ]
+        let values: [RecordValue] = [
+            .null, .string(""), .string("x"), .string("é"), .string("1"), .string("x\0"), .integer(1), .integer(.min),
+            .number(1), .number(0.5), .number(.greatestFiniteMagnitude), .boolean(false),
+            .datetime(Timestamp(microseconds: 1)), .datetime(.infinity), .json(JSONText(validated: Array("[1]".utf8))),
+            .reference(id("note/1")), .reference(id("note/$1")), .sequence, .bytes([0]),
+            .location(try Location(latitude: 1, longitude: 2)), .array([.string("x")]), .relation(type("note")),
+        ]
+        var taken: [String: Int] = [:]
+        for type in types {
+            let column = RecordColumn(field: field("f"), identifier: "f", type: type, oid: type.column.kind.oid)
+            for value in values where type.column.takesAsSent(value) {
+                taken[type.name, default: 0] += 1
+                #expect(try column.accepted(value) == value, "\(type.name) \(value)")
+                #expect(try value.resolved { _ in id("note/2") } == value, "\(type.name) \(value)")
+            }
+        }
+        #expect(taken == ["string": 4, "integer": 2, "number": 3, "boolean": 1, "datetime": 2])
+    }
+
     @Test func theOnlyRecordMayReferToItself() throws {
         let plan = plan([try draft("note/1", [("next", .reference(id("note/1")))])])
         #expect(plan.firstWrite(of: id("note/1")) == 0 && plan.firstWrite(of: id("note/2")) == nil)

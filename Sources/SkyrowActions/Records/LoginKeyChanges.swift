@@ -21,6 +21,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         guard !caller.isMaster, !caller.isElevated || provesAddresses else { return items }
         let rules = store.rules
+        guard items.types.contains(where: { rules[$0]?.loginKeys.isEmpty == false }) else { return items }
         let named = items.compactMap { item in
             item.draft.flatMap { draft in rules[draft.id.type]?.namesLoginKey(draft) == true ? draft.id : nil }
         }

@@ -12,10 +12,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let special = store.rules
         // Few types have rules.
-        let hasSpecial = items.contains {
-            if case .draft(let draft) = $0 { special[draft.id.type] != nil } else { false }
-        }
-        guard hasSpecial else { return items }
+        guard items.types.contains(where: { special[$0] != nil }) else { return items }
         let permitted = try items.refusing(isAtomic: isAtomic) { draft in
             special[draft.id.type].flatMap {
                 $0.refusal(saving: draft, in: access.database) ?? $0.loginKeyRefusal(draft)

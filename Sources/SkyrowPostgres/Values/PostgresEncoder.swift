@@ -76,9 +76,9 @@ package struct PostgresEncoder: Sendable {
 
     /// Fills in, at a place from ``reserveLength()``, how many bytes were appended since.
     mutating func fillLength(at position: Int) {
-        let length = UInt32(truncatingIfNeeded: bytes.count - position - 4)
-        for index in 0..<4 {
-            bytes[position + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(index)))
+        let length = Int32(truncatingIfNeeded: bytes.count - position - 4)
+        bytes.withUnsafeMutableBytes {
+            $0.storeBytes(of: length.bigEndian, toByteOffset: position, as: Int32.self)
         }
     }
 

@@ -37,6 +37,9 @@ extension RecordStore {
     /// by notice; this one has them before it responds.
     private func askForRelations(after work: SaveWork) async {
         let catalog = cache.current
+        let mayName =
+            work.items.haveAccessLists || work.items.types.contains { catalog[$0]?.rules.defaultAccess != nil }
+        guard mayName else { return }
         var types: Set<RecordTypeName> = []
         for case .draft(let draft) in work.items {
             guard let rules = catalog[draft.id.type]?.rules,
@@ -122,6 +125,7 @@ extension RecordStore {
         var instant: PostgresTimestamp?
         var open = Array(work.items.indices)
         var settled: [RecordOutcome] = []
+        var hasFailures = false
         while true {
             try work.requireScopes(in: catalog)
             // What was dropped can be made again only as long as nothing is written.
@@ -139,9 +143,10 @@ extension RecordStore {
             } else {
                 for (place, outcome) in zip(open, outcomes) { settled[place] = outcome }
             }
+            hasFailures = hasFailures || run.hasFailures
             guard let overtaken = run.overtaken,
                 try await catchUp(from: catalog, after: overtaken.error, &retry)
-            else { return settled.namingElements() }
+            else { return hasFailures ? settled.namingElements() : settled }
             open = overtaken.places.map { open[$0] }.sorted()
             if open.count == work.items.count { settled = [] }
             instant = run.instant
@@ -188,8 +193,7 @@ extension RecordStore {
 extension [RecordOutcome] {
     /// The outcomes of a request with the place of the record in the paths of errors.
     fileprivate func namingElements() -> [RecordOutcome] {
-        guard contains(where: { $0.namesElement }) else { return self }
-        return enumerated().map { place, outcome in
+        enumerated().map { place, outcome in
             guard outcome.namesElement, case .failure(let error, let id) = outcome else { return outcome }
             return .failure(error.inRecord(at: place), id: id)
         }

@@ -21,6 +21,9 @@ struct SaveRun {
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 
+    /// Whether a record of the request was not saved.
+    var hasFailures: Bool { !plan.failures.isEmpty || !progress.failures.isEmpty }
+
     init(_ context: WriteContext, plan: BatchPlan, instant: PostgresTimestamp? = nil) {
         self.context = context
         self.plan = plan

@@ -113,9 +113,7 @@ package final class StoredRows: Sendable {
     /// Whether a column has the id of a user.
     @inline(__always)
     private func holds(_ user: UserID, _ bytes: UnsafeRawBufferPointer?) -> Bool {
-        guard let bytes else { return false }
-        var id = user.rawValue
-        return id.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
+        bytes.map { user.rawValue.isSameText(as: $0) } ?? false
     }
 
     /// Whether the id of a user stands in a field of the record in a row.
@@ -157,7 +155,7 @@ package final class StoredRows: Sendable {
 
     private func has(_ id: String, in row: Int) -> Bool {
         result.withColumn(row, plan.idColumn) { stored in
-            stored.map { StoredID.wireID(of: $0).elementsEqual(id.utf8) } ?? false
+            stored.map { id.isSameText(as: StoredID.wireID(of: $0)) } ?? false
         }
     }
 

@@ -59,8 +59,9 @@ package struct BatchPlan: Sendable {
         self.database = database
         self.access = access
         var freshIDs = freshIDs
-        for item in items {
-            guard case .draft(let draft) = item, draft.id.isTemporary, freshIDs[draft.id] == nil else { continue }
+        for place in items.indices {
+            guard case .draft(let draft) = items[place], draft.id.isTemporary, freshIDs[draft.id] == nil
+            else { continue }
             freshIDs[draft.id] = try? RecordID(type: draft.id.type, id: makeID())
         }
         self.freshIDs = freshIDs
@@ -69,8 +70,8 @@ package struct BatchPlan: Sendable {
         dependencies.reserveCapacity(items.count)
         if items.count > 1 { writesOfIDs.reserveCapacity(items.count) }
         var last: (table: RecordTable, layout: DraftLayout)?
-        for (index, item) in items.enumerated() {
-            switch item {
+        for index in items.indices {
+            switch items[index] {
             case .failure(let error, let id):
                 ids.append(nil)
                 failures[index] = (error, id)
@@ -247,8 +248,8 @@ package struct BatchPlan: Sendable {
             layout = known.layout
         } else {
             layout = try table.layouts.layout(of: draft, in: table)
+            last = (table, layout)
         }
-        last = (table, layout)
         let set = try layout.values(of: draft, in: table, freshIDs)
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
         let operated =

@@ -48,6 +48,8 @@ final class DraftLayout: Sendable {
     let hasReferences: Bool
     /// One for each field of the draft, in its order.
     private let slots: [Slot]
+    /// The slots in the order of the columns.
+    private let order: [Int]
     /// Whether a field was left out that has neither a column nor a value.
     let isPartial: Bool
 
@@ -81,6 +83,7 @@ final class DraftLayout: Sendable {
         let order = slots.indices.sorted { slots[$0].column < slots[$1].column }
         for (place, slot) in order.enumerated() { slots[slot].place = place }
         self.slots = slots
+        self.order = order
         columns = order.map { slots[$0].column }
         self.hasReferences = hasReferences
         isPartial = slots.count < draft.fields.count
@@ -105,6 +108,7 @@ final class DraftLayout: Sendable {
         in table: RecordTable,
         _ freshIDs: [RecordID: RecordID]
     ) throws(SkyrowError) -> (columns: [Int], values: [RecordValue]) {
+        if takesAsSent(draft.fields) { return (columns, order.map { draft.fields[$0].value }) }
         var values = [RecordValue](repeating: .null, count: slots.count)
         var leftAlone: [Int] = []
         var index = 0
@@ -138,6 +142,15 @@ final class DraftLayout: Sendable {
         guard !leftAlone.isEmpty else { return (columns, values) }
         let kept = columns.indices.filter { !leftAlone.contains($0) }
         return (kept.map { columns[$0] }, kept.map { values[$0] })
+    }
+
+    /// Whether the columns take all values exactly as they were sent.
+    private func takesAsSent(_ fields: [(name: FieldName, value: RecordValue)]) -> Bool {
+        guard !isPartial else { return false }
+        return slots.indices.allSatisfy { index in
+            if let limit = slots[index].maximumBytes, fields[index].value.isLonger(than: limit) { return false }
+            return slots[index].type.takesAsSent(fields[index].value)
+        }
     }
 }
 

@@ -333,7 +333,11 @@ struct QueryStatement {
         var fits = true
         for (kind, column, owner) in plan.values where fits {
             if let owner,
-                !result.withColumn(row, self.plan.ownerColumn, { $0?.elementsEqual(owner.rawValue.utf8) ?? false })
+                !result.withColumn(
+                    row,
+                    self.plan.ownerColumn,
+                    { $0.map { owner.rawValue.isSameText(as: $0) } ?? false }
+                )
             {
                 CursorValues.appendMissing(to: &values)
             } else {

@@ -17,6 +17,10 @@ package struct BooleanColumn: ColumnType {
         if case .boolean(let flag) = value { flag } else { nil }
     }
 
+    package func takesAsSent(_ value: RecordValue) -> Bool {
+        if case .boolean = value { true } else { false }
+    }
+
     package func defaultText(_ value: RecordValue) -> String? {
         if case .boolean(let flag) = value { "\(flag)" } else { nil }
     }

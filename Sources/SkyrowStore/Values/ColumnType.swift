@@ -54,6 +54,9 @@ package protocol ColumnType: Sendable {
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
     /// The type that holds what this and another one hold; nil when there is none.
     func joined(with other: FieldType) -> FieldType?
+    /// Whether a column takes a value exactly as a client sent it, as most values are: none of ``typed(_:)``, ``admission(of:)`` and
+    /// ``accepted(_:)`` refuses or changes it, and there is no id in it. These have to be asked where it is false.
+    func takesAsSent(_ value: RecordValue) -> Bool
     /// Which operators its fields take, beside those that all fields take.
     var operators: OperatorFamily { get }
     /// Binds the values in a place of some writes of one shape: one, or an array of several.
@@ -99,6 +102,7 @@ extension ColumnType {
         self.value(of: value) == nil ? .conflicts : .fits
     }
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { value }
+    package func takesAsSent(_ value: RecordValue) -> Bool { false }
     package func joined(with other: FieldType) -> FieldType? { nil }
     package var operators: OperatorFamily { .none }
     package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool { true }

@@ -17,6 +17,10 @@ package struct DatetimeColumn: ColumnType {
     package func value(of value: RecordValue) -> PostgresTimestamp? {
         if case .datetime(let instant) = value { PostgresTimestamp(instant) } else { nil }
     }
+
+    package func takesAsSent(_ value: RecordValue) -> Bool {
+        if case .datetime = value { true } else { false }
+    }
 }
 
 extension RowPlan.Kind {

@@ -40,6 +40,10 @@ package struct IntegerColumn: ColumnType {
         }
     }
 
+    package func takesAsSent(_ value: RecordValue) -> Bool {
+        if case .integer = value { true } else { false }
+    }
+
     package func joined(with other: FieldType) -> FieldType? {
         switch other {
         case .number: .number

@@ -37,6 +37,10 @@ package struct NumberColumn: ColumnType {
         }
     }
 
+    package func takesAsSent(_ value: RecordValue) -> Bool {
+        if case .number = value { true } else { false }
+    }
+
     package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
         let number = self.value(of: value)
         if oid == .float4 {

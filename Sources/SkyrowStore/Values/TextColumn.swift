@@ -30,6 +30,10 @@ package struct TextColumn: ColumnType {
         return value
     }
 
+    package func takesAsSent(_ value: RecordValue) -> Bool {
+        if case .string(let text) = value { !text.hasNUL } else { false }
+    }
+
     package func defaultText(_ value: RecordValue) -> String? {
         if case .string(let text) = value { text } else { nil }
     }

@@ -23,7 +23,7 @@ extension RecordDraft {
             if key.firstByte == UInt8(ascii: "_"), !key.equals("_parent") {
                 members.readReserved(key, value)
             } else if let name = key.string, !name.isEmpty || !rules.dropsUnnamedFields {
-                if let change = value.isObject ? try FieldOperator(value, of: name, rules: rules) : nil {
+                if value.isObject, let change = try FieldOperator(value, of: name, rules: rules) {
                     try members.fields.append(name, change)
                 } else {
                     try members.fields.append(name, value, rules: rules)
@@ -114,14 +114,10 @@ struct DraftFields {
     /// Reads one member; throws `108 InvalidArgument` about it.
     mutating func append(_ text: String, _ json: JSONView, rules: ReadingRules) throws(SkyrowError) {
         let name = try fieldName(text)
-        let value = try RecordValue(json, field: text)?.read(by: rules)
-        if !operators.isEmpty, value != nil { operators.removeAll { $0.name == name } }
-        let place = place(of: name)
-        switch (place, value) {
-        case (let place?, let value?): list[place].value = value
-        case (nil, let value?): add(name, value)
-        case (_, nil): break
-        }
+        guard var value = try RecordValue(json, field: text) else { return }
+        if rules.integersAreNumbers { value = value.read(by: rules) }
+        if !operators.isEmpty { operators.removeAll { $0.name == name } }
+        if let place = place(of: name) { list[place].value = value } else { add(name, value) }
     }
 
     /// Takes one member with an operator; throws `108 InvalidArgument` about its name.
