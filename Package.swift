@@ -50,10 +50,12 @@ let package = Package(
         .target(name: "CLibcurl"),
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
+        .target(name: "SkyrowConcurrency"),
         .target(name: "SkyrowModel"),
-        // The one target that depends on another of its layer: what it writes are the values of SkyrowModel.
+        // Two targets depend on another of their layer: what SkyrowJSON writes are the values of SkyrowModel, and
+        // SkyrowSystem waits for programs.
         .target(name: "SkyrowJSON", dependencies: ["SkyrowModel"]),
-        .target(name: "SkyrowSystem"),
+        .target(name: "SkyrowSystem", dependencies: ["SkyrowConcurrency"]),
 
         // Layer 1
         .target(
@@ -66,7 +68,7 @@ let package = Package(
         .target(
             name: "SkyrowPostgres",
             dependencies: [
-                .target(name: "CLibpq", condition: server), "SkyrowSystem",
+                .target(name: "CLibpq", condition: server), "SkyrowConcurrency", "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
@@ -74,7 +76,8 @@ let package = Package(
         .target(
             name: "SkyrowRemote",
             dependencies: [
-                .target(name: "CLibcurl", condition: server), "SkyrowJSON", "SkyrowModel", "SkyrowSystem",
+                .target(name: "CLibcurl", condition: server), "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel",
+                "SkyrowSystem",
             ]
         ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),
@@ -84,21 +87,21 @@ let package = Package(
         .target(
             name: "SkyrowStore",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
                 "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ],
             // A link to sql/, whose files become part of the binary.
             resources: [.embedInCode("SQLFiles")]
         ),
-        .target(name: "SkyrowClient", dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowWire"]),
+        .target(name: "SkyrowClient", dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowWire"]),
 
         // Layer 3
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote", "SkyrowStore",
-                "SkyrowSystem", "SkyrowWire",
+                "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote",
+                "SkyrowStore", "SkyrowSystem", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -109,7 +112,8 @@ let package = Package(
         .target(
             name: "SkyrowHTTP",
             dependencies: [
-                "SkyrowActions", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowSystem", "SkyrowWire",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowQuery",
+                "SkyrowSystem", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -138,9 +142,8 @@ let package = Package(
             name: "SkyrowServer",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowRemote",
-                "SkyrowStore", "SkyrowSystem",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel",
+                "SkyrowPostgres", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -166,10 +169,11 @@ let package = Package(
             name: "SkyrowTestSupport",
             dependencies: [
                 .target(name: "CLibpq", condition: server),
-                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
+                "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
+        .testTarget(name: "SkyrowConcurrencyTests", dependencies: ["SkyrowConcurrency", "SkyrowTestSupport"]),
         .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
         .testTarget(name: "SkyrowJSONTests", dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport"]),
         .testTarget(
@@ -211,8 +215,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowHTTPTests",
             dependencies: [
-                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
-                "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),

@@ -30,12 +30,10 @@ enum ChildProcess {
         let status = try await waiting(for: "the end of \(command)", within: limit) {
             kill(-process, SIGKILL)
         } _: {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
-                Thread.detachNewThread {
-                    var status: Int32 = -1
-                    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-                    continuation.resume(returning: status)
-                }
+            await onThread {
+                var status: Int32 = -1
+                while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+                return status
             }
         }
         guard status == 0 else {

@@ -33,11 +33,7 @@ final class ScriptSession: Sendable {
         return try await waiting(for: "the end of \(script)", within: limit) {
             session.cut()
         } _: {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
-                Thread.detachNewThread {
-                    continuation.resume(with: Result { try session.run(statements, url: url) })
-                }
-            }
+            try await onThread { Result { try session.run(statements, url: url) } }.get()
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SkyrowConcurrency
 internal import Synchronization
 
 /// What a test waited for in vain.
@@ -33,7 +34,7 @@ package func waiting<Success: Sendable>(
     _ body: @escaping @Sendable () async throws -> Success
 ) async throws -> Success {
     let limit = limit * slowness
-    let outcome = FirstOutcome<Success>()
+    let outcome = Deferred<Result<Success, any Error>>()
     let work = Task {
         do {
             outcome.settle(.success(try await body()))
@@ -48,7 +49,7 @@ package func waiting<Success: Sendable>(
     }
     defer { timer.cancel() }
     return try await withTaskCancellationHandler {
-        try await outcome.value()
+        try await outcome.value().get()
     } onCancel: {
         guard hearsCancellation else { return }
         outcome.settle(.failure(CancellationError()))
@@ -114,42 +115,9 @@ private final class Flag: Sendable {
     }
 }
 
-/// The first of several outcomes, for one task that waits for it.
-private final class FirstOutcome<Success: Sendable>: Sendable {
-    private enum State {
-        case open
-        case waiting(CheckedContinuation<Success, any Error>)
-        case settled(Result<Success, any Error>)
-    }
-
-    private let state = Mutex(State.open)
-
-    func settle(_ outcome: Result<Success, any Error>) {
-        let waiter: CheckedContinuation<Success, any Error>? = state.withLock { state in
-            switch state {
-            case .open:
-                state = .settled(outcome)
-                return nil
-            case .waiting(let waiter):
-                state = .settled(outcome)
-                return waiter
-            case .settled:
-                return nil
-            }
-        }
-        waiter?.resume(with: outcome)
-    }
-
-    func value() async throws -> Success {
-        try await withCheckedThrowingContinuation { continuation in
-            let settled: Result<Success, any Error>? = state.withLock { state in
-                guard case .settled(let outcome) = state else {
-                    state = .waiting(continuation)
-                    return nil
-                }
-                return outcome
-            }
-            if let settled { continuation.resume(with: settled) }
-        }
-    }
+/// Does what blocks on a thread of its own.
+func onThread<Success: Sendable>(_ body: @escaping @Sendable () -> Success) async -> Success {
+    let outcome = Deferred<Success>()
+    Thread.detachNewThread { outcome.settle(body()) }
+    return await outcome.value()
 }

@@ -2,9 +2,9 @@ import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import SkyrowConcurrency
 import SkyrowHTTP
 import SkyrowTestSupport
-import Synchronization
 
 /// A server on a free port of the loopback interface.
 struct TestServer: Sendable {
@@ -79,13 +79,8 @@ func withServer<Success: Sendable>(
 
 /// A value that tests wait for, once or many times, from anywhere.
 final class Gate<Value: Sendable>: Sendable {
-    private enum State {
-        case closed([CheckedContinuation<Value, Never>])
-        case open(Value)
-    }
-
     private let what: String
-    private let state = Mutex<State>(.closed([]))
+    private let opening = Deferred<Value>()
 
     /// - Parameter what: what opens it, for the message of a wait in vain.
     init(_ what: String) {
@@ -93,29 +88,12 @@ final class Gate<Value: Sendable>: Sendable {
     }
 
     func open(_ value: Value) {
-        let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
-            guard case .closed(let waiting) = state else { return [] }
-            state = .open(value)
-            return waiting
-        }
-        for continuation in waiting { continuation.resume(returning: value) }
+        opening.settle(value)
     }
 
     /// Waits until the gate is open; does not mind cancellation.
     func value() async throws -> Value {
-        try await waiting(for: what, hearsCancellation: false) {
-            await withCheckedContinuation { continuation in
-                let value: Value? = self.state.withLock { state in
-                    switch state {
-                    case .open(let value): return value
-                    case .closed(let waiting):
-                        state = .closed(waiting + [continuation])
-                        return nil
-                    }
-                }
-                if let value { continuation.resume(returning: value) }
-            }
-        }
+        try await waiting(for: what, hearsCancellation: false) { await self.opening.value() }
     }
 }
 

@@ -33,34 +33,4 @@ import Testing
     func theCauseDecides(_ error: any Error, _ code: ErrorCode) {
         #expect(RulesFailure(error).refusal.code == code)
     }
-
-    @Test func whatIsToBeWaitedForIsNotMissed() async {
-        let waiting = WaitingTasks<String>()
-        // What has happened already is not waited for.
-        await waiting.wait(for: "a") { true }
-        await waiting.wait(for: "a") {
-            waiting.wake { $0 == "a" }
-            return false
-        }
-        await waiting.wait(for: "a", atMost: .zero) { false }
-        let cancelled = Task { await waiting.wait(for: "a") { false } }
-        cancelled.cancel()
-        await cancelled.value
-        await withTaskGroup(of: Void.self) { group in
-            let (begun, signal) = AsyncStream.makeStream(of: Void.self)
-            for key in ["a", "b"] {
-                group.addTask {
-                    await waiting.wait(for: key) {
-                        signal.yield()
-                        return false
-                    }
-                }
-            }
-            var beginnings = begun.makeAsyncIterator()
-            for _ in 0..<2 { await beginnings.next() }
-            waiting.wake { $0 == "b" }
-            await group.next()
-            waiting.wake()
-        }
-    }
 }

@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowSystem
@@ -97,7 +98,9 @@ final class RulesWatch: Sendable {
     /// Overloaded` for what passes by itself, and `10002 UnexpectedUnableToOpenDatabase` where PostgreSQL has no rules to show.
     func requireKnown() async throws(SkyrowError) {
         guard isOverdue else { return }
-        await waiting.wait(for: schema, atMost: Self.pause) { !isOverdue || failure != nil }
+        await waiting.wait(for: schema, during: { try await ServiceTimer.sleep(for: Self.pause) }) {
+            !isOverdue || failure != nil
+        }
         guard isOverdue else { return }
         throw (failure ?? .passing(.databaseBusy)).refusal
     }

@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowPostgres
 internal import Synchronization
@@ -19,24 +20,7 @@ package final class SchemaCache: Sendable {
         /// When the second began in which so many times was looked for names.
         var second: ContinuousClock.Instant?
         var looks = 0
-        /// True while a task reads the catalogue.
-        var isLoading = false
-        /// Who came while it was being read, and so needs it to be read once more.
-        var waiting: [Waiter] = []
         var statistics = Statistics()
-    }
-
-    private struct Waiter {
-        var part: CatalogPart
-        var continuation: CheckedContinuation<Turn, Never>
-    }
-
-    /// What a waiting caller gets.
-    private enum Turn {
-        /// Read this, for yourself and for these.
-        case load(CatalogPart, for: [Waiter])
-        case loaded
-        case failed(any Error)
     }
 
     /// So many times in a second are names looked for that the catalogue does not have; it is known by notices otherwise.
@@ -46,6 +30,7 @@ package final class SchemaCache: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let readsAccess: Bool
     private let state: Mutex<State>
+    private let readings = SingleFlight<CatalogPart, Result<Void, any Error>>()
     private let awaited = WaitingTasks<RecordTypeName>()
 
     /// - Parameters:
@@ -88,22 +73,8 @@ package final class SchemaCache: Sendable {
     ///
     /// Callers that come while it is being read share the next reading. Throws what the database threw.
     package func reload(_ part: CatalogPart = .everything) async throws {
-        let turn = await withCheckedContinuation { continuation in
-            let isFirst = state.withLock { state in
-                guard state.isLoading else {
-                    state.isLoading = true
-                    return true
-                }
-                state.waiting.append(Waiter(part: part, continuation: continuation))
-                return false
-            }
-            if isFirst { continuation.resume(returning: .load(part, for: [])) }
-        }
-        switch turn {
-        case .loaded: return
-        case .failed(let error): throw error
-        case .load(let part, let followers): try await load(part, for: followers)
-        }
+        let reading = readings.next(part, uniting: { $0.union($1) }, read)
+        try await reading.value(ifCancelled: .failure(CancellationError())).get()
     }
 
     /// Reads what is there of these types, which another process may have made a moment ago.
@@ -126,15 +97,12 @@ package final class SchemaCache: Sendable {
         }
     }
 
-    private func load(_ part: CatalogPart, for followers: [Waiter]) async throws {
-        var unserved: [Waiter] = []
-        defer { passOn(to: unserved) }
+    private func read(_ part: CatalogPart) async -> Result<Void, any Error> {
         do {
-            let previous = current
             let (next, rows) = try await SchemaCatalog.load(
                 part,
                 from: client,
-                replacing: previous,
+                replacing: current,
                 readsAccess: readsAccess
             )
             state.withLock { state in
@@ -143,28 +111,10 @@ package final class SchemaCache: Sendable {
                 state.statistics.rows += rows
             }
             awaited.wake { next[$0] != nil }
-            for follower in followers { follower.continuation.resume(returning: .loaded) }
-        } catch is CancellationError {
-            // Only the task that happened to read was cancelled; the others still wait for a result.
-            unserved = followers
-            throw CancellationError()
+            return .success(())
         } catch {
             state.withLock { $0.statistics.failures += 1 }
-            for follower in followers { follower.continuation.resume(returning: .failed(error)) }
-            throw error
+            return .failure(error)
         }
-    }
-
-    /// Lets the first of those who wait read for all of them.
-    private func passOn(to unserved: [Waiter]) {
-        let next = state.withLock { state in
-            let next = unserved + state.waiting
-            state.waiting = []
-            state.isLoading = !next.isEmpty
-            return next
-        }
-        guard let first = next.first else { return }
-        let part = next.dropFirst().reduce(first.part) { $0.union($1.part) }
-        first.continuation.resume(returning: .load(part, for: Array(next.dropFirst())))
     }
 }

@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 internal import SkyrowModel
 package import SkyrowPostgres
 

@@ -1,0 +1,69 @@
+import SkyrowTestSupport
+import Synchronization
+import Testing
+
+@testable import SkyrowConcurrency
+
+@Suite struct SerialGateTests {
+    @Test func theTurnsComeInTheOrderOfArrivalWithoutThoseThatWereCancelled() async throws {
+        let gate = SerialGate()
+        let (begun, end) = (Deferred<Void>(), Deferred<Void>())
+        let first = Task {
+            try await gate.pass {
+                begun.settle()
+                await end.value()
+            }
+        }
+        await begun.value()
+        let order = Mutex<[Int]>([])
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<6 {
+            tasks.append(Task { try await gate.pass { order.withLock { $0.append(number) } } })
+            try await waiting(until: "\(number) waits") { gate.waiting == number + 1 }
+        }
+        for number in [1, 4] {
+            tasks[number].cancel()
+            await #expect(throws: CancellationError.self) { try await tasks[number].value }
+        }
+        #expect(gate.waiting == 4)
+        end.settle()
+        try await first.value
+        for number in [0, 2, 3, 5] { try await tasks[number].value }
+        #expect(order.withLock { $0 } == [0, 2, 3, 5])
+    }
+
+    /// An error in a turn, and cancellations at any moment, leave the gate to the next.
+    @Test func oneAtATimeWhateverIsCancelled() async throws {
+        var random = SeededGenerator.forTest()
+        for _ in 0..<seededCases(100) {
+            let gate = SerialGate()
+            let inside = Mutex(0)
+            let kinds = (0..<12).map { _ in Int.random(in: 0..<3, using: &random) }
+            try await waiting(for: "the turns") {
+                await withTaskGroup(of: Void.self) { group in
+                    for kind in kinds {
+                        group.addTask {
+                            let task = Task {
+                                try await gate.pass {
+                                    let count = inside.withLock { count in
+                                        count += 1
+                                        return count
+                                    }
+                                    #expect(count == 1)
+                                    await Task.yield()
+                                    inside.withLock { $0 -= 1 }
+                                    if kind == 1 { throw CancellationError() }
+                                }
+                            }
+                            if kind == 2 { task.cancel() }
+                            let result = await task.result
+                            if kind == 0 { #expect(throws: Never.self) { try result.get() } }
+                        }
+                    }
+                }
+                try await gate.pass {}
+            }
+            #expect(gate.waiting == 0)
+        }
+    }
+}
