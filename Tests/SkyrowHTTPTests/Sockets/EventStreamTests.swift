@@ -98,8 +98,12 @@ import Testing
         try await withStream(
             LiveLimits(heartbeat: .seconds(60)),
             http: HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))
-        ) { responder, events, _ in
-            try await Task.sleep(for: .milliseconds(400))
+        ) { responder, events, server in
+            // A later request has exceeded the time that a response may take.
+            try await withConnection(port: server.port) { other in
+                try await other.get("/never")
+                _ = try await other.response()
+            }
             try await responder.stream().send(.test("still here"))
             #expect(try await events.next() == ["event: live:changes", #"data: {"text":"still here"}"#])
         }

@@ -76,6 +76,10 @@ final class LiveResponder: HTTPResponder {
                 contentType: .other("text/event-stream"),
                 body: .stream(hold.parts)
             )
+        case "/never":
+            // Until the request is given up.
+            try? await Task.sleep(for: .seconds(3600))
+            return HTTPResponse(status: .internalServerError)
         default:
             return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: "hello"))
         }
