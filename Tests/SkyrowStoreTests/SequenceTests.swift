@@ -25,23 +25,51 @@ import Testing
     @Test func anExplicitNumberMovesTheSequenceOnAndIsUnique() async throws {
         try await withStore { f async throws in
             try await f.store.createMissingSchema(for: [draft("ticket/1", ["number": .sequence])])
-            #expect(try await save("1", .sequence, f).get() == 1)
-            #expect(try await save("2", .integer(7), f).get() == 7)
-            #expect(try await save("3", nil, f).get() == 8)
-            guard case .failure(let error) = try await save("4", .integer(7), f) else { throw UnexpectedOutcome() }
+            // Numbers may be left out; see the test below.
+            let first = try await save("1", .sequence, f).get()
+            #expect(first >= 1)
+            let given = first + 6
+            #expect(try await save("2", .integer(given), f).get() == given)
+            #expect(try await save("3", nil, f).get() > given)
+            guard case .failure(let error) = try await save("4", .integer(given), f) else { throw UnexpectedOutcome() }
             #expect(error.code == .duplicated)
             // Far ahead, by an update, behind, in psql, and beyond what counts
             #expect(try await save("5", .integer(5_000_000), f).get() == 5_000_000)
             #expect(try await save("1", .integer(6_000_000), f).get() == 6_000_000)
             #expect(try await save("6", .integer(3), f).get() == 3)
             try await f.psql("INSERT INTO ticket (_id, number) VALUES ('p', 6000010), ('q', 9223372036854775807)")
-            #expect(try await save("7", nil, f).get() == 6_000_011)
+            #expect((6_000_011..<7_000_000).contains(try await save("7", nil, f).get()))
             // A field keeps its sequence by another name.
             _ = try await f.store.renameField(
                 SchemaRenameRequest(type: type("ticket"), field: field("number"), newName: field("place"))
             )
-            try await f.psql("INSERT INTO ticket (_id, place) VALUES ('r', 6000020)")
-            #expect(try await f.psql("INSERT INTO ticket (_id) VALUES ('s') RETURNING place").contains("6000021"))
+            try await f.psql("INSERT INTO ticket (_id, place) VALUES ('r', 7000020)")
+            #expect(try await f.psql("INSERT INTO ticket (_id) VALUES ('s') RETURNING place").contains("7000021"))
+        }
+    }
+
+    /// A save that takes long in a group commit is tried alone, and its first number belongs to no record. Failed once on a busy
+    /// machine, where a test expected 1.
+    @Test func aSaveThatIsTriedAgainLeavesANumberOut() async throws {
+        try await withStore { f async throws in
+            try await f.store.createMissingSchema(for: [draft("ticket/1", ["number": .sequence])])
+            struct RolledBack: Error {}
+            var saving: Task<Int64, any Error>?
+            do {
+                try await f.store.client.withTransaction { transaction async throws -> Void in
+                    // The save waits for the end of the transaction that writes its record, longer than in a group.
+                    try await transaction.execute("INSERT INTO app.ticket (_id, number) VALUES ('1', -1)")
+                    saving = Task { try await save("1", .sequence, f).get() }
+                    try await waiting(until: "the save is tried again") {
+                        let drawn = "SELECT pg_sequence_last_value(pg_get_serial_sequence('ticket', 'number'))"
+                        return try await Int(f.psql(drawn)) ?? 0 >= 2
+                    }
+                    throw RolledBack()
+                }
+            } catch is RolledBack {}
+            let number = try #require(try await saving?.value)
+            #expect(number >= 2)
+            #expect(try await save("2", .sequence, f).get() > number)
         }
     }
 

@@ -54,12 +54,14 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
             try await f.save("note/a", values)
             try await f.save("note/p", ["next": .reference(id("note/p"))], .ann, in: .user("ann"))
             try await f.psql("UPDATE note SET price = 1.50 WHERE _id = 'a'")
+            // A save that is tried again draws another number.
+            let last = try #require(Int64(try await f.psql("SELECT max(serial) FROM note")))
             try await f.store.withExport { export in
                 let note = try #require(export.types.first { $0.name == type("note") })
                 #expect(export.types.map(\.name) == export.types.map(\.name).sorted())
                 #expect(Array(note.columnNames.prefix(3)) == ["_id", "_database", "_owner"])
                 #expect(!note.columnNames.contains("_revision"))
-                #expect(note.sequences == [field("serial"): 2])
+                #expect(note.sequences == [field("serial"): last])
                 var sink = LineSink()
                 var parts = 0
                 let count = try await export.write(note, to: &sink) { _, _ in parts += 1 }
