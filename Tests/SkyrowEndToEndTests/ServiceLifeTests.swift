@@ -127,8 +127,6 @@ import Testing
             folder.path + "/data",
             "--port",
             "0",
-            "--database-acquire-timeout",
-            "1s",
             "--log-level",
             "error",
             environment: ["SKYROW_DATABASE_URL": "postgresql:///nothing?host=\(folder.path)/no-such-directory"]

@@ -49,16 +49,14 @@ private struct SmallFileSystem: ~Copyable {
     @Test func aFullDiskRefusesSavesAndRoomOnItLetsThemIn() async throws {
         let disk = try await SmallFileSystem(megabytes: 256)
         do {
-            let service = try await RunningService.start(
-                in: disk.path + "/data",
-                arguments: ["--development", "--database-acquire-timeout", "1s"],
-                logLevel: "error"
-            )
+            let service = try await RunningService.start(in: disk.path + "/data", logLevel: "error")
             // What the service complains of tells why a refusal was not one of those that are clear.
             let complaints = Task { await service.complaints.reduce(into: [String]()) { $0.append($1) } }
             // Long enough to need new blocks all the time, too random to be compressed away.
             let load = Load(size: 1000)
-            async let running: Void = load.run(on: service)
+            // While PostgreSQL is away, saves are refused after the ten seconds in which a connection may become free: many wait at
+            // once. Less than these would be too little for a start on a busy machine.
+            async let running: Void = load.run(on: service, tasks: 20)
             try await load.awaitProgress(20)
             try disk.fill()
             try await load.awaitRefusals(20)
