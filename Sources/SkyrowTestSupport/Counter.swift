@@ -1,8 +1,9 @@
 internal import Synchronization
 
 /// Counts what several tasks do.
-package final class Counter: Sendable {
+package final class Counter: Changing {
     private let count = Atomic<Int>(0)
+    package let changes = ChangeSignal()
 
     package init() {}
 
@@ -10,5 +11,6 @@ package final class Counter: Sendable {
 
     package func increment() {
         count.add(1, ordering: .sequentiallyConsistent)
+        changes.notify()
     }
 }

@@ -2,13 +2,14 @@ package import SkyrowRemote
 import Synchronization
 
 /// Keeps mails in memory, for tests to read.
-package final class MemoryMailTransport: MailTransport {
+package final class MemoryMailTransport: MailTransport, Changing {
     private struct State {
         var messages: [MailMessage] = []
         var failures: [MailFailure]
     }
 
     private let state: Mutex<State>
+    package let changes = ChangeSignal()
 
     /// - Parameter failures: what the first attempts fail with.
     package init(failures: [MailFailure] = []) {
@@ -22,13 +23,14 @@ package final class MemoryMailTransport: MailTransport {
             return nil
         }
         if let failure { throw failure }
+        changes.notify()
     }
 
     package var messages: [MailMessage] { state.withLock { $0.messages } }
 
     /// The mail at this place of their order, as soon as it is there.
     package func message(_ number: Int) async throws -> MailMessage {
-        try await waiting(until: "mail \(number) is sent") { messages.count > number }
+        try await waiting(until: "mail \(number) is sent", hearing: [self]) { messages.count > number }
         return messages[number]
     }
 }

@@ -17,7 +17,7 @@ package let patience: Duration = .seconds(120)
 
 /// What the limits of all waits are multiplied with; `SKYROW_TEST_SLOWNESS` says how slow the build under test is, such as
 /// one with a sanitizer.
-private let slowness = ProcessInfo.processInfo.environment["SKYROW_TEST_SLOWNESS"].flatMap { Int($0) } ?? 1
+let slowness = ProcessInfo.processInfo.environment["SKYROW_TEST_SLOWNESS"].flatMap { Int($0) } ?? 1
 
 /// Runs `body` and returns its result; when it has none in time, the wait ends with ``WaitTimedOut`` even if `body`
 /// does not react to its cancellation.
@@ -87,7 +87,8 @@ package func waiting<Success>(
     }
 }
 
-/// Asks `condition` again and again until it holds.
+/// Asks `condition` again and again until it holds, for what is outside of the test: a server, a page, a process, or a value that
+/// says to no test when it changes.
 ///
 /// ```swift
 /// try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }

@@ -36,11 +36,13 @@ final class TestClock: Sendable {
 }
 
 /// What a service observed, for a test to count or to wait for.
-final class ObservationLog: Sendable {
+final class ObservationLog: Changing {
     private let all = Mutex<[Observation]>([])
+    let changes = ChangeSignal()
 
     func record(_ observation: Observation) {
         all.withLock { $0.append(observation) }
+        changes.notify()
     }
 
     func count(_ isIt: (Observation) -> Bool) -> Int {
@@ -53,7 +55,7 @@ final class ObservationLog: Sendable {
 
     /// Returns at once when it was observed since the log was last cleared, else as soon as it is.
     func wait(for what: String, _ isIt: (Observation) -> Bool) async throws {
-        try await waiting(until: what + " is observed") { count(isIt) > 0 }
+        try await waiting(until: what + " is observed", hearing: [self]) { count(isIt) > 0 }
     }
 }
 

@@ -191,7 +191,7 @@ import Testing
             try await expectError(.recordQueryDenied) { try await stranger.subscribe(proved, as: .anonymous) }
             try await fixture.change("UPDATE _user SET verified_email = id || '@x.org' WHERE id = '\(annID)'")
             try await fixture.change("UPDATE \"user\" SET last_login_at = now() WHERE _id = '\(bobID)'")
-            try await waiting(until: "both have what was written last") {
+            try await waiting(until: "both have what was written last", hearing: outlets) {
                 outlets.allSatisfy { outlet in
                     outlet.events.contains { $0.subscription == "all" && $0.id == "user/\(bobID)" }
                 }

@@ -30,8 +30,7 @@ import Testing
                         #expect(error["data"]["info"]["cost_class"].string == "indexed")
                     }
                     try await waiting(until: "no statement of the service waits for the table") {
-                        let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                        return try await service.database.psql(waits) == "0"
+                        try await service.database.sessionsWaitingForALock() == 0
                     }
                 }
             }

@@ -58,7 +58,7 @@ import Testing
                     return outcomes
                 }
             }
-            try await waiting(until: "a hundred writes are done") { written.value >= 100 }
+            try await waiting(until: "a hundred writes are done", hearing: [written]) { written.value >= 100 }
             try await fault()
             return try await group.reduce(into: []) { $0 += $1 }
         }

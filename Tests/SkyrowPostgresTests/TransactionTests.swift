@@ -137,11 +137,15 @@ private struct BodyError: Error {}
                             ownAttempts.increment()
                             // It could have its first row again before the other wakes up: a second deadlock.
                             if ownAttempts.value > 1 {
-                                try await waiting(until: "the other has committed") { committed.value >= 1 }
+                                try await waiting(until: "the other has committed", hearing: [committed]) {
+                                    committed.value >= 1
+                                }
                             }
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(first)")
                             haveFirst.increment()
-                            try await waiting(until: "both transactions have their first lock") { haveFirst.value >= 2 }
+                            try await waiting(until: "both transactions have their first lock", hearing: [haveFirst]) {
+                                haveFirst.value >= 2
+                            }
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(second)")
                         }
                         committed.increment()

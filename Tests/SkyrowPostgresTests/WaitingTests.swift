@@ -37,6 +37,25 @@ import Testing
         }
     }
 
+    @Test func aConditionIsAskedAgainWhenSomethingHasChanged() async throws {
+        let (one, other) = (Counter(), Counter())
+        let counting = Task {
+            one.increment()
+            await Task.yield()
+            other.increment()
+        }
+        try await waiting(until: "both are counted", hearing: [one, other]) { one.value == 1 && other.value == 1 }
+        await counting.value
+        // It holds already.
+        try await waiting(until: "both are counted", hearing: [one]) { one.value == 1 }
+        try await expectTimeOut("pigs fly") {
+            try await waiting(until: "pigs fly", hearing: [one, other], within: .milliseconds(10)) { false }
+        }
+        let cancelled = Task { try await waiting(until: "pigs fly", hearing: [one]) { false } }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+    }
+
     @Test func cancellationEndsTheWaitUnlessItIsNotToBeHeard() async throws {
         let heard = Task {
             try await waiting(for: "nothing") {

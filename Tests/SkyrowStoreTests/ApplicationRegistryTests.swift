@@ -202,12 +202,14 @@ import Testing
             let registry = Self.registry(f)
             let heard = Counter()
             let listening = Task { for await _ in registry.changes() { heard.increment() } }
-            try await waiting(until: "the listener hears") { heard.value == 1 }
+            try await waiting(until: "the listener hears", hearing: [heard]) { heard.value == 1 }
             try await registry.create(name("shop"), schema: "shop", keys: [])
-            try await waiting(until: "the new application is announced") { heard.value == 2 }
+            try await waiting(until: "the new application is announced", hearing: [heard]) { heard.value == 2 }
             _ = await code { try await registry.setDisabled(true, name("nix")) }
             try await registry.setDisabled(true, name("shop"))
-            try await waiting(until: "the change is announced, and the failure is not") { heard.value == 3 }
+            try await waiting(until: "the change is announced, and the failure is not", hearing: [heard]) {
+                heard.value == 3
+            }
             listening.cancel()
         }
     }

@@ -315,8 +315,7 @@ import Testing
                     _ = try await other.query("UPDATE app.note SET stars = 9 WHERE _id = 'a1'")
                     group.addTask { try await run(update(all(.lt, "stars", 3), changes(["done": true])), of: f) }
                     try await waiting(until: "the update waits for the row") {
-                        let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                        return try await f.psql(waits) == "1"
+                        try await f.database.sessionsWaitingForALock() == 1
                     }
                 }
                 let result = try #require(try await group.next())

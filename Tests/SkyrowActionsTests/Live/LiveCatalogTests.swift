@@ -136,7 +136,9 @@ import Testing
                 for name in ["s", "other"] { try await outlet.waitUntilReady(name) }
                 try await fixture.change(row.statements)
                 if let reason = row.reason {
-                    try await waiting(until: "\(row.statements): it ends") { outlet.reset("s") != nil }
+                    try await waiting(until: "\(row.statements): it ends", hearing: [outlet]) {
+                        outlet.reset("s") != nil
+                    }
                     #expect(outlet.reset("s")?["reason"] == reason, "\(row.statements)")
                 } else {
                     let version = fixture.service.store.cache.current.version
@@ -148,7 +150,9 @@ import Testing
                 #expect(outlet.reset("other") == nil, "\(row.statements)")
                 // Changes of other types go on to come.
                 try await fixture.change("INSERT INTO category (_id) VALUES ('after')")
-                try await waiting(until: "the change arrives") { outlet.held("other")["category/after"] != nil }
+                try await waiting(until: "the change arrives", hearing: [outlet]) {
+                    outlet.held("other")["category/after"] != nil
+                }
                 session.end()
             }
         }

@@ -52,7 +52,9 @@ import Testing
                 outlet.clear()
                 try await fixture.change(row.statement)
                 try await fixture.change("INSERT INTO category (_id) VALUES ('m\(place)')")
-                try await waiting(until: "the mark arrives") { outlet.held("marks")["category/m\(place)"] != nil }
+                try await waiting(until: "the mark arrives", hearing: [outlet]) {
+                    outlet.held("marks")["category/m\(place)"] != nil
+                }
                 for (name, expected) in [("all", row.all), ("total", row.total)] {
                     let events = outlet.events.filter { $0.subscription == name }
                     #expect(events.map(\.event).joined(separator: " ") == expected, "\(name): \(row.statement)")
@@ -84,7 +86,7 @@ import Testing
                 "INSERT INTO note (_id, n) SELECT 'k' || i, i FROM generate_series(1, 203) AS i",
                 "UPDATE note SET n = n + 1000 WHERE n % 2 = 0"
             )
-            try await waiting(until: "all are there") { outlet.held("s").count == 203 }
+            try await waiting(until: "all are there", hearing: [outlet]) { outlet.held("s").count == 203 }
             for (id, record) in outlet.held("s") {
                 let number = Int(id.dropFirst("note/k".count)) ?? 0
                 let n = number.isMultiple(of: 2) ? number + 1000 : number

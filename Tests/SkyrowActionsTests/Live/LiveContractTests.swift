@@ -95,7 +95,10 @@ import Testing
                         outlet.held(watcher.name).mapValues { [$0["title"], $0["n"]] }
                     }
                     do {
-                        try await waiting(until: "round \(round): \(watcher.name) holds what is there") {
+                        try await waiting(
+                            until: "round \(round): \(watcher.name) holds what is there",
+                            hearing: [outlet]
+                        ) {
                             held() == expected
                         }
                     } catch {

@@ -31,13 +31,15 @@ import Testing
             }
             // What takes little is judged.
             try await fixture.change("INSERT INTO note (_id, title) VALUES ('1', repeat('0123456789abcdef', 4) || 'z')")
-            try await waiting(until: "both have the record") {
+            try await waiting(until: "both have the record", hearing: [outlet]) {
                 outlet.held("all")["note/1"] != nil && outlet.held("costly")["note/1"] != nil
             }
             try await fixture.change("INSERT INTO note (_id, title) VALUES ('2', repeat('0123456789abcdef', 56000))")
-            try await waiting(until: "the costly one ends") { outlet.reset("costly") != nil }
+            try await waiting(until: "the costly one ends", hearing: [outlet]) { outlet.reset("costly") != nil }
             #expect(outlet.reset("costly")?["reason"] == "gap")
-            try await waiting(until: "the other has the record") { outlet.held("all")["note/2"] != nil }
+            try await waiting(until: "the other has the record", hearing: [outlet]) {
+                outlet.held("all")["note/2"] != nil
+            }
             #expect(outlet.reset("all") == nil)
             session.end()
         }
@@ -63,7 +65,7 @@ import Testing
                 // Each takes a part of the steps of the client that came first.
                 let title = "repeat('0123456789abcdef', 4) || 'z'"
                 try await fixture.change("INSERT INTO note (_id, title) VALUES ('n\(round)', \(title))")
-                try await waiting(until: "the other client has the record") {
+                try await waiting(until: "the other client has the record", hearing: [outlets[1]]) {
                     outlets[1].held("s")["note/n\(round)"] != nil
                 }
                 if outlets[0].reset("s") != nil { break }

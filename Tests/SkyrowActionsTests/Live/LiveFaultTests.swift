@@ -110,7 +110,7 @@ import Testing
                     outlet.held("s").mapValues { [$0["title"] ?? "null", $0["n"] ?? "null"] }
                 }
                 do {
-                    try await waiting(until: "client \(place) holds what is there") {
+                    try await waiting(until: "client \(place) holds what is there", hearing: [outlet]) {
                         outlet.reset("s") != nil || held() == expected
                     }
                 } catch {

@@ -10,7 +10,7 @@ import Testing
 @testable import SkyrowActions
 
 /// A connection of a test's own: what it gets, and what a client that applies it then holds.
-final class MemoryOutlet: LiveOutlet {
+final class MemoryOutlet: LiveOutlet, Changing {
     /// An event as its client sees it.
     struct Event: Hashable {
         let phase: String
@@ -38,6 +38,7 @@ final class MemoryOutlet: LiveOutlet {
     }
 
     private let state = Mutex(State())
+    let changes = ChangeSignal()
     /// What happens while a page of records waits to leave.
     let whileWaiting = Mutex<(@Sendable () async -> Void)?>(nil)
 
@@ -54,6 +55,7 @@ final class MemoryOutlet: LiveOutlet {
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let bytes = Data(message.parameters.parts.joined())
         let json = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
+        defer { changes.notify() }
         return state.withLock { state in
             guard generation == state.generation, generation.isMultiple(of: 2) else { return false }
             state.messages += 1
@@ -78,6 +80,7 @@ final class MemoryOutlet: LiveOutlet {
 
     func close(_ reason: LiveClosure) {
         state.withLock { $0.closure = reason }
+        changes.notify()
     }
 
     /// Drops everything from now on, or takes messages again.
@@ -109,7 +112,7 @@ final class MemoryOutlet: LiveOutlet {
     }
 
     func waitUntilReady(_ name: String) async throws {
-        try await waiting(until: "\(name) is ready") { isReady(name) || reset(name) != nil }
+        try await waiting(until: "\(name) is ready", hearing: [self]) { isReady(name) || reset(name) != nil }
         #expect(reset(name) == nil)
     }
 }

@@ -24,7 +24,9 @@ import Testing
     private func settle(_ fixture: ServiceFixture, _ outlet: MemoryOutlet) async throws {
         let id = "m\(Int.random(in: 0..<Int.max))"
         try await fixture.change("INSERT INTO category (_id) VALUES ('\(id)')")
-        try await waiting(until: "the mark arrives") { outlet.events.contains { $0.id == "category/\(id)" } }
+        try await waiting(until: "the mark arrives", hearing: [outlet]) {
+            outlet.events.contains { $0.id == "category/\(id)" }
+        }
     }
 
     @Test(arguments: LiveQueryTests.sources)
@@ -115,7 +117,7 @@ import Testing
             try await outlet.waitUntilReady("s")
             try await fixture.psql(Self.byKey)
             try await fixture.change("DELETE FROM note WHERE _id = '1'")
-            try await waiting(until: "the subscription ends") { outlet.reset("s") != nil }
+            try await waiting(until: "the subscription ends", hearing: [outlet]) { outlet.reset("s") != nil }
             #expect(outlet.reset("s")?["reason"] == "bulk")
             let token = try #require(outlet.reset("s")?["token"])
             let next = MemoryOutlet()

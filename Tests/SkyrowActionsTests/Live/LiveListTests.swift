@@ -65,7 +65,7 @@ import Testing
                 )
                 let seesAll = [true, readers != nil, readers == .read]
                 for (place, reader) in all.enumerated() {
-                    try await waiting(until: "the mark \(number) arrives") {
+                    try await waiting(until: "the mark \(number) arrives", hearing: [reader.outlet]) {
                         reader.outlet.held("marks")["category/mark\(number)"] != nil
                     }
                     let events = reader.outlet.events.filter { $0.subscription == "s" }

@@ -49,7 +49,9 @@ import Testing
             #expect(again.held("s").mapValues { $0["title"] } == ["note/1": "b", "note/2": "c"])
             #expect(try await fixture.psql("SELECT count(*) FROM _unpublished()") == "0")
             try await fixture.change("UPDATE note SET title = 'd' WHERE _id = '1'")
-            try await waiting(until: "the change arrives") { again.held("s")["note/1"]?["title"] == "d" }
+            try await waiting(until: "the change arrives", hearing: [again]) {
+                again.held("s")["note/1"]?["title"] == "d"
+            }
             session.end()
             next.end()
         }

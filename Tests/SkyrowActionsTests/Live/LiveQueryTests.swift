@@ -32,7 +32,9 @@ import Testing
         let id = "m\(Int.random(in: 0..<Int.max))"
         let before = outlet.events.count
         try await fixture.change("INSERT INTO category (_id) VALUES ('\(id)')")
-        try await waiting(until: "the mark arrives") { outlet.events.contains { $0.id == "category/\(id)" } }
+        try await waiting(until: "the mark arrives", hearing: [outlet]) {
+            outlet.events.contains { $0.id == "category/\(id)" }
+        }
         _ = before
     }
 
@@ -107,7 +109,7 @@ import Testing
             let session = LiveSession(of: fixture.service, outlet: outlet)
             try await session.subscribe(Self.request(Self.title("a")) { $0.sendsInitial = true }, as: .anonymous)
             try await writes.value
-            try await waiting(until: "all has arrived") {
+            try await waiting(until: "all has arrived", hearing: [outlet]) {
                 let held = outlet.held("s")
                 return held.count == 2500 && held["note/n199"] != nil && held["note/o1199"]?["n"] == "199"
             }
@@ -207,9 +209,11 @@ import Testing
                 SaveRequest(draft("note/1", ["title": .string("mine")]), database: .own),
                 by: ann.caller
             )
-            try await waiting(until: "ann has it") { outlets[0].held("s")["note/1"]?["title"] == "mine" }
+            try await waiting(until: "ann has it", hearing: [outlets[0]]) {
+                outlets[0].held("s")["note/1"]?["title"] == "mine"
+            }
             _ = try await fixture.service.delete(["note/1"], in: .own, by: ann.caller)
-            try await waiting(until: "ann has it no more") { outlets[0].held("s").isEmpty }
+            try await waiting(until: "ann has it no more", hearing: [outlets[0]]) { outlets[0].held("s").isEmpty }
             #expect(outlets[0].events.map(\.event) == ["created", "deleted"])
             #expect(outlets[1].events == [])
             try await expectError(.permissionDenied) {
@@ -236,11 +240,11 @@ import Testing
                 "INSERT INTO _role (name) VALUES ('editor'); "
                     + "INSERT INTO _user_role (user_id, role) VALUES ('\(ann.caller.userID?.rawValue ?? "")', 'editor')"
             )
-            try await waiting(until: "the subscription ends") { first.reset("s") != nil }
+            try await waiting(until: "the subscription ends", hearing: [first]) { first.reset("s") != nil }
             #expect(first.reset("s")?["reason"] == "access")
             #expect(first.closure == nil && second.reset("s") == nil)
             try await fixture.service.logOut(bob.credentials)
-            try await waiting(until: "the connection ends") { second.closure != nil }
+            try await waiting(until: "the connection ends", hearing: [second]) { second.closure != nil }
             #expect(second.closure == .sessionEnded)
             #expect(second.reset("s")?["reason"] == "session" && second.reset("s")?["code"] == "104")
             try await fixture.change("INSERT INTO note (_id) VALUES ('1')")
@@ -262,10 +266,12 @@ import Testing
             // A new field makes no difference.
             try await fixture.psql("ALTER TABLE note ADD later text COLLATE \"C\"")
             try await fixture.change("INSERT INTO note (_id, later) VALUES ('1', 'x')")
-            try await waiting(until: "the record arrives") { outlet.held("s")["note/1"]?["later"] == "x" }
+            try await waiting(until: "the record arrives", hearing: [outlet]) {
+                outlet.held("s")["note/1"]?["later"] == "x"
+            }
             try await fixture.psql("ALTER TABLE note DROP later")
             try await fixture.change("INSERT INTO note (_id) VALUES ('2')")
-            try await waiting(until: "the subscription ends") { outlet.reset("s") != nil }
+            try await waiting(until: "the subscription ends", hearing: [outlet]) { outlet.reset("s") != nil }
             #expect(outlet.reset("s")?["reason"] == "schema")
             session.end()
         }
@@ -281,7 +287,7 @@ import Testing
             try await session.subscribe(Self.request(), as: .anonymous)
             try await outlet.waitUntilReady("s")
             try await fixture.change("INSERT INTO note (_id) SELECT 'b' || i FROM generate_series(1, 60) AS i")
-            try await waiting(until: "the subscription ends") { outlet.reset("s") != nil }
+            try await waiting(until: "the subscription ends", hearing: [outlet]) { outlet.reset("s") != nil }
             let reset = try #require(outlet.reset("s"))
             #expect(reset["reason"] == "bulk")
             #expect(outlet.events == [])
@@ -291,7 +297,9 @@ import Testing
             try await again.waitUntilReady("s")
             #expect(again.held("s").count == 60)
             try await fixture.change("TRUNCATE note")
-            try await waiting(until: "it ends again") { again.reset("s") != nil || again.held("s").isEmpty }
+            try await waiting(until: "it ends again", hearing: [again]) {
+                again.reset("s") != nil || again.held("s").isEmpty
+            }
             session.end()
             next.end()
         }
@@ -304,19 +312,19 @@ import Testing
             try await session.subscribe(Self.request { $0.sendsInitial = true }, as: .anonymous)
             try await outlet.waitUntilReady("s")
             try await fixture.change("INSERT INTO note (_id, n) VALUES ('1', 1), ('2', 1)")
-            try await waiting(until: "both arrive") { outlet.held("s").count == 2 }
+            try await waiting(until: "both arrive", hearing: [outlet]) { outlet.held("s").count == 2 }
             outlet.beginNextGeneration()
             try await fixture.change("UPDATE note SET n = 2 WHERE _id = '1'", "DELETE FROM note WHERE _id = '2'")
             try await fixture.change("INSERT INTO note (_id) VALUES ('3')")
             outlet.beginNextGeneration()
             session.outletCaughtUp()
             // The records at the beginning are sent again, and then what is gone of those that were sent before.
-            try await waiting(until: "it has caught up") {
+            try await waiting(until: "it has caught up", hearing: [outlet]) {
                 outlet.held("s")["note/1"]?["n"] == "2" && outlet.held("s")["note/3"] != nil
                     && outlet.held("s")["note/2"] == nil
             }
             try await fixture.change("INSERT INTO note (_id) VALUES ('4')")
-            try await waiting(until: "it goes on") { outlet.held("s")["note/4"] != nil }
+            try await waiting(until: "it goes on", hearing: [outlet]) { outlet.held("s")["note/4"] != nil }
             session.end()
         }
     }
@@ -345,7 +353,7 @@ import Testing
                     outlet.beginNextGeneration()
                     session.outletCaughtUp()
                 }
-                try await waiting(until: "the deletion of \(round) is known") {
+                try await waiting(until: "the deletion of \(round) is known", hearing: [outlet]) {
                     outlet.isReady("s") && outlet.held("s").count == 3 - round
                 }
                 #expect(outlet.held("s")["note/3"] != nil && outlet.reset("s") == nil)
@@ -381,8 +389,8 @@ import Testing
                 try await writes.value
                 let mark = "note/end\(round)"
                 try await fixture.change("INSERT INTO note (_id, title) VALUES ('end\(round)', 'a')")
-                try await waiting(until: "the mark arrives") { outlet.held("s")[mark] != nil }
-                try await waiting(until: "round \(round): the record leaves") {
+                try await waiting(until: "the mark arrives", hearing: [outlet]) { outlet.held("s")[mark] != nil }
+                try await waiting(until: "round \(round): the record leaves", hearing: [outlet]) {
                     outlet.held("s")["note/hot"] == nil
                 }
             }

@@ -22,17 +22,19 @@ import Testing
     }
 
     /// Writes that go on until they are stopped.
-    private final class Writes: Sendable {
+    private final class Writes: Changing {
         private struct State {
             var count = 0
             var isOver = false
         }
 
         private let state = Mutex(State())
+        let changes = ChangeSignal()
 
         /// Counts up in the records `open` and `closed` until it is stopped.
         func run(_ fixture: ServiceFixture) async throws {
             while let number = next() {
+                changes.notify()
                 try await fixture.change("UPDATE note SET n = \(number) WHERE _id IN ('shared', 'other')")
             }
         }
@@ -96,7 +98,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await writes.run(fixture) }
                 defer { writes.stop() }
-                try await waiting(until: "both are told") {
+                try await waiting(until: "both are told", hearing: [kept, lost]) {
                     [lost, kept].allSatisfy { $0.events.contains { $0.id == "note/shared" } }
                 }
                 switch loss {
@@ -112,12 +114,14 @@ import Testing
                 }
                 fixture.clock.advance(by: Self.aSecond)
                 let last = writes.count
-                try await waiting(until: "more is written") { writes.count > last + 20 }
+                try await waiting(until: "more is written", hearing: [writes]) { writes.count > last + 20 }
                 if loss == .rule {
-                    try await waiting(until: "both have ended") { [lost, kept].allSatisfy { $0.reset("s") != nil } }
+                    try await waiting(until: "both have ended", hearing: [kept, lost]) {
+                        [lost, kept].allSatisfy { $0.reset("s") != nil }
+                    }
                 } else {
                     // Others get theirs.
-                    try await waiting(until: "bob has what was written later") {
+                    try await waiting(until: "bob has what was written later", hearing: [kept]) {
                         kept.events.contains { Int($0.record["n"] ?? "") ?? 0 > last + 20 }
                     }
                 }
@@ -174,7 +178,7 @@ import Testing
             try await LiveCatalogTests.waitForLooks(fixture)
             #expect(outlet.reset("category") == nil && outlet.reset("note") == nil)
             try await fixture.psql("DELETE FROM _relation")
-            try await waiting(until: "it ends") { outlet.reset("note") != nil }
+            try await waiting(until: "it ends", hearing: [outlet]) { outlet.reset("note") != nil }
             #expect(outlet.reset("note")?["reason"] == "access")
             try await LiveCatalogTests.waitForLooks(fixture)
             #expect(outlet.reset("category") == nil)
@@ -205,9 +209,9 @@ import Testing
                     LiveSubscribeRequest(name: "s", type: type("note"), predicate: nil, sendsInitial: true),
                     as: ann
                 )
-                try await waiting(until: "it has the record") { outlet.held("s")["note/1"] != nil }
+                try await waiting(until: "it has the record", hearing: [outlet]) { outlet.held("s")["note/1"] != nil }
                 try await fixture.psql("DELETE FROM _relation")
-                try await waiting(until: "round \(round): it ends") { outlet.reset("s") != nil }
+                try await waiting(until: "round \(round): it ends", hearing: [outlet]) { outlet.reset("s") != nil }
                 #expect(outlet.reset("s")?["reason"] == "access")
                 session.end()
             }
@@ -245,7 +249,7 @@ import Testing
                 try await session.subscribe(LiveSubscribeRequest(name: "s", type: type("note")), as: editor)
                 fixture.clock.advance(by: Self.aSecond)
                 try await fixture.change("UPDATE note SET n = \(round) WHERE _id = 'shared'")
-                try await waiting(until: "the subscription has ended") { outlet.reset("s") != nil }
+                try await waiting(until: "the subscription has ended", hearing: [outlet]) { outlet.reset("s") != nil }
                 #expect(outlet.reset("s")?["reason"] == "access")
                 #expect(outlet.events == [], "round \(round)")
                 session.end()

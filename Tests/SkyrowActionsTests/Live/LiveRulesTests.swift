@@ -12,7 +12,7 @@ import Testing
     private func settle(_ fixture: ServiceFixture, _ outlets: [MemoryOutlet]) async throws {
         let id = "m\(Int.random(in: 0..<Int.max))"
         try await fixture.change("INSERT INTO category (_id) VALUES ('\(id)')")
-        try await waiting(until: "the mark arrives") {
+        try await waiting(until: "the mark arrives", hearing: outlets) {
             outlets.allSatisfy { outlet in outlet.events.contains { $0.id == "category/\(id)" } }
         }
     }
@@ -299,7 +299,7 @@ import Testing
             // A rule that changes ends them.
             try await obey(fixture, "UPDATE _class_rule SET allow = '{role:other}'")
             try await fixture.change("INSERT INTO note (_id) VALUES ('2')")
-            try await waiting(until: "both end") { outlets.allSatisfy { $0.reset("s") != nil } }
+            try await waiting(until: "both end", hearing: outlets) { outlets.allSatisfy { $0.reset("s") != nil } }
             #expect(outlets.map { $0.reset("s")?["reason"] } == ["access", "access"])
             #expect(outlets.allSatisfy { outlet in !outlet.events.contains { $0.id == "note/2" } })
             for session in sessions { session.end() }
@@ -371,7 +371,7 @@ import Testing
             #expect(outlets.map(sent) == [["created note/1"], []])
             // The role goes, and with it the subscription.
             try await fixture.psql("DELETE FROM _user_role")
-            try await waiting(until: "it ends") { outlets[0].reset("s") != nil }
+            try await waiting(until: "it ends", hearing: [outlets[0]]) { outlets[0].reset("s") != nil }
             #expect(outlets[0].reset("s")?["reason"] == "access" && outlets[1].reset("s") == nil)
             try await fixture.change("UPDATE note SET n = 1 WHERE _id = '1'")
             try await settle(fixture, [outlets[1]])

@@ -69,7 +69,9 @@ import Testing
                     for statement in row.statements { try await transaction.execute(SQL(trustedText: statement)) }
                 }
                 try await fixture.change("INSERT INTO category (_id) VALUES ('mark\(place)')")
-                try await waiting(until: "the mark arrives") { outlet.held("marks")["category/mark\(place)"] != nil }
+                try await waiting(until: "the mark arrives", hearing: [outlet]) {
+                    outlet.held("marks")["category/mark\(place)"] != nil
+                }
                 let events = outlet.events.filter { $0.subscription == "s" }
                     .map { "\($0.event) \($0.id) \($0.record["title"] ?? "")" }
                 #expect(events.sorted() == row.events.sorted(), "\(row.statements)")
@@ -142,7 +144,7 @@ import Testing
             if !statements.isEmpty { try await fixture.change(local(statements)) }
             try await fixture.change("INSERT INTO category (_id) VALUES ('mark\(number)')")
             for reader in readers {
-                try await waiting(until: "the mark \(number) arrives") {
+                try await waiting(until: "the mark \(number) arrives", hearing: [reader.outlet]) {
                     reader.outlet.held("marks")["category/mark\(number)"] != nil
                 }
             }

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// A connection of a test's own that shows the results of `live:watch` as its messages say.
-final class WatchOutlet: LiveOutlet {
+final class WatchOutlet: LiveOutlet, Changing {
     fileprivate struct State {
         /// The records of each subscription in their order: the id, and the values of two fields.
         var lists: [String: [String]] = [:]
@@ -20,6 +20,7 @@ final class WatchOutlet: LiveOutlet {
     }
 
     private let state = Mutex(State())
+    let changes = ChangeSignal()
 
     var generation: Int { state.withLock { $0.generation } }
     func list(_ name: String = "w") -> [String]? { state.withLock { $0.lists[name] } }
@@ -34,6 +35,7 @@ final class WatchOutlet: LiveOutlet {
     func send(_ message: LiveMessage, in generation: Int) -> Bool {
         let bytes = Data(message.parameters.parts.joined())
         let json = (try? JSONSerialization.jsonObject(with: bytes)) as? [String: Any] ?? [:]
+        defer { changes.notify() }
         return state.withLock { state in
             guard generation == state.generation, generation.isMultiple(of: 2) else { return false }
             switch message.method {
@@ -144,7 +146,7 @@ extension WatchOutlet.State {
             for (statement, list, count) in rows {
                 try await fixture.change(statement)
                 do {
-                    try await waiting(until: "\(statement) is shown") {
+                    try await waiting(until: "\(statement) is shown", hearing: [outlet]) {
                         outlet.list() == list && outlet.count() == count
                     }
                 } catch {
@@ -191,7 +193,7 @@ extension WatchOutlet.State {
             #expect(outlet.list("include") == ["note/3 3 x", "note/2 2 y", "note/1 1 x"])
             #expect(outlet.groups("groups") == "c=x,k=2 c=y,k=1")
             try await fixture.change("UPDATE category SET name = 'x' WHERE _id = 'b'")
-            try await waiting(until: "all three follow the category") {
+            try await waiting(until: "all three follow the category", hearing: [outlet]) {
                 outlet.list("path") == ["note/3 3", "note/2 2", "note/1 1"]
                     && outlet.list("include") == ["note/3 3 x", "note/2 2 x", "note/1 1 x"]
                     && outlet.groups("groups") == "c=x,k=3"
@@ -215,7 +217,7 @@ extension WatchOutlet.State {
             let seen = [["note/2 2", "note/1 1"], ["note/1 1"], ["note/3 3", "note/2 2", "note/1 1"]]
             #expect(outlets.map { $0.list() } == seen)
             try await fixture.change("UPDATE note SET n = 5 WHERE _id = '2'")
-            try await waiting(until: "those who see it have the change") {
+            try await waiting(until: "those who see it have the change", hearing: [outlets[0], outlets[2]]) {
                 outlets[0].list() == ["note/2 5", "note/1 1"] && outlets[2].list()?.first == "note/2 5"
             }
             #expect(outlets[1].events == ["entered note/1"])
@@ -225,12 +227,14 @@ extension WatchOutlet.State {
             try await fixture.psql(
                 "INSERT INTO _role (name) VALUES ('editor'); INSERT INTO _user_role (user_id, role) VALUES ('\(annID)', 'editor')"
             )
-            try await waiting(until: "the subscription ends") { outlets[0].reset() == "access" }
+            try await waiting(until: "the subscription ends", hearing: [outlets[0]]) { outlets[0].reset() == "access" }
             try await fixture.service.logOut(bob.credentials)
-            try await waiting(until: "the session ends") { outlets[1].reset() == "session" }
+            try await waiting(until: "the session ends", hearing: [outlets[1]]) { outlets[1].reset() == "session" }
             let before = [outlets[0].events.count, outlets[1].events.count]
             try await fixture.change("UPDATE note SET n = 6 WHERE _id IN ('1', '2')")
-            try await waiting(until: "the operator has it") { outlets[2].list()?.contains("note/2 6") ?? false }
+            try await waiting(until: "the operator has it", hearing: [outlets[2]]) {
+                outlets[2].list()?.contains("note/2 6") ?? false
+            }
             #expect([outlets[0].events.count, outlets[1].events.count] == before)
             for session in sessions { session.end() }
         }
@@ -250,10 +254,14 @@ extension WatchOutlet.State {
             }
             for number in 1...5 {
                 try await fixture.change("UPDATE note SET secret = '\(number)'")
-                try await waiting(until: "who sees it has the change") { open.events.count == 1 + number }
+                try await waiting(until: "who sees it has the change", hearing: [open]) {
+                    open.events.count == 1 + number
+                }
             }
             try await fixture.change("UPDATE note SET n = 2")
-            try await waiting(until: "both have it") { [hidden, open].allSatisfy { $0.list() == ["note/1 2"] } }
+            try await waiting(until: "both have it", hearing: [hidden, open]) {
+                [hidden, open].allSatisfy { $0.list() == ["note/1 2"] }
+            }
             #expect(hidden.events == ["entered note/1", "updated note/1"])
             for session in sessions { session.end() }
         }
@@ -269,9 +277,9 @@ extension WatchOutlet.State {
             try await fixture.change("INSERT INTO note (_id, n) VALUES ('2', 2)", "DELETE FROM note WHERE _id = '1'")
             outlet.beginNextGeneration()
             session.outletCaughtUp()
-            try await waiting(until: "it has caught up") { outlet.list() == ["note/2 2"] }
+            try await waiting(until: "it has caught up", hearing: [outlet]) { outlet.list() == ["note/2 2"] }
             try await fixture.change("INSERT INTO note (_id, n) VALUES ('3', 3)")
-            try await waiting(until: "it goes on") { outlet.list() == ["note/3 3", "note/2 2"] }
+            try await waiting(until: "it goes on", hearing: [outlet]) { outlet.list() == ["note/3 3", "note/2 2"] }
             session.end()
         }
     }
@@ -290,7 +298,7 @@ extension WatchOutlet.State {
             try await watch(session, .records(query))
             try await watch(session, .groups(count), name: "groups")
             try await watch(session, .records(query), name: "given up")
-            try await waiting(until: "all three have begun") {
+            try await waiting(until: "all three have begun", hearing: [outlet]) {
                 outlet.list() == [] && outlet.count() == 0 && outlet.groups("groups") == "k=0"
                     && outlet.list("given up") == []
             }
@@ -302,11 +310,11 @@ extension WatchOutlet.State {
                 "SELECT _create_type('later'); ALTER TABLE later ADD n bigint; INSERT INTO later (_id, n) VALUES ('1', 1)"
             )
             try await fixture.service.store.cache.reload(.types([type("later")]))
-            try await waiting(until: "its records are shown") {
+            try await waiting(until: "its records are shown", hearing: [outlet]) {
                 outlet.list() == ["later/1 1"] && outlet.count() == 1 && outlet.groups("groups") == "k=1"
             }
             try await fixture.change("INSERT INTO later (_id, n) VALUES ('2', 2)")
-            try await waiting(until: "they are followed") {
+            try await waiting(until: "they are followed", hearing: [outlet]) {
                 outlet.list() == ["later/2 2", "later/1 1"] && outlet.groups("groups") == "k=2"
             }
             #expect(outlet.list("given up") == [] && outlet.reset() == nil)
@@ -326,7 +334,7 @@ extension WatchOutlet.State {
             try await fixture.service.logOut(ann.credentials)
             try await fixture.change("SELECT _create_type('later')")
             try await fixture.service.store.cache.reload(.types([type("later")]))
-            try await waiting(until: "both have ended") {
+            try await waiting(until: "both have ended", hearing: [outlet]) {
                 outlet.reset() == "schema" && outlet.reset("ann's") == "session"
             }
             session.end()
@@ -363,7 +371,7 @@ extension WatchOutlet.State {
                 "INSERT INTO note (_id, title) SELECT 't' || i, repeat('x', 900) FROM generate_series(1, 3) AS i"
             )
             try await refused(.overloaded, window(), name: "large")
-            try await waiting(until: "the first ends, too") { outlet.reset() == "gap" }
+            try await waiting(until: "the first ends, too", hearing: [outlet]) { outlet.reset() == "gap" }
             session.end()
         }
         try await withLiveService(.off) { fixture in

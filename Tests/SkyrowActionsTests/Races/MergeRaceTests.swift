@@ -28,7 +28,7 @@ import Testing
                 try await Self.save(name, task, as: task.isMultiple(of: 2) ? guestOwn : own, racing[task], saved)
             }
         }
-        try await waiting(until: "records are saved") { saved.value >= Race.tasks }
+        try await waiting(until: "records are saved", hearing: [saved]) { saved.value >= Race.tasks }
         let request = MergeRequest(token: guest.accessToken)
         async let first = racing[1].merge(request, by: caller)
         async let second = racing[2].merge(request, by: caller)

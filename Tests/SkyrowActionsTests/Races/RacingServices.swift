@@ -75,7 +75,7 @@ final class RacingServices: Sendable {
         let number = seen.withLock { $0[address] ?? 0 }
         var mails: [MailMessage] = []
         await services[0].sendMail()
-        try await waiting(until: "\(address) has mail \(number)") {
+        try await waiting(until: "\(address) has mail \(number)", hearing: [transport]) {
             mails = transport.messages.filter { $0.to.description == address }
             return mails.count > number
         }

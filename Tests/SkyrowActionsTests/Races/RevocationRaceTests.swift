@@ -197,7 +197,7 @@ import Testing
         let tasks = (0..<Race.tasks).map { task in
             Task { try await Self.useUp(holder, uses[task % uses.count], racing[task], count) }
         }
-        try await waiting(until: "tokens are made") { count.value >= 2 * Race.tasks }
+        try await waiting(until: "tokens are made", hearing: [count]) { count.value >= 2 * Race.tasks }
         try await holder.lose(racing[name.utf8.count])
         var tokens: Set<String> = []
         for task in tasks { tokens.formUnion(try await task.value) }

@@ -54,7 +54,8 @@ import Testing
     }
 
     /// Iterates in a task of its own, so that a test can speak meanwhile.
-    private final class Log: Sendable {
+    private final class Log: Changing {
+        let changes = ChangeSignal()
         private let state = Mutex<(events: [LiveEvent], hasEnded: Bool, error: ClientError?)>(([], false, nil))
         private let task: Mutex<Task<Void, Never>?>
 
@@ -63,11 +64,15 @@ import Testing
             task.withLock { task in
                 task = Task { [self] in
                     do {
-                        for try await event in query { state.withLock { $0.events.append(event) } }
+                        for try await event in query {
+                            state.withLock { $0.events.append(event) }
+                            changes.notify()
+                        }
                     } catch {
                         state.withLock { $0.error = error as? ClientError }
                     }
                     state.withLock { $0.hasEnded = true }
+                    changes.notify()
                 }
             }
         }
@@ -80,7 +85,7 @@ import Testing
 
         func waits(for events: [String]) async throws {
             do {
-                try await waiting(until: "the query says \(events)") {
+                try await waiting(until: "the query says \(events)", hearing: [self]) {
                     short.count >= events.count
                 }
             } catch {
@@ -135,7 +140,9 @@ import Testing
         #expect(entered == [try FieldName("title"): .string("x"), try FieldName("done"): .boolean(true)])
         #expect(updated == [try FieldName("title"): .null] && record.revision == 2)
         log.cancel()
-        try await waiting(until: "the query and its stream end") { log.hasEnded && stream.hasEnded }
+        try await waiting(until: "the query and its stream end", hearing: [log, stream]) {
+            log.hasEnded && stream.hasEnded
+        }
         #expect(log.error == nil)
     }
 
@@ -193,7 +200,7 @@ import Testing
         try await first.waits(for: ["ready"])
         let second = Log(scripted.client.publicDatabase.live(try RecordQuery("note")).withoutInitial())
         let two = try await scripted.transport.stream(2)
-        try await waiting(until: "the first stream ends") { one.hasEnded }
+        try await waiting(until: "the first stream ends", hearing: [one]) { one.hasEnded }
         #expect(two.subscriptions.keys.sorted() == ["q1", "q2"])
         #expect(two.subscriptions["q1"]?.contains(#""since":"a""#) == true)
         two.changes("live", Self.change("q2", "created", 1), Self.change("q1", "created", 2))
@@ -207,7 +214,7 @@ import Testing
         three.changes("live", Self.change("q2", "created", 4))
         try await second.waits(for: ["created 1", "reset gap", "created 4"])
         second.cancel()
-        try await waiting(until: "the last stream ends") { three.hasEnded }
+        try await waiting(until: "the last stream ends", hearing: [three]) { three.hasEnded }
     }
 
     @Test func otherRightsAreCompared() async throws {
@@ -273,7 +280,7 @@ import Testing
         first.checkpoint(["q1": "b"])
         first.end()
         // Without a subscription that follows there is no second stream.
-        try await waiting(until: "the stream is read to its end") { scripted.pauses.count == 1 }
+        try await waiting(until: "the stream is read to its end", hearing: [scripted]) { scripted.pauses.count == 1 }
         #expect(try await read(2, &iterator) == ["changed 30", "ready"])
         let second = scripted.transport.streams[1]
         #expect(second.subscriptions["q1"]?.contains(#""since":"a""#) == true)
@@ -295,7 +302,7 @@ import Testing
         let first = scripted.transport.streams[0]
         for number in 2...30 { first.changes("initial", Self.change("q1", "changed", number)) }
         first.end()
-        try await waiting(until: "the stream is read to its end") { scripted.pauses.count == 1 }
+        try await waiting(until: "the stream is read to its end", hearing: [scripted]) { scripted.pauses.count == 1 }
         #expect(try await read(3, &iterator) == ["initial 1", "initial 2", "ready"])
         #expect(scripted.transport.streams[1].subscriptions["q1"]?.contains(#""since":"t""#) == true)
     }
@@ -337,7 +344,7 @@ import Testing
                     .say(("response", #"{"jsonrpc":"2.0","id":1,"error":\#(error)}"#))
             }
         }
-        try await waiting(until: "the query ends") { log.hasEnded }
+        try await waiting(until: "the query ends", hearing: [log]) { log.hasEnded }
         #expect(log.error?.code == refusal.code)
         #expect(log.error?.serverCode == refusal.serverCode)
         #expect(log.short == [])
@@ -377,7 +384,7 @@ import Testing
         let scripted = StreamingClient()
         let log = Log(try tasks(scripted))
         try await scripted.transport.stream(1).say((name, data))
-        try await waiting(until: "the query ends") { log.hasEnded }
+        try await waiting(until: "the query ends", hearing: [log]) { log.hasEnded }
         #expect(log.error?.code == .invalidResponse)
         #expect(log.short == [])
     }
@@ -389,7 +396,7 @@ import Testing
         let stream = try await scripted.transport.stream(1)
         stream.checkpoint(["q1": "a"], ready: true)
         stream.reset("q1", "session", #","code":104"#)
-        try await waiting(until: "the query ends") { log.hasEnded }
+        try await waiting(until: "the query ends", hearing: [log]) { log.hasEnded }
         #expect(log.error?.serverCode == .accessTokenNotAccepted)
         #expect(scripted.client.session == nil)
     }
@@ -402,7 +409,7 @@ import Testing
         stream.checkpoint(["q1": "a"], ready: true)
         try await log.waits(for: ["ready"])
         stream.say(("close", #"{"code":4401,"reason":"The session has ended; log in again."}"#))
-        try await waiting(until: "the query ends") { log.hasEnded && stream.hasEnded }
+        try await waiting(until: "the query ends", hearing: [log, stream]) { log.hasEnded && stream.hasEnded }
         #expect(log.error?.serverCode == .accessTokenNotAccepted)
         #expect(scripted.client.session == nil && scripted.transport.streams.count == 1)
     }
@@ -447,7 +454,7 @@ import Testing
         scripted.client.store(Session(userID: "ben", accessToken: "b"))
         let second = try await scripted.transport.stream(2)
         #expect(second.request.headers.contains { $0.name == "Authorization" && $0.value == "Bearer b" })
-        try await waiting(until: "the first stream ends") { first.hasEnded }
+        try await waiting(until: "the first stream ends", hearing: [first]) { first.hasEnded }
         // A renewed token of the same user leaves it alone.
         scripted.client.store(Session(userID: "ben", accessToken: "c"))
         second.checkpoint(["q1": "a"], ready: true)
@@ -489,7 +496,7 @@ import Testing
             #expect(try await read(1, &iterator) == ["ready"])
         }
         let stream = scripted.transport.streams[0]
-        try await waiting(until: "the stream ends") { stream.hasEnded }
+        try await waiting(until: "the stream ends", hearing: [stream]) { stream.hasEnded }
     }
 
     @Test func recordsAreKeptCurrent() async throws {

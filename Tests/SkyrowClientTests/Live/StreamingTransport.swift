@@ -6,9 +6,10 @@ import Synchronization
 @testable import SkyrowClient
 
 /// Opens streams that a test speaks through, and answers calls from a script.
-final class StreamingTransport: Transport {
+final class StreamingTransport: Transport, Changing {
     /// A stream that was opened.
-    final class Stream: Sendable {
+    final class Stream: Changing {
+        let changes = ChangeSignal()
         let request: TransportRequest
         fileprivate let body: AsyncThrowingStream<[UInt8], any Error>.Continuation
         private let ended = Mutex(false)
@@ -16,7 +17,10 @@ final class StreamingTransport: Transport {
         fileprivate init(_ request: TransportRequest, _ body: AsyncThrowingStream<[UInt8], any Error>.Continuation) {
             self.request = request
             self.body = body
-            body.onTermination = { [weak self] _ in self?.ended.withLock { $0 = true } }
+            body.onTermination = { [weak self] _ in
+                self?.ended.withLock { $0 = true }
+                self?.changes.notify()
+            }
         }
 
         /// Whether the client has given it up, or it was ended.
@@ -78,6 +82,7 @@ final class StreamingTransport: Transport {
 
     let calls: ScriptedTransport
     private let state: Mutex<State>
+    let changes = ChangeSignal()
 
     init(_ heads: [Head] = [], calls: [ScriptedTransport.Line] = []) {
         self.calls = ScriptedTransport(calls)
@@ -98,6 +103,7 @@ final class StreamingTransport: Transport {
             let head = state.heads.isEmpty ? Head.accepted : state.heads.removeFirst()
             return (head, state.openings[state.streams.count])
         }
+        changes.notify()
         opening?(stream)
         switch head {
         case .accepted:
@@ -121,13 +127,13 @@ final class StreamingTransport: Transport {
 
     /// The stream that was opened as the number-th, from 1.
     func stream(_ number: Int) async throws -> Stream {
-        try await waiting(until: "stream \(number) was opened") { streams.count >= number }
+        try await waiting(until: "stream \(number) was opened", hearing: [self]) { streams.count >= number }
         return streams[number - 1]
     }
 }
 
 /// A client with streams that a test speaks through, and that notes its pauses instead of making them.
-struct StreamingClient {
+struct StreamingClient: Changing {
     let transport: StreamingTransport
     let client: SkyrowClient
     let sessions: MemorySessionStorage
@@ -135,6 +141,7 @@ struct StreamingClient {
 
     private final class Pauses: Sendable {
         let list = Mutex<[Duration]>([])
+        let changes = ChangeSignal()
     }
 
     init(
@@ -157,10 +164,13 @@ struct StreamingClient {
             pause: { delay in
                 try Task.checkCancellation()
                 noted.list.withLock { $0.append(delay) }
+                noted.changes.notify()
                 await Task.yield()
             }
         )
     }
+
+    var changes: ChangeSignal { noted.changes }
 
     /// The pauses, without those in which openings wait for each other.
     var pauses: [Duration] {

@@ -8,7 +8,7 @@ import Synchronization
 @testable import skyrow
 
 /// Saves notes from several tasks until it is told to stop, and keeps what became of each.
-final class Load: Sendable {
+final class Load: Changing {
     struct Outcomes: Sendable {
         /// The ids of the notes whose saves were acknowledged.
         var acknowledged: Set<String> = []
@@ -28,6 +28,7 @@ final class Load: Sendable {
     }
 
     private let state = Mutex(State())
+    let changes = ChangeSignal()
     private let type: String
     private let content: String
 
@@ -48,6 +49,7 @@ final class Load: Sendable {
         }
         let crash = await service.crash().map { "; the service crashed: \($0)" } ?? ""
         state.withLock { $0.end = "the clients have ended; losses: \($0.outcomes.losses.prefix(5))\(crash)" }
+        changes.notify()
     }
 
     private func save(on service: RunningService, _ task: Int, _ outlivesService: Bool) async {
@@ -76,6 +78,7 @@ final class Load: Sendable {
 
     private func note(_ change: (inout Outcomes) -> Void) {
         state.withLock { change(&$0.outcomes) }
+        changes.notify()
     }
 
     func stop() {
@@ -98,7 +101,7 @@ final class Load: Sendable {
     }
 
     private func wait(until what: String, _ isThere: (Outcomes) -> Bool) async throws {
-        try await waiting(until: what) {
+        try await waiting(until: what, hearing: [self]) {
             try state.withLock { state in
                 if isThere(state.outcomes) { return true }
                 if let end = state.end { throw ServiceFailure(description: "Before \(what), \(end)") }

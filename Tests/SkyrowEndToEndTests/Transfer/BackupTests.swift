@@ -249,10 +249,12 @@ import Testing
                             }
                         }
                     }
-                    try await waiting(until: "transfers are made") { done.value >= 100 }
+                    try await waiting(until: "transfers are made", hearing: [done]) { done.value >= 100 }
                     try await ExportTests.run("backup", folder.path + "/b.tar", on: source)
                     let atTheEnd = done.value
-                    try await waiting(until: "transfers are made after the backup too") { done.value > atTheEnd }
+                    try await waiting(until: "transfers are made after the backup too", hearing: [done]) {
+                        done.value > atTheEnd
+                    }
                     for transfer in transfers { transfer.cancel() }
                     for transfer in transfers {
                         do {

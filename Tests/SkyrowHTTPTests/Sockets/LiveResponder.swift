@@ -8,7 +8,7 @@ import Synchronization
 @testable import SkyrowHTTP
 
 /// Serves WebSockets at `/socket` and event streams at `/stream` that a test writes to, and bodies of bytes elsewhere.
-final class LiveResponder: HTTPResponder {
+final class LiveResponder: HTTPResponder, Changing {
     /// What became of the connections, in order.
     enum Event: Hashable, Sendable {
         case fellBehind
@@ -25,6 +25,7 @@ final class LiveResponder: HTTPResponder {
     let connections: LiveConnections
     let drain: Drain
     private let state = Mutex(State())
+    let changes = ChangeSignal()
 
     init(_ limits: LiveLimits = LiveLimits(), drain: Drain = Drain()) {
         connections = LiveConnections(limits)
@@ -35,21 +36,27 @@ final class LiveResponder: HTTPResponder {
 
     /// The sockets that were opened, in order.
     func socket(_ index: Int = 0) async throws -> SocketOutlet {
-        try await waiting(until: "socket \(index) is open") { self.state.withLock { $0.sockets.count > index } }
+        try await waiting(until: "socket \(index) is open", hearing: [self]) {
+            self.state.withLock { $0.sockets.count > index }
+        }
         return state.withLock { $0.sockets[index] }
     }
 
     func stream(_ index: Int = 0) async throws -> EventStream {
-        try await waiting(until: "stream \(index) is open") { self.state.withLock { $0.streams.count > index } }
+        try await waiting(until: "stream \(index) is open", hearing: [self]) {
+            self.state.withLock { $0.streams.count > index }
+        }
         return state.withLock { $0.streams[index] }
     }
 
     fileprivate func note(_ event: Event) {
         state.withLock { $0.events.append(event) }
+        changes.notify()
     }
 
     fileprivate func add(_ socket: SocketOutlet) {
         state.withLock { $0.sockets.append(socket) }
+        changes.notify()
     }
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -69,6 +76,7 @@ final class LiveResponder: HTTPResponder {
             let stream = EventStream(in: connections, seat: seat, drain: drain)
             connections.watch(stream)
             state.withLock { $0.streams.append(stream) }
+            changes.notify()
             stream.begin(with: [ByteBuffer(string: "{\"id\":1}")])
             let hold = EventStreamHold(stream)
             return HTTPResponse(

@@ -72,7 +72,9 @@ import Testing
             }
             // Beside the reading, which may come to the end of what there is before this is noted.
             async let again: Void = {
-                try await waiting(until: "it has caught up") { responder.events.contains(.caughtUp) }
+                try await waiting(until: "it has caught up", hearing: [responder]) {
+                    responder.events.contains(.caughtUp)
+                }
                 outlet.send(LiveMessage.test("again"))
             }()
             var received = 0
@@ -156,7 +158,9 @@ import Testing
                 if code == 1012 { #expect(closure.reason == #"{"retry_after":3.0}"#) }
                 try await socket.sendClose(code)
                 #expect(try await socket.connection.isClosedByServer())
-                try await waiting(until: "the conversation has ended") { responder.events == [.ended] }
+                try await waiting(until: "the conversation has ended", hearing: [responder]) {
+                    responder.events == [.ended]
+                }
             }
         }
     }
