@@ -1,41 +1,11 @@
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowTestSupport
-import Synchronization
 import Testing
 
 @testable import SkyrowStore
 
-/// Waits until something that comes by itself has come.
-func until(_ condition: () async throws -> Bool) async throws {
-    try await waiting(until: "the schema store has heard of it", condition)
-}
-
 @Suite(.timeLimit(.minutes(10))) struct SchemaStoreTests {
-    /// A second store on the same database, as another process would have.
-    private func withOther(
-        _ fixture: StoreFixture,
-        _ mode: SchemaMode = .development,
-        _ body: (RecordStore) async throws -> Void
-    ) async throws {
-        try await withPostgresClient(fixture.database.url) { client in
-            let store = RecordStore(
-                client: client,
-                schema: "app",
-                mode: mode,
-                schemaCheckInterval: .seconds(3600),
-                rulesPatience: testPatience,
-                logger: .quiet
-            )
-            try await store.prepare()
-            try await withRunning {
-                await store.run()
-            } while: {
-                try await body(store)
-            }
-        }
-    }
-
     private func code(_ body: () async throws(SkyrowError) -> Void) async -> ErrorCode? {
         do {
             try await body()
@@ -43,10 +13,6 @@ func until(_ condition: () async throws -> Bool) async throws {
         } catch {
             return error.code
         }
-    }
-
-    private func fields(_ store: RecordStore, _ name: String) -> [FieldName: FieldType]? {
-        store.cache.current[type(name)]?.recordType.fields
     }
 
     // MARK: First saves
@@ -61,14 +27,14 @@ func until(_ condition: () async throws -> Bool) async throws {
             try await fixture.store.createMissingSchema(for: drafts)
             #expect(try fixture.store.schemaPlan(saving: drafts).isEmpty)
             #expect(
-                fields(fixture.store, "post")
+                fixture.store.knownFields("post")
                     == [
                         field("title"): .string, field("stars"): .integer,
                         field("author"): .reference(type("writer")),
                     ]
             )
             #expect(
-                fields(fixture.store, "writer") == [field("best"): .reference(type("post")), field("n"): .sequence]
+                fixture.store.knownFields("writer") == [field("best"): .reference(type("post")), field("n"): .sequence]
             )
             let made = try await fixture.psql(
                 """
@@ -84,7 +50,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aHundredFirstSavesAtOnceAllSucceed() async throws {
         try await withStore { fixture in
-            try await withOther(fixture) { other in
+            try await withOtherStore(fixture) { other in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<100 {
                         let store = number % 2 == 0 ? fixture.store : other
@@ -125,9 +91,9 @@ func until(_ condition: () async throws -> Bool) async throws {
             try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .integer(1)])])
             try await fixture.psql("INSERT INTO item (_id, price) VALUES ('1', 3)")
             try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .number(2)])])
-            #expect(fields(fixture.store, "item") == [field("price"): .integer])
+            #expect(fixture.store.knownFields("item") == [field("price"): .integer])
             try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .number(2.5)])])
-            #expect(fields(fixture.store, "item") == [field("price"): .number])
+            #expect(fixture.store.knownFields("item") == [field("price"): .number])
             #expect(try await fixture.psql("SELECT price, pg_typeof(price) FROM item") == "3|double precision")
         }
     }
@@ -151,7 +117,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aConflictMeetsTheFieldThatAnotherProcessMade() async throws {
         try await withStore { fixture in
-            try await withOther(fixture) { other in
+            try await withOtherStore(fixture) { other in
                 try await other.createMissingSchema(for: [draft("post/1", ["title": .string("x")])])
                 #expect(
                     await code { () async throws(SkyrowError) in
@@ -159,184 +125,6 @@ func until(_ condition: () async throws -> Bool) async throws {
                     } == .incompatibleSchema
                 )
             }
-        }
-    }
-
-    // MARK: Notices
-
-    @Test func otherProcessesLearnOfAChange() async throws {
-        try await withStore { fixture in
-            try await withOther(fixture) { other in
-                try await fixture.store.createMissingSchema(for: [draft("post/1", ["title": .string("x")])])
-                try await until { other.cache.current[type("post")] != nil }
-            }
-        }
-    }
-
-    @Test func changesMadeInPsqlAreNoticed() async throws {
-        try await withStore { fixture in
-            try await fixture.psql("SELECT _create_type('film'); ALTER TABLE film ADD COLUMN title text")
-            try await until { fields(fixture.store, "film") == [field("title"): .string] }
-            try await fixture.psql("ALTER TABLE film RENAME COLUMN title TO name")
-            try await until { fields(fixture.store, "film") == [field("name"): .string] }
-            try await fixture.psql("DROP TABLE film")
-            try await until { fixture.store.cache.current[type("film")] == nil }
-        }
-    }
-
-    @Test func withoutEventTriggersAnUnknownNameIsLookedFor() async throws {
-        try await withStore { fixture in
-            try await fixture.psql(
-                """
-                DROP EVENT TRIGGER skyrow_ddl_command_end_app; DROP EVENT TRIGGER skyrow_sql_drop_app;
-                SELECT _create_type('film');
-                """
-            )
-            try await until { try await fixture.store.table(of: type("film")) != nil }
-            #expect(try await fixture.store.table(of: type("nothing")) == nil)
-        }
-    }
-
-    @Test func unchangedTablesKeepTheirObjects() async throws {
-        try await withStore { fixture in
-            try await fixture.store.createMissingSchema(for: [draft("a/1", ["x": .integer(1)]), draft("b/1")])
-            let before = fixture.store.cache.current
-            try await fixture.store.createMissingSchema(for: [draft("b/1", ["y": .integer(1)])])
-            let after = fixture.store.cache.current
-            #expect(after.version > before.version)
-            #expect(before[type("a")] === after[type("a")])
-            #expect(before[type("b")] !== after[type("b")])
-        }
-    }
-
-    // MARK: Large schemas
-
-    /// The reading of everything grows with the schema; what follows a change is a matter of the types it is about.
-    @Test func aChangeReadsTheTypesItIsAbout() async throws {
-        try await withStore { fixture in
-            try await fixture.psql(
-                """
-                DO $$ BEGIN FOR i IN 1..40 LOOP PERFORM _create_type('type' || i);
-                    EXECUTE format('ALTER TABLE type%s ADD a text, ADD b bigint, ADD c text', i); END LOOP; END $$
-                """
-            )
-            try await withOther(fixture) { other in
-                // The listeners may still have readings of everything before them; those end.
-                var round = 0
-                try await until {
-                    round += 1
-                    let name = "field\(round)"
-                    let before = (fixture.store.cache.statistics, other.cache.statistics)
-                    let untouched = other.cache.current[type("type2")]
-                    try await fixture.store.createMissingSchema(for: [draft("type1/1", [name: .string("x")])])
-                    try await until { fields(other, "type1")?[field(name)] != nil }
-                    let own = fixture.store.cache.statistics.rows - before.0.rows
-                    let others = other.cache.statistics.rows - before.1.rows
-                    return untouched != nil && other.cache.current[type("type2")] === untouched
-                        && own > 0 && own < 3 * 40 && others == 3 + round
-                }
-            }
-        }
-    }
-
-    @Test func anUnknownNameIsLookedForByItself() async throws {
-        try await withStore { fixture in
-            let cache = SchemaCache(client: fixture.store.client, schema: "app")
-            try await cache.reload()
-            let whole = cache.statistics
-            try await cache.look(for: [type("film")])
-            try await cache.look(for: [type("actor"), type("film")])
-            #expect(cache.statistics.readings == whole.readings + 2)
-            #expect(cache.statistics.rows == whole.rows)
-            // It is there as soon as another process has made it.
-            try await fixture.psql("SELECT _create_type('film'); ALTER TABLE film ADD a text, ADD b text")
-            try await cache.look(for: [type("film")])
-            #expect(cache.current[type("film")]?.columns.count == 2)
-            #expect(cache.statistics.rows == whole.rows + 2)
-        }
-    }
-
-    @Test func aFloodOfUnknownNamesIsNotLookedFor() async throws {
-        try await withStore { fixture in
-            let passed = Mutex<Duration>(.zero)
-            let start = ContinuousClock.now
-            let cache = SchemaCache(client: fixture.store.client, schema: "app") { start + passed.withLock { $0 } }
-            for number in 0..<100 { try await cache.look(for: [type("flood\(number)")]) }
-            #expect(cache.statistics.readings == 20)
-            try await cache.look(for: [type("user")])
-            #expect(cache.statistics.readings == 20 && cache.current[.user] == nil)
-            passed.withLock { $0 += .seconds(1) }
-            try await cache.look(for: [type("user")])
-            #expect(cache.current[.user] != nil)
-        }
-    }
-
-    /// No notice is waited for: nothing listens in the other process.
-    @Test func whatAnotherProcessMadeIsThereWithItsSuccess() async throws {
-        try await withStore { fixture in
-            let other = RecordStore(
-                client: fixture.store.client,
-                schema: "app",
-                mode: .production,
-                schemaCheckInterval: .seconds(3600),
-                rulesPatience: testPatience,
-                logger: .quiet
-            )
-            try await other.prepare()
-            func query(_ field: String) async throws -> [String] {
-                let query = RecordQuery(type: type("note"), predicate: .compare(.eq, field, .string("x")))
-                return try await other.query(query, in: .everyone, caller: .master).records.compactMap {
-                    $0.collected()?.id.id
-                }
-            }
-            #expect(try await query("title") == [])
-            try await fixture.store.createMissingSchema(for: [draft("note/1", ["title": .string("x")])])
-            try await fixture.psql("INSERT INTO note (_id, title) VALUES ('1', 'x')")
-            #expect(try await query("title") == ["1"])
-            await #expect(throws: SkyrowError.self) { try await query("more") }
-            try await fixture.store.createMissingSchema(for: [draft("note/1", ["more": .string("x")])])
-            try await fixture.psql("UPDATE note SET more = 'x'")
-            #expect(try await query("more") == ["1"])
-            try await fixture.store.createMissingSchema(for: [draft("note/1", ["third": .string("x")])])
-            let saved = draft("note/2", ["third": .string("y")])
-            try await other.createMissingSchema(for: [saved])
-            let outcomes = try await other.save([.draft(saved)], in: .everyone, caller: .master, atomic: false)
-            #expect(outcomes[0].error == nil)
-        }
-    }
-
-    @Test func manyTypesAreMadeAndChangedInPieces() async throws {
-        try await withStore { fixture in
-            let watch = try await TransactionWatch(in: fixture)
-            let names = (1...40).map { type("type\($0)") }
-            let others = names.map { RecordType(name: $0, fields: [field("next"): .reference(names[0])]) }
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: others))
-            #expect(names.allSatisfy { fields(fixture.store, $0.rawValue) == [field("next"): .reference(names[0])] })
-            try await watch.clear()
-            let more = names.map { RecordType(name: $0, fields: [field("more"): .reference(names[1])]) }
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: more))
-            #expect(names.allSatisfy { fields(fixture.store, $0.rawValue)?.count == 2 })
-            let (transactions, tables) = try await watch.seen()
-            #expect(transactions > 4 && (1...10).contains(tables), "\(transactions) transactions, \(tables) tables")
-        }
-    }
-
-    /// One table that stays locked keeps nothing from being made that comes before, and nothing is half made.
-    @Test func whatWasInterruptedIsCompletedByTheSameRequest() async throws {
-        try await withStore { fixture in
-            let names = (100...139).map { type("type\($0)") }
-            try await fixture.psql("SELECT count(_create_type('type' || n)) FROM generate_series(100, 139) AS n")
-            try await fixture.store.cache.reload()
-            let request = SchemaCreateRequest(types: names.map { RecordType(name: $0, fields: [field("a"): .integer]) })
-            try await fixture.store.client.withTransaction { transaction in
-                try await transaction.execute("LOCK TABLE app.type139 IN SHARE MODE")
-                let error = await #expect(throws: SkyrowError.self) { _ = try await fixture.store.createTypes(request) }
-                #expect(error?.code == .overloaded)
-                #expect(fields(fixture.store, "type100") == [field("a"): .integer])
-                #expect(fields(fixture.store, "type139") == [:])
-            }
-            _ = try await fixture.store.createTypes(request)
-            #expect(names.allSatisfy { fields(fixture.store, $0.rawValue) == [field("a"): .integer] })
         }
     }
 
@@ -360,7 +148,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                 ALTER TABLE odd ADD gone text; ALTER TABLE odd DROP gone;
                 """
             )
-            try await until { fields(fixture.store, "odd")?[field("Upper")] != nil }
+            try await until { fixture.store.knownFields("odd")?[field("Upper")] != nil }
             // What was told of may be the statement before the last.
             _ = try await fixture.store.recordSchema()
             let expected: [String: FieldType] = [
@@ -372,7 +160,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                 "cat": .reference(type("category")), "cat2": .reference(type("category")), "up": .string,
                 "role": .string, "Upper": .integer,
             ]
-            let found = try #require(fields(fixture.store, "odd"))
+            let found = try #require(fixture.store.knownFields("odd"))
             #expect(found == Dictionary(uniqueKeysWithValues: expected.map { (field($0.key), $0.value) }))
             let table = try #require(fixture.store.cache.current[type("odd")])
             let readOnly = table.columns.filter { !$0.isWritable }.map(\.field.rawValue)
@@ -452,7 +240,7 @@ func until(_ condition: () async throws -> Bool) async throws {
             }
             try await fixture.store.createMissingSchema(for: [draft("busy/1", ["late": .integer(1)])])
             try await change
-            #expect(fields(fixture.store, "busy") == [field("late"): .integer])
+            #expect(fixture.store.knownFields("busy") == [field("late"): .integer])
         }
     }
 
@@ -558,131 +346,6 @@ func until(_ condition: () async throws -> Bool) async throws {
                 SchemaRenameRequest(type: type("post"), field: field("stars"), newName: field("points"))
             )
             #expect(try await stars() == [field("points"): .number(3)])
-        }
-    }
-
-    // MARK: Login keys
-
-    @Test func loginKeysAreMadeAtStart() async throws {
-        try await withStore(loginKeys: [field("username"), field("phone")]) { fixture in
-            #expect(fields(fixture.store, "user")?[field("phone")] == .string)
-            try await fixture.psql("INSERT INTO \"user\" (phone) VALUES ('ABC')")
-            await #expect(throws: (any Error).self) {
-                try await fixture.psql("INSERT INTO \"user\" (phone) VALUES ('abc')")
-            }
-            try await fixture.store.prepare()
-        }
-    }
-
-    /// A second process of another setting, on a database with accounts.
-    private func withNewKey(
-        bound: Int64,
-        test: String = #function,
-        _ body: (StoreFixture, RecordStore) async throws -> Void
-    ) async throws {
-        try await withStore(test: test) { fixture in
-            try await fixture.psql(
-                """
-                ALTER TABLE "user" ADD phone text COLLATE "C";
-                INSERT INTO "user" (_id, phone) SELECT n, 'p' || n FROM generate_series(1, 50) AS n;
-                """
-            )
-            try await withPostgresClient(fixture.database.url) { client in
-                let store = RecordStore(
-                    client: client,
-                    schema: "app",
-                    mode: .production,
-                    loginKeys: [field("username"), field("phone")],
-                    largeTableBound: bound,
-                    logger: .quiet
-                )
-                try await body(fixture, store)
-            }
-        }
-    }
-
-    private static let phoneIndex = """
-        SELECT indisvalid, pg_get_indexdef(indexrelid) LIKE 'CREATE UNIQUE INDEX%_login_canonical(phone)%' FROM pg_index
-        WHERE indexrelid = to_regclass('_login_key_phone')
-        """
-
-    @Test(arguments: [0, LargeTables.bound] as [Int64])
-    func accountsAreWrittenWhileALoginKeyIsIndexed(_ bound: Int64) async throws {
-        try await withNewKey(bound: bound) { fixture, store in
-            let watch = try await LockWatch("user", in: fixture)
-            try await store.prepare()
-            #expect(try await fixture.psql(Self.phoneIndex) == "t|t")
-            #expect(try await (watch.blocking(rows: 50) == "") == (bound == 0))
-            #expect(try await LoginKeys.existing(in: "app", of: store.client).contains(field("phone")))
-        }
-    }
-
-    /// The build waits for a transaction that has written to accounts; others write meanwhile.
-    @Test func nothingOfALoginKeyIsThereBeforeItsIndexIsValid() async throws {
-        try await withNewKey(bound: 0) { fixture, store in
-            async let prepared: Void = fixture.store.client.withTransaction { transaction in
-                try await transaction.execute("INSERT INTO app.\"user\" (_id, phone) VALUES ('slow', 'slow')")
-                // Until the build stands behind this transaction.
-                try await until {
-                    try await fixture.psql(
-                        """
-                        SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE UNIQUE INDEX CONCURRENTLY%'
-                            AND datname = current_database() AND wait_event_type = 'Lock'
-                        """
-                    ) == "1"
-                }
-                try await fixture.psql(
-                    "SET lock_timeout = '1s'; INSERT INTO \"user\" (_id, phone) VALUES ('fast', 'fast')"
-                )
-                #expect(try await !LoginKeys.existing(in: "app", of: fixture.store.client).contains(field("phone")))
-            }
-            try await until {
-                try await fixture.database.locks(
-                    where: "mode = 'RowExclusiveLock' AND granted AND relation = 'app.\"user\"'::regclass"
-                ) == 1
-            }
-            try await store.prepare()
-            try await prepared
-            #expect(try await fixture.psql(Self.phoneIndex) == "t|t")
-        }
-    }
-
-    @Test(arguments: [0, LargeTables.bound] as [Int64])
-    func aLoginKeyOfWhichTwoAccountsHaveTheSameLeavesNothing(_ bound: Int64) async throws {
-        try await withNewKey(bound: bound) { fixture, store in
-            try await fixture.psql("INSERT INTO \"user\" (_id, phone) VALUES ('twice', 'P7')")
-            let error = await #expect(throws: PostgresError.self) { try await store.prepare() }
-            #expect(error?.sqlState == .uniqueViolation && error?.message?.contains("_login_key_phone") == true)
-            #expect(try await fixture.psql(Self.phoneIndex) == "")
-            try await fixture.psql("DELETE FROM \"user\" WHERE _id = 'twice'")
-            try await store.prepare()
-            #expect(try await fixture.psql(Self.phoneIndex) == "t|t")
-        }
-    }
-
-    /// What a build has left that was cut off, here over another value.
-    @Test(arguments: [0, LargeTables.bound] as [Int64])
-    func anIndexThatWasCutOffIsBuiltAgain(_ bound: Int64) async throws {
-        try await withNewKey(bound: bound) { fixture, store in
-            try await fixture.psql(
-                """
-                CREATE UNIQUE INDEX _login_key_phone ON "user" (phone);
-                UPDATE pg_index SET indisvalid = false WHERE indexrelid = '_login_key_phone'::regclass;
-                """
-            )
-            #expect(try await !LoginKeys.existing(in: "app", of: store.client).contains(field("phone")))
-            try await store.prepare()
-            #expect(try await fixture.psql(Self.phoneIndex) == "t|t")
-            #expect(try await LoginKeys.existing(in: "app", of: store.client).contains(field("phone")))
-        }
-    }
-
-    @Test func aLoginKeyThatIsNoTextIsRefused() async throws {
-        await #expect(throws: SkyrowError.self) {
-            try await withStore(loginKeys: [field("last_login_at")]) { _ in }
-        }
-        await #expect(throws: SkyrowError.self) {
-            try await withStore(loginKeys: [field(String(repeating: "x", count: 60))]) { _ in }
         }
     }
 }

@@ -34,7 +34,8 @@ import Testing
             let settings = try Self.loadSettings(service, keys: folder.path)
             #expect(!settings.keys.apiKey.isEmpty && !settings.keys.masterKey.isEmpty, "\(name)")
             let url = try #require(settings.database.url)
-            #expect(file.services.keys.contains(try #require(URL(string: url)?.host)), "\(name)")
+            let host = try #require(URL(string: url)?.host)
+            #expect(file.services.keys.contains(host), "\(name)")
         }
     }
 
@@ -65,10 +66,10 @@ import Testing
             let dependencies = (service["depends_on"] as? [String: Any]).map { Array($0.keys) }
             #expect(Set(file.services.keys).isSuperset(of: dependencies ?? service.texts("depends_on")), "\(name)")
             if let build = service["build"] as? [String: String] {
-                let context = "\(file.folder)/\(try #require(build["context"]))"
-                #expect(FileManager.default.fileExists(atPath: "\(context)/Package.swift"), "\(name)")
-                let dockerfile = "\(context)/\(try #require(build["dockerfile"]))"
-                #expect(FileManager.default.fileExists(atPath: dockerfile), "\(name)")
+                let (context, dockerfile) = try (#require(build["context"]), #require(build["dockerfile"]))
+                for path in ["Package.swift", dockerfile] {
+                    #expect(FileManager.default.fileExists(atPath: "\(file.folder)/\(context)/\(path)"), "\(name)")
+                }
             }
         }
     }

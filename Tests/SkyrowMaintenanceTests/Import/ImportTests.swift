@@ -211,7 +211,7 @@ import Testing
         try await withRecords { f in
             let egg = RecordType(name: type("egg"), fields: [field("of"): .reference(type("note"))])
             try await f.store.withImport(creating: [egg]) { _ in
-                try await f.psql("SET lock_timeout = '1s'; INSERT INTO note (_id) VALUES ('meanwhile')")
+                try await f.psql("SET lock_timeout = '100s'; INSERT INTO note (_id) VALUES ('meanwhile')")
                 _ = try await f.store.createTypes(
                     SchemaCreateRequest(types: [RecordType(name: type("other"), fields: [field("a"): .string])])
                 )
