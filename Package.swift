@@ -170,6 +170,7 @@ let package = Package(
             dependencies: [
                 .target(name: "CLibpq", condition: server),
                 "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
+                "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

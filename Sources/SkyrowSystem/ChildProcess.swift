@@ -10,6 +10,8 @@ package struct Command: Sendable {
     package var descriptors: [FileDescriptor]
     /// Whether it leaves the terminal's process group, so that Ctrl-C reaches the service alone.
     package var leavesProcessGroup = false
+    /// Whether it leads a session, so that it lives on when all of this one are killed.
+    package var leavesSession = false
 
     package init(_ arguments: [String], environment: [String: String], descriptors: [FileDescriptor]) {
         self.arguments = arguments
@@ -18,7 +20,7 @@ package struct Command: Sendable {
     }
 
     /// Starts the program and returns its process id; throws ``ToolError`` when there is no such program.
-    fileprivate func spawn() throws(ToolError) -> pid_t {
+    package func spawn() throws(ToolError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -52,6 +54,8 @@ package struct Command: Sendable {
         posix_spawnattr_setsigmask(&attributes, &none)
         var flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
         if leavesProcessGroup { flags |= POSIX_SPAWN_SETPGROUP }
+        // POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift does not import.
+        if leavesSession { flags |= 0x80 }
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
         let argv = arguments.map { strdup($0) }

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowSystem
 
 /// A small process that outlives this one by a moment: when this one has ended it kills the server and removes its
 /// files.
@@ -17,25 +18,12 @@ final class ClusterWatchdog: Sendable {
         rm -rf "$0"
         """
 
-    private let pipe: Int32
+    private let pipe: FileDescriptor
 
     init(directory: String) throws {
-        var ends: [Int32] = [0, 0]
-        guard Foundation.pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0 else {
-            throw TemporaryClusterError(description: "No pipe can be made: \(String(cString: strerror(errno)))")
-        }
-        defer { close(ends[0]) }
-        pipe = ends[1]
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        _ = try ChildProcess.spawn(
-            "/bin/sh",
-            ["-c", Self.script, directory],
-            descriptors: [ends[0], nowhere, nowhere]
-        )
-    }
-
-    deinit {
-        close(pipe)
+        let (reading, writing) = try FileDescriptor.pipe()
+        pipe = writing
+        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
+        _ = try Program.start(["/bin/sh", "-c", Self.script, directory], [reading, nowhere, nowhere])
     }
 }

@@ -9,7 +9,7 @@ struct PostgresInstallation: Sendable {
     /// - Throws: ``TemporaryClusterError`` when there is no server, with the command that installs one.
     static func find() async throws -> PostgresInstallation {
         var candidates: [String] = []
-        if let named = try? await ChildProcess.run("/usr/bin/env", ["pg_config", "--bindir"]) {
+        if let named = try? await Program.run("/usr/bin/env", ["pg_config", "--bindir"]) {
             candidates.append(named.trimmingCharacters(in: .whitespacesAndNewlines))
         }
         let debian = "/usr/lib/postgresql"
@@ -40,9 +40,9 @@ struct PostgresInstallation: Sendable {
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
         guard getuid() == 0 else {
-            return try await ChildProcess.run(path(of: program), arguments, input: input)
+            return try await Program.run(path(of: program), arguments, input: input)
         }
         let asPostgres = ["--reuid=postgres", "--regid=postgres", "--init-groups", path(of: program)]
-        return try await ChildProcess.run("/usr/bin/setpriv", asPostgres + arguments, input: input)
+        return try await Program.run("/usr/bin/setpriv", asPostgres + arguments, input: input)
     }
 }

@@ -67,7 +67,7 @@ package final class TemporaryCluster: Sendable {
         switch identity {
         case .common:
             let prototype = try await Self.prototype.value
-            try await ChildProcess.run("/bin/cp", ["-a", prototype.dataDirectory, cluster.dataDirectory])
+            try await Program.run("/bin/cp", ["-a", prototype.dataDirectory, cluster.dataDirectory])
         case .own:
             try await cluster.initialise()
         }
@@ -196,7 +196,7 @@ package final class TemporaryCluster: Sendable {
         switch kind {
         case .cold:
             try await stop()
-            try await ChildProcess.run("/bin/cp", ["-a", dataDirectory, copyDirectory])
+            try await Program.run("/bin/cp", ["-a", dataDirectory, copyDirectory])
             try await launch()
         case .running:
             let arguments = ["-D", copyDirectory, "-h", directory, "-U", "postgres", "-c", "fast", "--no-sync"]
@@ -207,8 +207,8 @@ package final class TemporaryCluster: Sendable {
     /// Stops the server, has the copy take the place of the data directory, and starts it there.
     package func putBack() async throws {
         try await stop()
-        try await ChildProcess.run("/bin/rm", ["-rf", dataDirectory])
-        try await ChildProcess.run("/bin/mv", [copyDirectory, dataDirectory])
+        try await Program.run("/bin/rm", ["-rf", dataDirectory])
+        try await Program.run("/bin/mv", [copyDirectory, dataDirectory])
         try await launch()
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowRemote
+import SkyrowSystem
 
 /// Glewlwyd, a provider of OpenID Connect that is no part of Skyrow, on the loopback interface.
 ///
@@ -43,17 +44,15 @@ package struct TemporaryGlewlwyd: Sendable {
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.directory = directory
         try TemporaryGlewlwyd.script.write(toFile: "\(directory)/start.py", atomically: false, encoding: .utf8)
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        let log = open("\(directory)/output", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(log) }
-        process = try ChildProcess.spawn(
-            "/usr/bin/python3",
+        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
+        let log = try FileDescriptor(opening: "\(directory)/output", O_WRONLY | O_CREAT)
+        process = try Program.start(
             [
-                "\(directory)/start.py", directory, TemporaryGlewlwyd.clientID, TemporaryGlewlwyd.clientSecret,
-                TemporaryGlewlwyd.userAddress, redirect, TemporaryGlewlwyd.userName, TemporaryGlewlwyd.password,
+                "/usr/bin/python3", "\(directory)/start.py", directory, TemporaryGlewlwyd.clientID,
+                TemporaryGlewlwyd.clientSecret, TemporaryGlewlwyd.userAddress, redirect, TemporaryGlewlwyd.userName,
+                TemporaryGlewlwyd.password,
             ],
-            descriptors: [nowhere, log, log]
+            [nowhere, log, log]
         )
         func ports() -> [Int] {
             let text = try? String(contentsOfFile: "\(directory)/ports", encoding: .utf8)
@@ -77,8 +76,7 @@ package struct TemporaryGlewlwyd: Sendable {
     private static func stop(_ process: pid_t, _ directory: String) {
         // It leads a process group, in which Glewlwyd is.
         kill(-process, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        Program.end(process)
         try? FileManager.default.removeItem(atPath: directory)
     }
 

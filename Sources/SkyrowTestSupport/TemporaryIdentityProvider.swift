@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowRemote
+import SkyrowSystem
 
 /// A provider of OpenID Connect on the loopback interface, which signs whatever a test wants and misbehaves as it says.
 package struct TemporaryIdentityProvider: Sendable {
@@ -395,41 +396,30 @@ package struct TemporaryIdentityProvider: Sendable {
 private struct IdentityProviderFactory: Sendable {
     static let shared = Result { try IdentityProviderFactory() }
 
-    private let orders: Int32
-    private let output: Int32
+    private let orders: FileDescriptor
+    private let output: FileDescriptor
 
     private init() throws {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0, let file = tmpfile() else {
-            throw TemporaryClusterError(description: "No pipe can be made: \(String(cString: strerror(errno)))")
-        }
-        defer {
-            close(ends[0])
-            fclose(file)
-        }
-        orders = ends[1]
-        output = fcntl(fileno(file), F_DUPFD_CLOEXEC, 10)
-        _ = try ChildProcess.spawn(
-            "/usr/bin/python3",
-            ["-c", TemporaryIdentityProvider.script],
-            descriptors: [ends[0], output, output]
+        let (reading, writing) = try FileDescriptor.pipe()
+        orders = writing
+        output = try .temporary()
+        _ = try Program.start(
+            ["/usr/bin/python3", "-c", TemporaryIdentityProvider.script],
+            [reading, output, output]
         )
     }
 
     /// Has a provider say its process and its port in the file `port` of a directory.
     func make(in directory: String) throws {
-        let line = Array("\(directory)\n".utf8)
-        guard write(orders, line, line.count) == line.count else {
+        do {
+            try orders.write("\(directory)\n".utf8)
+        } catch {
             throw TemporaryClusterError(description: "The process that makes providers has ended: \(log)")
         }
     }
 
     /// What it complained of, with all of its providers.
-    var log: String {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = pread(output, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    }
+    var log: String { output.text }
 }
 
 /// Runs `body` with a provider of OpenID Connect.

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowSystem
 
 /// An SMTP server on the loopback interface, of aiosmtpd, which keeps mails as files.
 package struct TemporaryMailServer: Sendable {
@@ -43,7 +44,7 @@ package struct TemporaryMailServer: Sendable {
         }
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.directory = directory
-        try await ChildProcess.run(
+        try await Program.run(
             "/usr/bin/openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -52,17 +53,14 @@ package struct TemporaryMailServer: Sendable {
             ]
         )
         try TemporaryMailServer.script.write(toFile: "\(directory)/server.py", atomically: false, encoding: .utf8)
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        let log = open("\(directory)/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(log) }
-        process = try ChildProcess.spawn(
-            "/usr/bin/python3",
+        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
+        let log = try FileDescriptor(opening: "\(directory)/log", O_WRONLY | O_CREAT)
+        process = try Program.start(
             [
-                "\(directory)/server.py", directory, mode.rawValue, TemporaryMailServer.user,
+                "/usr/bin/python3", "\(directory)/server.py", directory, mode.rawValue, TemporaryMailServer.user,
                 TemporaryMailServer.password,
             ],
-            descriptors: [nowhere, log, log]
+            [nowhere, log, log]
         )
         func readPort() -> Int? {
             (try? String(contentsOfFile: "\(directory)/port", encoding: .utf8)).flatMap { Int($0) }
@@ -82,9 +80,7 @@ package struct TemporaryMailServer: Sendable {
     }
 
     private static func stop(_ process: pid_t, _ directory: String) {
-        kill(process, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        Program.end(process)
         try? FileManager.default.removeItem(atPath: directory)
     }
 

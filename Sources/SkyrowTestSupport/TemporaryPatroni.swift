@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowRemote
+import SkyrowSystem
 
 /// Two PostgreSQL servers of which one follows the other, with Patroni and etcd, which make the follower the leader when the
 /// leader is lost.
@@ -62,15 +63,9 @@ package struct TemporaryPatroni: Sendable {
             }
             command = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command
         }
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        let log = open("\(directory)/output", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(log) }
-        process = try ChildProcess.spawn(
-            command[0],
-            Array(command.dropFirst()),
-            descriptors: [nowhere, log, log]
-        )
+        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
+        let log = try FileDescriptor(opening: "\(directory)/output", O_WRONLY | O_CREAT)
+        process = try Program.start(command, [nowhere, log, log])
         func readPorts() -> [Int] {
             let text = try? String(contentsOfFile: "\(directory)/ports", encoding: .utf8)
             return text?.split(separator: " ").compactMap { Int($0) } ?? []
@@ -95,9 +90,7 @@ package struct TemporaryPatroni: Sendable {
 
     private static func end(_ process: pid_t, _ directory: String) {
         // Its servers end with it.
-        kill(process, SIGTERM)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        Program.end(process, with: SIGTERM)
         try? FileManager.default.removeItem(atPath: directory)
     }
 

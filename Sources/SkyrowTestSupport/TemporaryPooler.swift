@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowSystem
 
 /// A PgBouncer in front of a cluster that hands each transaction another session (`pool_mode = transaction`), reached
 /// through a socket of its own.
@@ -39,13 +40,8 @@ package struct TemporaryPooler: Sendable {
             }
             command = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command
         }
-        let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(nowhere) }
-        process = try ChildProcess.spawn(
-            command[0],
-            Array(command.dropFirst()),
-            descriptors: [nowhere, nowhere, nowhere]
-        )
+        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
+        process = try Program.start(command, [nowhere, nowhere, nowhere])
         do {
             let socket = "\(directory)/.s.PGSQL.5432"
             try await waiting(until: "PgBouncer listens") { FileManager.default.fileExists(atPath: socket) }
@@ -56,9 +52,7 @@ package struct TemporaryPooler: Sendable {
     }
 
     fileprivate func stop() {
-        kill(process, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        Program.end(process)
         try? FileManager.default.removeItem(atPath: directory)
     }
 }

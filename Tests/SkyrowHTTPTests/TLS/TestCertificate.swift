@@ -26,7 +26,7 @@ final class TestCertificate: Sendable {
     /// Puts another certificate and key in place of those that are there.
     func make(name: String) async throws {
         // Made beside and moved into place, as tools that renew certificates do.
-        try await ChildProcess.run(
+        try await Program.run(
             "openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -43,7 +43,7 @@ final class TestCertificate: Sendable {
     func expire() async throws {
         let expired = "\(directory)/expired.pem"
         let arguments = ["x509", "-in", files.certificate, "-signkey", files.key, "-days", "-1", "-out", expired]
-        try await ChildProcess.run("openssl", arguments)
+        try await Program.run("openssl", arguments)
         guard rename(expired, files.certificate) == 0 else { throw POSIXError(.EIO) }
     }
 
@@ -51,7 +51,7 @@ final class TestCertificate: Sendable {
     func lock() async throws {
         let locked = "\(directory)/locked.pem"
         let arguments = ["pkey", "-in", files.key, "-aes128", "-passout", "pass:secret", "-out", locked]
-        try await ChildProcess.run("openssl", arguments)
+        try await Program.run("openssl", arguments)
         guard rename(locked, files.key) == 0 else { throw POSIXError(.EIO) }
     }
 
