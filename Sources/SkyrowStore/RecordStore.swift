@@ -75,10 +75,10 @@ package final class RecordStore: Sendable {
         rulesCheckInterval: Duration? = .seconds(1),
         rulesPatience: Duration = .seconds(5),
         largeTableBound: Int64 = LargeTables.bound,
-        pauseAfterHands: @escaping @Sendable (Duration) async -> Void = { try? await ServiceTimer.sleep(for: $0) },
+        pauseAfterHands: (@Sendable (Duration) async -> Void)? = nil,
         logger: Logger
     ) {
-        self.pauseAfterHands = pauseAfterHands
+        self.pauseAfterHands = pauseAfterHands ?? { _ = try? await ServiceTimer.sleep(for: $0) }
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
         roleRecords = .ofRoles(in: schema)

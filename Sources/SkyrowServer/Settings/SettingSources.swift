@@ -88,12 +88,13 @@ package struct SettingSources: Sendable {
     // MARK: - Names that are none
 
     /// Variables that begin like ours and are read by the tests and the benchmarks alone.
-    private static let foreignVariables: Set = {
-        var names: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
+    private static let foreignVariables: Set<String> = {
+        let names: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
         #if DEBUG
-            names.insert("SKYROW_TEST_LATE")
+            return names.union(["SKYROW_TEST_LATE"])
+        #else
+            return names
         #endif
-        return names
     }()
 
     /// Throws ``ToolError`` for a variable or a key of the file that is no setting, and names the nearest one.

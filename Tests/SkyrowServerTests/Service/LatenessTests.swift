@@ -14,12 +14,12 @@ import Testing
     }
 
     /// A run of the tests may take twice its time, not more.
-    @Test(arguments: [0, 1, 2, .max]) func mostIsOnTimeAndSomeIsVeryLate(seed: UInt64) {
+    @Test(arguments: [0, 1, 2, .max] as [UInt64]) func mostIsOnTimeAndSomeIsVeryLate(seed: UInt64) {
         let drawn = Self.drawn(seed: seed)
         let parts = (
             onTime: drawn.count { $0 == .zero },
-            late: drawn.count { (.milliseconds(1)...(.milliseconds(5))).contains($0) },
-            veryLate: drawn.count { (.milliseconds(50)...(.milliseconds(300))).contains($0) }
+            late: drawn.count { (Duration.milliseconds(1)...(.milliseconds(5))).contains($0) },
+            veryLate: drawn.count { (Duration.milliseconds(50)...(.milliseconds(300))).contains($0) }
         )
         #expect(parts.onTime + parts.late + parts.veryLate == drawn.count)
         #expect(parts.onTime > drawn.count * 8 / 10)
