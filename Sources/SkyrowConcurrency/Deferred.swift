@@ -10,12 +10,6 @@ internal import Synchronization
 /// let number = await outcome.value()
 /// ```
 package final class Deferred<Value: Sendable>: Sendable {
-    /// Why a wait is given up.
-    package enum End: Sendable {
-        case cancelled
-        case late
-    }
-
     private let state = Mutex(Arrival<Value, CheckedContinuation<Value, Never>>())
 
     package init() {}
@@ -33,7 +27,8 @@ package final class Deferred<Value: Sendable>: Sendable {
 
     /// Waits until it arrives, also in a task that is cancelled.
     package func value() async -> Value {
-        await withCheckedContinuation { waiter in
+        if let settled { return settled }
+        return await withCheckedContinuation { waiter in
             if let value = state.withLock({ $0.enter(waiter) }) { waiter.resume(returning: value) }
         }
     }
@@ -62,7 +57,7 @@ package final class Deferred<Value: Sendable>: Sendable {
     ///     about to.
     package func value(
         during sleep: (@Sendable () async throws -> Void)? = nil,
-        _ giveUp: @escaping @Sendable (End) -> Void
+        _ giveUp: @escaping @Sendable (WaitEnd) -> Void
     ) async -> Value {
         let timer = sleep.map { sleep in
             Task { if (try? await sleep()) != nil { giveUp(.late) } }
@@ -79,4 +74,10 @@ package final class Deferred<Value: Sendable>: Sendable {
 extension Deferred<Void> {
     @discardableResult
     package func settle() -> Bool { settle(()) }
+}
+
+/// Why a wait is given up.
+package enum WaitEnd: Hashable, Sendable {
+    case cancelled
+    case late
 }

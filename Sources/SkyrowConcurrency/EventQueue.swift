@@ -16,7 +16,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
     package init() {}
 
     /// Has `add` put something in; returns what it returns, or true after the end, when nothing is put in.
-    package func offer(_ add: (inout EventBuffer<Event>) -> Bool) -> Bool {
+    package func offer(_ add: @Sendable (inout EventBuffer<Event>) -> Bool) -> Bool {
         let (isTaken, reader) = state.withLock { $0.offer(add) }
         reader?.settle()
         return isTaken

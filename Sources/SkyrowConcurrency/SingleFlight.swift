@@ -18,7 +18,7 @@ package final class SingleFlight<Request: Sendable, Success: Sendable>: Sendable
     ///   - work: does what was asked for, the same for all who ask.
     package func next(
         _ request: Request,
-        uniting unite: (Request, Request) -> Request,
+        uniting unite: @Sendable (Request, Request) -> Request,
         _ work: @escaping @Sendable (Request) async -> Success
     ) -> Deferred<Success> {
         let (outcome, begins) = plan.withLock { $0.follow(request, Deferred(), uniting: unite) }

@@ -30,7 +30,20 @@ package final class WaitingTasks<Key: Hashable & Sendable>: Sendable {
 
     /// Lets those go on whose key is of this kind.
     package func wake(_ isOfThese: (Key) -> Bool = { _ in true }) {
-        let woken = lines.withLock { lines in lines.filter { isOfThese($0.key) }.values.flatMap(\.all) }
+        let woken = lines.withLock { lines in
+            lines.isEmpty ? [] : lines.filter { isOfThese($0.key) }.values.flatMap(\.all)
+        }
         for waiter in woken { waiter.settle() }
+    }
+}
+
+/// What all tasks wait for that wait for the same.
+package struct OneKey: Hashable, Sendable {
+    package init() {}
+}
+
+extension WaitingTasks<OneKey> {
+    package func wait(during sleep: (@Sendable () async throws -> Void)? = nil, unless isOver: () -> Bool) async {
+        await wait(for: OneKey(), during: sleep, unless: isOver)
     }
 }
