@@ -48,6 +48,8 @@ let package = Package(
         // It speaks SMTP, and is loaded when mail is to be sent: nothing is linked with it. Its headers are those of Debian's
         // libcurl4-openssl-dev, or of Apple's SDKs.
         .target(name: "CLibcurl"),
+        // The files of sql/, which become part of the executable.
+        .target(name: "CSQLFiles"),
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowConcurrency"),
@@ -87,12 +89,10 @@ let package = Package(
         .target(
             name: "SkyrowStore",
             dependencies: [
-                "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
-                "SkyrowSystem",
+                "CSQLFiles", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowQuery", "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
-            ],
-            // A link to sql/, whose files become part of the binary.
-            resources: [.embedInCode("SQLFiles")]
+            ]
         ),
         .target(name: "SkyrowClient", dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowWire"]),
 

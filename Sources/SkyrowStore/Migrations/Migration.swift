@@ -1,3 +1,5 @@
+import CSQLFiles
+
 /// One step on the way to the present schema: a script that runs in one transaction.
 package struct Migration: Hashable, Sendable {
     package let version: Int
@@ -17,17 +19,13 @@ extension Migration {
     ///
     /// The first one is `sql/schema.sql` until a release has created a database. From then on, it is a copy of that release's
     /// file in `sql/migrations`, the steps that follow are files beside it, and `schema.sql` stays the present.
-    package static let all: [Migration] = [
-        Migration(version: 1, name: "0001_initial", script: present)
-    ]
+    package static var all: [Migration] {
+        [Migration(version: 1, name: "0001_initial", script: present)]
+    }
 
     /// `sql/schema.sql`: what a new database gets in one step.
-    package static let present: String = text(PackageResources.schema_sql)
+    package static var present: String { String(cString: skyrow_schema_sql()) }
 
     /// `sql/applications.sql`, which belongs to no application.
-    package static let applications: String = text(PackageResources.applications_sql)
-
-    private static func text(_ utf8: [UInt8]) -> String {
-        String(decoding: utf8, as: UTF8.self)
-    }
+    package static var applications: String { String(cString: skyrow_applications_sql()) }
 }
