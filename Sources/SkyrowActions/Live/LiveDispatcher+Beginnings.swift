@@ -50,7 +50,7 @@ extension LiveDispatcher {
                 return
             } catch is CancellationError {
                 return
-            } catch let error as SkyrowError where error.isPassing && attempt + 1 < Self.attempts {
+            } catch let error as SkyrowError where error.isTransient && attempt + 1 < Self.attempts {
                 let pause = .milliseconds(500) + Duration.jitter(within: .seconds(1))
                 guard (try? await ServiceTimer.sleep(for: pause)) != nil else { return }
             } catch {
@@ -269,14 +269,6 @@ extension LiveText.Reset {
 }
 
 extension SkyrowError {
-    /// Whether the same may succeed a moment later.
-    var isPassing: Bool {
-        switch code {
-        case .overloaded, .rateLimited, .responseTimeout, .unexpectedUnableToOpenDatabase: true
-        default: false
-        }
-    }
-
     var isDenial: Bool {
         switch code {
         case .permissionDenied, .recordQueryDenied, .notAuthenticated: true

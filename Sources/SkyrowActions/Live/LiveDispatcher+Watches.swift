@@ -72,7 +72,7 @@ extension LiveDispatcher {
     private func fail(_ number: WatchRegistry.Group, _ error: SkyrowError) {
         if Task.isCancelled { return }
         state.withLock { state in
-            if error.isPassing, state.watches.failed(number, at: .now) { return }
+            if error.isTransient, state.watches.failed(number, at: .now) { return }
             let reason: LiveText.Reset =
                 switch error.code {
                 case _ where error.isDenial: .access

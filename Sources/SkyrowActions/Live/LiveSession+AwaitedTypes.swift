@@ -147,11 +147,11 @@ extension SkyrowError {
     fileprivate var endOfAwaiting: LiveText.Reset {
         switch code {
         case .accessTokenNotAccepted: .session
-        case _ where isPassing: .gap
+        case _ where isTransient: .gap
         case _ where isDenial: .access
         default: .schema
         }
     }
 
-    fileprivate var pause: Duration? { isPassing ? .jitter(within: .seconds(2)) : nil }
+    fileprivate var pause: Duration? { isTransient ? .jitter(within: .seconds(2)) : nil }
 }

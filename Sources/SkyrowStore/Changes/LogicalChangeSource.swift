@@ -185,7 +185,7 @@ extension ChangeInterruption {
 
     /// Of what failed while a transaction was read: that the database is away says nothing of what it sends.
     fileprivate init(whileReading error: any Error) {
-        let isAway = (error as? PostgresError)?.isPassing ?? (error is SkyrowError)
+        let isAway = (error as? PostgresError).map { SkyrowError($0).isTransient } ?? (error is SkyrowError)
         self.init(
             reason: (isAway ? ReplicationFailure.Reason.connectionLost : .undecodable).rawValue,
             isLasting: false,
@@ -196,21 +196,5 @@ extension ChangeInterruption {
 
     fileprivate init(_ error: any Error) {
         self.init(reason: "refused", isLasting: false, message: "Changes of PostgreSQL are not streamed: \(error)")
-    }
-}
-
-extension PostgresError {
-    /// Whether the same may succeed a moment later.
-    fileprivate var isPassing: Bool {
-        switch code {
-        case .server:
-            // Insufficient resources, and what an operator does (PostgreSQL's manual, appendix A).
-            sqlState.map { $0.rawValue.hasPrefix("53") || $0.rawValue.hasPrefix("57") } ?? false
-        case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .indeterminateCommit, .cannotConnect,
-            .shutDown,
-            .resultMemoryExhausted:
-            true
-        case .invalidValue, .resultTooLarge, .undecodable, .misuse: false
-        }
     }
 }

@@ -144,9 +144,13 @@ extension RecordStore {
 
     /// Has `_revision()` count on above all that was stamped since another start of PostgreSQL.
     private func moveRevisions() async throws {
-        try await client.withTransaction { transaction in
-            try await transaction.setPath(of: self.schema)
-            _ = try await transaction.query("SELECT _move_revisions()")
+        do {
+            try await client.withTransaction { transaction in
+                try await transaction.setPath(of: self.schema)
+                _ = try await transaction.query("SELECT _move_revisions()")
+            }
+        } catch let error as PostgresError where error.code == .indeterminateCommit {
+            // Whether it took effect is seen by the next look. To those who only read a lost write means nothing.
         }
     }
 }

@@ -100,9 +100,18 @@ extension SkyrowError {
                     "A value does not fit its field.",
                     info: SkyrowError.arguments(error.column)
                 )
-            case "53", "57", "58": self = .databaseUnavailable
+            // "08" comes from poolers that have lost their server.
+            case "08", "53", "57", "58": self = .databaseUnavailable
             default: self = .unexpected
             }
+        }
+    }
+
+    /// Whether what only reads may succeed a moment later, since the database is busy or away.
+    package var isTransient: Bool {
+        switch code {
+        case .overloaded, .rateLimited, .responseTimeout, .outcomeUnknown, .unexpectedUnableToOpenDatabase: true
+        default: false
         }
     }
 
@@ -198,7 +207,8 @@ extension RecordStore {
     /// The error for the client; the rest goes to the log.
     package func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
         let reported = SkyrowError(error, table: table)
-        if reported.code == .unexpectedError {
+        // Of the class 08 are faults of the protocol too, beside what poolers report.
+        if reported.code == .unexpectedError || error.sqlState?.conditionClass == "08" {
             logger.error("A statement failed", metadata: ["error": "\(error)"])
         }
         return reported
