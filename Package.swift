@@ -207,8 +207,8 @@ let package = Package(
             name: "SkyrowActionsTests",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel",
+                "SkyrowPostgres", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]

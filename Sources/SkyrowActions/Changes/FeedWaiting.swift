@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowModel
 import SkyrowStore
 import SkyrowSystem
@@ -8,30 +9,14 @@ import Synchronization
 /// What this process writes has it ask at once, what others write is found by a look at the transactions that were
 /// visible, every 20 ms while there is something new, and every 200 ms after ten seconds without.
 final class FeedWaiting: Sendable {
-    private enum Waiter {
-        /// It has a ticket, and is about to suspend.
-        case arriving
-        case suspended(CheckedContinuation<Void, Never>)
-        /// Its wait ended before it was suspended.
-        case settled
-    }
-
     private struct State {
         var waits: FeedWaits
-        var waiters: [FeedWaits.Ticket: Waiter] = [:]
+        var waiters: [FeedWaits.Ticket: Deferred<Void>] = [:]
         var lastTicket: FeedWaits.Ticket = 0
 
-        /// Notes that a wait ended; returns who is to be resumed.
-        mutating func settle(_ ticket: FeedWaits.Ticket) -> CheckedContinuation<Void, Never>? {
-            switch waiters.removeValue(forKey: ticket) {
-            case .suspended(let continuation):
-                return continuation
-            case .arriving:
-                waiters[ticket] = .settled
-                return nil
-            case .settled, nil:
-                return nil
-            }
+        /// Takes out those whose waits have ended.
+        mutating func take(_ tickets: [FeedWaits.Ticket]) -> [Deferred<Void>] {
+            tickets.compactMap { waiters.removeValue(forKey: $0) }
         }
     }
 
@@ -61,8 +46,7 @@ final class FeedWaiting: Sendable {
 
     /// Ends all waits, and every later one at once.
     func end() {
-        let ended = state.withLock { state in state.waits.end().compactMap { state.settle($0) } }
-        for continuation in ended { continuation.resume() }
+        for waiter in state.withLock({ state in state.take(state.waits.end()) }) { waiter.settle() }
     }
 
     /// Waits until something may have changed, or until a time is over.
@@ -80,10 +64,11 @@ final class FeedWaiting: Sendable {
     ) async throws(SkyrowError) {
         // Networks of one site are one client.
         let key = client.site ?? client
+        let waiter = Deferred<Void>()
         let (arrival, ticket) = state.withLock { state in
             state.lastTicket += 1
             let arrival = state.waits.arrive(state.lastTicket, of: key, for: subject, since: seen)
-            if arrival == .waits { state.waiters[state.lastTicket] = .arriving }
+            if arrival == .waits { state.waiters[state.lastTicket] = waiter }
             return (arrival, state.lastTicket)
         }
         switch arrival {
@@ -103,33 +88,12 @@ final class FeedWaiting: Sendable {
         waiting.add(1, ordering: .relaxed)
         defer { waiting.subtract(1, ordering: .relaxed) }
         signals.continuation.yield()
-        let timer = Task {
-            guard (try? await sleep()) != nil else { return }
-            giveUp(ticket)
-        }
-        defer { timer.cancel() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isSettled = state.withLock { state in
-                    if case .settled? = state.waiters[ticket] {
-                        state.waiters[ticket] = nil
-                        return true
-                    }
-                    state.waiters[ticket] = .suspended(continuation)
-                    return false
-                }
-                if isSettled { continuation.resume() }
-            }
-        } onCancel: {
-            giveUp(ticket)
-        }
+        await waiter.value(during: sleep) { _ in self.giveUp(ticket) }
     }
 
     private func giveUp(_ ticket: FeedWaits.Ticket) {
-        let waiter = state.withLock { state in
-            state.waits.leave(ticket) ? state.settle(ticket) : nil
-        }
-        waiter?.resume()
+        let waiters = state.withLock { state in state.waits.leave(ticket) ? state.take([ticket]) : [] }
+        for waiter in waiters { waiter.settle() }
     }
 
     /// Asks the database for those that wait, until the task is cancelled; then ends all waits.
@@ -157,11 +121,12 @@ final class FeedWaiting: Sendable {
             // Not more than a twentieth of the time.
             let next = max(pause, (now - began) * 20)
             nextLook?.cancel()
+            // PostgreSQL says nothing of what others commit.
             nextLook = Task {
                 guard (try? await ServiceTimer.sleep(for: next)) != nil else { return }
                 signals.continuation.yield()
             }
-            // What is written together is asked for together.
+            // What is written in so short a time is asked for together.
             try? await ServiceTimer.sleep(for: .milliseconds(2))
         }
     }
@@ -172,10 +137,9 @@ final class FeedWaiting: Sendable {
                 let hasChanged = try? await store.hasChanges(of: subject.type, in: subject.database, since: seen)
             else { continue }
             let woken = state.withLock { state in
-                state.waits.answered(subject, since: seen, hasChanged: hasChanged, at: present)
-                    .compactMap { state.settle($0) }
+                state.take(state.waits.answered(subject, since: seen, hasChanged: hasChanged, at: present))
             }
-            for continuation in woken { continuation.resume() }
+            for waiter in woken { waiter.settle() }
         }
     }
 }

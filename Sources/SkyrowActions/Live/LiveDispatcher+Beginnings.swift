@@ -51,6 +51,7 @@ extension LiveDispatcher {
             } catch is CancellationError {
                 return
             } catch let error as SkyrowError where error.isTransient && attempt + 1 < Self.attempts {
+                // The database is away or busy, and says nothing when that is over.
                 let pause = .milliseconds(500) + Duration.jitter(within: .seconds(1))
                 guard (try? await ServiceTimer.sleep(for: pause)) != nil else { return }
             } catch {
@@ -84,15 +85,10 @@ extension LiveDispatcher {
                 return MembersQuestion(number: number, reading: reading, group: group, table: table)
             }
             guard let asked else {
-                let isWaiting = state.withLock { state in
-                    guard let (number, group) = state.registry.group(of: subscriber), state.needsMembers(group) else {
-                        return false
-                    }
-                    return !state.registry.hasMembers(number)
-                }
-                guard isWaiting else { return }
+                guard state.withLock({ $0.needsMembers(of: subscriber) }) else { return }
                 // Another subscription of the group reads them.
-                try await ServiceTimer.sleep(for: .milliseconds(5))
+                await wait(for: .members) { !$0.awaitsMembers(subscriber) }
+                try Task.checkCancellation()
                 continue
             }
             do {
@@ -124,15 +120,21 @@ extension LiveDispatcher {
             limit: configuration.limits.members
         )
         guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
-        let start = LiveStart(moment: moment)
         // Nothing else changes meanwhile.
-        await turns.take()
-        defer { turns.leave() }
+        try await turns.pass { try await self.takeMembers(records, of: question, readAt: LiveStart(moment: moment)) }
+    }
+
+    private func takeMembers(
+        _ records: [StoredRecord],
+        of question: MembersQuestion,
+        readAt start: LiveStart
+    ) async throws {
         let waiting = state.withLock { state in
             state.registry.changes(duringReading: question.reading, of: question.number, readAt: start)
         }
         var verdicts: [LiveVerdicts] = []
         for transaction in waiting { verdicts.append(await judged(transaction, only: question.number)) }
+        try Task.checkCancellation()
         try state.withLock { state throws(SkyrowError) in
             guard state.registry.hasRoom(forMembers: records.count, of: question.number) else {
                 throw .noMemoryLeft(.client(limit: configuration.limits.share.client(of: configuration.limits.memory)))
@@ -224,6 +226,7 @@ extension LiveDispatcher {
         guard let name = state.withLock({ $0.registry.subscribers[load.subscriber]?.name }) else { throw Superseded() }
         let page = BeginningPage(page, phase, of: name)
         let verdicts = await verdicts(of: page, for: load.subscriber)
+        try Task.checkCancellation()
         let outlet = try state.withLock { state throws(Superseded) in
             guard state.isCurrent(load.attempt, of: load.subscriber) else { throw Superseded() }
             state.send(page, to: load.subscriber, verdicts)

@@ -40,9 +40,11 @@ extension LiveDispatcher {
     /// Ends or resets subscriptions whose callers have other rights than when they were made.
     func keepRights(_ service: ActionService) async {
         var known: [TokenHash: SessionStanding] = [:]
+        // PostgreSQL is asked again and again, since its notices may get lost; a look that has failed is repeated then.
         let timer = Task {
             while (try? await ServiceTimer.sleep(for: Self.rightsInterval)) != nil {
                 rightsSignals.continuation.yield()
+                await wait(for: .use) { !$0.isUnused }
             }
         }
         defer { timer.cancel() }
@@ -80,7 +82,7 @@ extension LiveDispatcher {
                     endOutdated()
                     if !areRulesKnown { continue }
                 }
-                if isSettled { rightsLooks.withLock { $0.succeed(look) } }
+                if isSettled { noteRights(known: look) }
             } catch {
                 // Until the next look succeeds nothing is judged.
                 continue
@@ -88,26 +90,30 @@ extension LiveDispatcher {
         }
     }
 
-    /// Waits until the rights of all sessions are known as of the last second.
+    func noteRights(known look: RightsLooks.Look) {
+        rightsLooks.withLock { $0.succeed(look) }
+        waiting.wake { $0 == .rights }
+    }
+
+    /// Waits until the rights of all sessions are known as of the last second, or need not be, or its task is cancelled.
     func rightsKnown() async {
-        while !Task.isCancelled {
-            let isNeeded = state.withLock { !$0.isUnused }
-            if !isNeeded { return }
-            if rightsLooks.withLock({ $0.areKnown(at: clock.instant()) }) { return }
-            rightsSignals.continuation.yield()
-            _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
+        await lookAtRights { [self] in
+            state.withLock { $0.isUnused } || rightsLooks.withLock { $0.areKnown(at: clock.instant()) }
         }
     }
 
-    /// Waits until the rights of all sessions were looked at after now.
+    /// Waits until the rights of all sessions were looked at after now, or its task is cancelled.
     ///
     /// What is read then may depend on relations of users, which are compared with those of that look from then on.
     func rightsLookedAt() async {
         let last = rightsLooks.withLock { $0.last }
-        while !Task.isCancelled {
-            if rightsLooks.withLock({ $0.haveSucceeded(since: last) }) { return }
+        await lookAtRights { [self] in rightsLooks.withLock { $0.haveSucceeded(since: last) } }
+    }
+
+    private func lookAtRights(until areKnown: () -> Bool) async {
+        while !Task.isCancelled, !areKnown() {
             rightsSignals.continuation.yield()
-            _ = try? await ServiceTimer.sleep(for: .milliseconds(5))
+            await waiting.wait(for: .rights, unless: areKnown)
         }
     }
 

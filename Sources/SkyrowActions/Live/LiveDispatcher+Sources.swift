@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowModel
 import SkyrowStore
 import SkyrowSystem
@@ -27,28 +28,26 @@ extension LiveDispatcher {
                 group.cancelAll()
             }
             sources.withLock { $0 = SourceSwitch(hasQuestions: configuration.source != .logical) }
-            state.withLock { state in
-                _ = state.setMode(.none)
-                state.complete = nil
-                state.pending = []
-                state.registry.forgetAllMembers()
+            if Task.isCancelled {
+                state.withLock { $0.mode = .none }
+                return
             }
-            // A subscription that came at the last moment.
-            if state.withLock({ !$0.isUnused || !$0.waiters.isEmpty }) { demand.continuation.yield() }
+            // A subscription that came at the last moment has missed what was committed since.
+            lose()
+            let isWanted = state.withLock { state in
+                state.complete = nil
+                return state.isWanted
+            }
+            if isWanted { demand.continuation.yield() }
         }
     }
 
+    /// Returns when nothing has been wanted for a while: time itself is the rule there.
     private func waitUntilUnused() async {
-        var unusedSince: ContinuousClock.Instant?
-        while (try? await ServiceTimer.sleep(for: .seconds(1))) != nil {
-            let isUsed = state.withLock { !$0.isUnused || !$0.waiters.isEmpty }
-            guard !isUsed else {
-                unusedSince = nil
-                continue
-            }
-            let since = unusedSince ?? .now
-            unusedSince = since
-            if .now - since >= Self.linger { return }
+        while !Task.isCancelled {
+            await wait(for: .use) { !$0.isWanted }
+            await wait(for: .use, during: { try await ServiceTimer.sleep(for: Self.linger) }) { $0.isWanted }
+            if !state.withLock({ $0.isWanted }) { return }
         }
     }
 
@@ -68,22 +67,44 @@ extension LiveDispatcher {
 
     /// Asks for changes whenever the stream does not bring them.
     private func bridge() async {
-        var idleSince: ContinuousClock.Instant? = .now
         while !Task.isCancelled {
-            let mode = state.withLock { $0.mode }
-            if mode == .none {
-                let since = idleSince ?? .now
-                idleSince = since
-                if sources.withLock({ $0.isAsking }) || .now - since >= Self.bridgeAfter {
-                    await ask()
-                    idleSince = nil
-                    continue
-                }
-            } else {
-                idleSince = nil
+            await wait(for: .mode) { $0.mode == .none }
+            // What the stream says ends the time that it has.
+            await wait(for: .mode, during: { try await ServiceTimer.sleep(for: Self.bridgeAfter) }) {
+                $0.mode != .none || self.isAskedMeanwhile
             }
-            guard (try? await ServiceTimer.sleep(for: .milliseconds(20))) != nil else { return }
+            if state.withLock({ $0.mode == .none }) { await ask() }
         }
+    }
+
+    private var isAskedMeanwhile: Bool { sources.withLock { $0.isAsking } }
+
+    /// Has changes be asked for until the stream takes over.
+    private func askMeanwhile() {
+        sources.withLock { $0.askMeanwhile() }
+        waiting.wake { $0 == .mode }
+    }
+
+    /// Follows a source until something ends that; nil where its task is cancelled.
+    ///
+    /// - Parameter take: takes its events, each after those of any source that came before; returns what ends it.
+    private func follow<End: Sendable>(
+        _ source: some ChangeSource,
+        _ take: @escaping @Sendable (ChangeSourceEvent) async -> End?
+    ) async -> End? {
+        let end = Deferred<End?>()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await source.run { event in
+                    guard end.settled == nil else { return }
+                    if let found = try? await self.turns.pass({ await take(event) }) { end.settle(found) }
+                }
+            }
+            group.addTask { _ = await end.value(ifCancelled: nil) }
+            await group.next()
+            group.cancelAll()
+        }
+        return end.settled ?? nil
     }
 
     // MARK: The stream
@@ -94,34 +115,10 @@ extension LiveDispatcher {
         defer { logical.withLock { $0 = nil } }
         while !Task.isCancelled {
             let version = store.cache.current.version
-            let rest = Rest()
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    await source.run { event in
-                        guard rest.duration == nil else { return }
-                        rest.begin(await self.takeTurn { await self.takeStreamed(event) })
-                    }
-                }
-                group.addTask {
-                    while (try? await ServiceTimer.sleep(for: .milliseconds(100))) != nil {
-                        if rest.duration != nil { return }
-                    }
-                }
-                await group.next()
-                group.cancelAll()
-            }
-            guard let duration = rest.duration else { return }
-            let end = ContinuousClock.now + duration
-            while .now < end, store.cache.current.version == version {
-                guard (try? await ServiceTimer.sleep(for: .seconds(1))) != nil else { return }
-            }
+            guard let rest = await follow(source, { await self.takeStreamed($0) }) else { return }
+            // Another catalogue may make readable what was not.
+            await store.cache.waitForChange(since: version, atMost: rest)
         }
-    }
-
-    private func takeTurn<Result>(_ body: () async -> Result) async -> Result {
-        await turns.take()
-        defer { turns.leave() }
-        return await body()
     }
 
     /// Takes an event of the stream; returns for how long the stream is to be left alone, nil where it goes on.
@@ -132,7 +129,7 @@ extension LiveDispatcher {
             observe(.changesFollowed(.logical))
             if isAlone { begin(.logical) }
         case .delayed:
-            sources.withLock { $0.askMeanwhile() }
+            askMeanwhile()
         case .transaction(let transaction):
             switch sources.withLock({ $0.streamed(transaction) }) {
             case .dispatch: await dispatch(transaction)
@@ -145,10 +142,9 @@ extension LiveDispatcher {
         case .interrupted(let interruption):
             observe(.changesInterrupted(interruption.reason, message: interruption.message))
             let (wasRunning, isLeft) = sources.withLock { sources in
-                let wasRunning = sources.streamEnded()
-                if interruption.isLasting { sources.askMeanwhile() }
-                return (wasRunning, interruption.isUnreadable && sources.noteUnreadable(at: .now))
+                (sources.streamEnded(), interruption.isUnreadable && sources.noteUnreadable(at: .now))
             }
+            if interruption.isLasting { askMeanwhile() }
             if wasRunning { lose() }
             if isLeft { return Self.unreadablePause }
         }
@@ -173,28 +169,13 @@ extension LiveDispatcher {
             polling.withLock { $0 = nil }
             sources.withLock { $0.isAsking = false }
         }
-        let isOver = RaisedFlag()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await source.run { event in
-                    let ends = await self.takeTurn { await self.takeAsked(event) }
-                    if ends { isOver.raise() }
-                }
-            }
-            group.addTask {
-                while (try? await ServiceTimer.sleep(for: .milliseconds(5))) != nil {
-                    if isOver.isRaised { return }
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
+        _ = await follow(source) { await self.takeAsked($0) }
     }
 
-    /// Takes an answer; true when the stream has taken over.
-    private func takeAsked(_ event: ChangeSourceEvent) async -> Bool {
+    /// Takes an answer; returns something when the stream has taken over.
+    private func takeAsked(_ event: ChangeSourceEvent) async -> Void? {
         // The stream may have taken over a moment ago.
-        guard sources.withLock({ $0.stream != .running }) else { return true }
+        guard sources.withLock({ $0.stream != .running }) else { return () }
         switch event {
         case .started:
             observe(.changesFollowed(.polling))
@@ -205,13 +186,13 @@ extension LiveDispatcher {
                 state.registry.passed(moment.walPosition)
                 state.completed(moment)
             }
-            return await handOver(at: moment)
+            return await handOver(at: moment) ? () : nil
         case .interrupted(let interruption):
             observe(.changesInterrupted(interruption.reason, message: interruption.message))
             lose()
         case .delayed, .position: break
         }
-        return false
+        return nil
     }
 
     /// Lets the stream take over, if it is ready.
@@ -224,7 +205,7 @@ extension LiveDispatcher {
         }
         state.withLock { state in
             state.registry.forgetMembersBesideStream()
-            _ = state.setMode(.logical)
+            state.mode = .logical
         }
         for transaction in waiting { await dispatch(transaction) }
         return true
@@ -233,12 +214,11 @@ extension LiveDispatcher {
     // MARK: Both
 
     private func begin(_ mode: LiveState.Mode) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             if mode == .logical { state.registry.forgetAllMembers() }
             state.watches.noteAll()
-            return state.setMode(mode)
+            state.mode = mode
         }
-        for waiter in waiters { waiter.resume(returning: true) }
         watchSignals.continuation.yield()
     }
 
@@ -253,6 +233,8 @@ extension LiveDispatcher {
         if sources.withLock({ $0.hasShown(transaction) }) { return }
         let verdicts = await judged(transaction)
         await rightsKnown()
+        // What was waited for has not come then.
+        if Task.isCancelled { return }
         let catalog = store.cache.current
         let questions = state.withLock { state in
             for (subscriber, reason) in state.registry.takeTables({ catalog.tables[$0] }) {
@@ -263,13 +245,14 @@ extension LiveDispatcher {
         var relations = RelatedUsers.none
         if let questions, !questions.isEmpty {
             while !Task.isCancelled {
-                // Without an answer nothing may be judged: the stream waits.
+                // Without an answer nothing may be judged: the stream waits, and asks again after a pause.
                 if let found = try? await store.relatedUsers(questions) {
                     relations = found
                     break
                 }
                 _ = try? await ServiceTimer.sleep(for: .milliseconds(100))
             }
+            if Task.isCancelled { return }
         }
         let statistics = state.withLock { state -> LiveRegistry.Dispatch in
             state.hasStreamed = true
@@ -342,22 +325,4 @@ extension RecordStore {
             pairs: Set(found.map { RelatedUsers.Pair(user: $0.user, relation: $0.relation, other: $0.other) })
         )
     }
-}
-
-/// Something that becomes true once.
-private final class RaisedFlag: Sendable {
-    private let state = Atomic(false)
-
-    var isRaised: Bool { state.load(ordering: .relaxed) }
-
-    func raise() { state.store(true, ordering: .relaxed) }
-}
-
-/// For how long the stream is left alone; nil while it goes on.
-private final class Rest: Sendable {
-    private let state = Mutex<Duration?>(nil)
-
-    var duration: Duration? { state.withLock { $0 } }
-
-    func begin(_ duration: Duration?) { state.withLock { $0 = duration } }
 }

@@ -20,6 +20,7 @@ extension LiveDispatcher {
                     case .wait(let instant):
                         if let set = alarm, set <= instant { break asking }
                         alarm = instant
+                        // Time itself is the rule: a query is not asked again too soon.
                         group.addTask {
                             _ = try? await ServiceTimer.sleep(until: instant)
                             self.watchSignals.continuation.yield()

@@ -1,4 +1,5 @@
 import Logging
+import SkyrowConcurrency
 import SkyrowModel
 import SkyrowStore
 import SkyrowSystem
@@ -29,7 +30,9 @@ final class LiveDispatcher: Sendable {
     let logical = Mutex<LogicalChangeSource?>(nil)
     let isPolling = Atomic(false)
     /// One event is handled after the other, whichever source it comes from.
-    let turns = AsyncTurns()
+    let turns = SerialGate()
+    /// Those who wait for the state to be otherwise.
+    let waiting: WaitingTasks<LiveState.Aspect>
     let rightsLooks = Mutex(RightsLooks())
     let clock: ServiceClock
     let sources: Mutex<SourceSwitch>
@@ -55,7 +58,11 @@ final class LiveDispatcher: Sendable {
         self.observe = observe
         judging = LiveJudging(configuration.limits.steps)
         sources = Mutex(SourceSwitch(hasQuestions: configuration.source != .logical))
-        state = Mutex(LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer))
+        let waiting = WaitingTasks<LiveState.Aspect>()
+        self.waiting = waiting
+        state = Mutex(
+            LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer, waiting: waiting)
+        )
     }
 
     /// Serves subscriptions until the task is cancelled.
@@ -69,11 +76,8 @@ final class LiveDispatcher: Sendable {
             group.addTask { await self.keepCheckpoints() }
             group.addTask { await self.keepWatches(service) }
         }
-        let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(returning: false) }
+        state.withLock { $0.hasEnded = true }
+        waiting.wake()
     }
 
     // MARK: Connections
@@ -121,44 +125,40 @@ final class LiveDispatcher: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until changes are followed; false where that takes too long.
-    func waitForSource(atMost limit: Duration) async -> Bool {
-        if state.withLock({ $0.mode != .none }) { return true }
-        demand.continuation.yield()
-        let number = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        let timer = Task {
-            try await ServiceTimer.sleep(for: limit)
-            giveUp(number)
-        }
-        defer { timer.cancel() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    if state.mode != .none { return true }
-                    state.waiters[number] = continuation
-                    return false
-                }
-                if isReady {
-                    continuation.resume(returning: true)
-                } else if Task.isCancelled {
-                    giveUp(number)
-                }
+    /// Returns when the state is so, when the time is over and when the task is cancelled.
+    ///
+    /// - Parameter sleep: sleeps for as long as is waited at most.
+    func wait(
+        for aspect: LiveState.Aspect,
+        during sleep: (@Sendable () async throws -> Void)? = nil,
+        until isSo: (inout LiveState) -> Bool
+    ) async {
+        let isLate = Deferred<Void>()
+        let timer = sleep.map { sleep in
+            Task {
+                try await sleep()
+                isLate.settle()
+                waiting.wake { $0 == aspect }
             }
-        } onCancel: {
-            giveUp(number)
         }
+        defer { timer?.cancel() }
+        func isOver() -> Bool { isLate.settled != nil || state.withLock { isSo(&$0) } }
+        while !Task.isCancelled, !isOver() { await waiting.wait(for: aspect, unless: isOver) }
     }
 
-    private func giveUp(_ number: Int) {
-        let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
-        waiter?.resume(returning: false)
+    /// Waits until changes are followed; false where that takes too long, or its task is cancelled.
+    func waitForSource(atMost limit: Duration) async -> Bool {
+        if state.withLock({ $0.mode != .none }) { return true }
+        state.withLock { $0.awaitingSource += 1 }
+        defer { state.withLock { $0.awaitingSource -= 1 } }
+        demand.continuation.yield()
+        await wait(for: .mode, during: { try await ServiceTimer.sleep(for: limit) }) { $0.mode != .none || $0.hasEnded }
+        return state.withLock { $0.mode != .none }
     }
 
     // MARK: Checkpoints
 
+    /// Says what is new every few seconds, and something whatever happens: a heartbeat, which time alone is the rule of.
     private func keepCheckpoints() async {
         var lastMoment = ContinuousClock.now
         var publication = PublicationLook()
@@ -190,6 +190,7 @@ final class LiveDispatcher: Sendable {
             }
             observe(.liveQueries(count))
             observeResets()
+            await wait(for: .use) { !$0.isUnused }
         }
     }
 

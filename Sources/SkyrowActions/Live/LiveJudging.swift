@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowSystem
 import Synchronization
 
@@ -7,7 +8,7 @@ import Synchronization
 final class LiveJudging: Sendable {
     /// What is judged on the thread that asks: some 100 µs.
     private static let stepsAtOnce = 10_000
-    /// How long to wait for a thread where the system gives none.
+    /// How long to wait before a thread is asked for again, where the system has given none.
     private static let pause: Duration = .milliseconds(100)
 
     private let allowances: Mutex<StepAllowances>
@@ -23,15 +24,13 @@ final class LiveJudging: Sendable {
         if judge(&verdicts, atMost: Self.stepsAtOnce) { return verdicts }
         while !Task.isCancelled {
             let asked = verdicts
-            let found = await withCheckedContinuation { continuation in
-                let isTaken = thread.run {
-                    var verdicts = asked
-                    _ = self.judge(&verdicts, atMost: .max)
-                    continuation.resume(returning: LiveVerdicts?.some(verdicts))
-                }
-                if !isTaken { continuation.resume(returning: nil) }
+            let found = Deferred<LiveVerdicts>()
+            let isTaken = thread.run {
+                var verdicts = asked
+                _ = self.judge(&verdicts, atMost: .max)
+                found.settle(verdicts)
             }
-            if let found { return found }
+            if isTaken { return await found.value(ifCancelled: asked) }
             _ = try? await ServiceTimer.sleep(for: Self.pause)
         }
         return verdicts

@@ -103,6 +103,8 @@ struct LiveRegistry {
     var isEmpty: Bool { subscribers.isEmpty }
     var groupCount: Int { groups.count }
     var types: Set<RecordTypeName> { Set(tables.keys) }
+    /// How many readings of members have ended.
+    var readingsEnded: Int { membersLoading.ended }
 
     // MARK: Subscriptions
 

@@ -42,6 +42,18 @@ extension LiveState {
         }
     }
 
+    /// Whether a subscription lacks members, so that its beginning waits for them.
+    func needsMembers(of subscriber: LiveRegistry.Subscriber) -> Bool {
+        guard let (number, group) = registry.group(of: subscriber), needsMembers(group) else { return false }
+        return !registry.hasMembers(number)
+    }
+
+    /// Whether the members that a subscription lacks are being read.
+    func awaitsMembers(_ subscriber: LiveRegistry.Subscriber) -> Bool {
+        guard needsMembers(of: subscriber), let number = registry.subscribers[subscriber]?.group else { return false }
+        return registry.membersLoading.contains(number)
+    }
+
     /// What is asked of the records of a page before it is sent, and the numbers of the changes; nil for nothing.
     func questions(
         about page: BeginningPage,
@@ -157,7 +169,7 @@ extension LiveState {
     ///
     /// - Parameter maximum: how many go on; others end, and their clients begin anew.
     mutating func lose(resuming maximum: Int) -> [LiveDispatcher.Load] {
-        _ = setMode(.none)
+        mode = .none
         registry.forgetAllMembers()
         pending = []
         var loads: [LiveDispatcher.Load] = []

@@ -5,6 +5,9 @@ extension LiveState {
     /// Whether there is no subscription of either kind.
     var isUnused: Bool { registry.isEmpty && watches.isEmpty }
 
+    /// Whether changes are wanted: there is a subscription, or one is about to be.
+    var isWanted: Bool { !isUnused || awaitingSource > 0 }
+
     /// The types whose changes are wanted, and the databases of their records.
     var watchedTypes: [RecordTypeName: [DatabaseScope]] {
         var types = watches.watchedTypes

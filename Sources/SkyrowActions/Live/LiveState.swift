@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
@@ -44,10 +45,34 @@ struct LiveState {
         case polling
     }
 
-    var registry: LiveRegistry
-    var watches: WatchRegistry
+    /// What tasks wait for; each change of the state wakes those that it concerns.
+    enum Aspect: Hashable, Sendable {
+        /// Which source changes come from.
+        case mode
+        /// Whether changes are wanted.
+        case use
+        /// Whether the members of groups are being read.
+        case members
+        /// As of when the rights of all sessions are known, and whether they need be.
+        case rights
+    }
+
+    /// What of the state tasks wait for, as it was when they were last woken.
+    private struct Standing: Equatable {
+        var mode = Mode.none
+        var isWanted = false
+        var isUnused = true
+        var readings = 0
+    }
+
+    var registry: LiveRegistry { didSet { wake() } }
+    var watches: WatchRegistry { didSet { wake() } }
     var connections: [LiveRegistry.Connection: Connection] = [:]
-    var mode = Mode.none
+    var mode = Mode.none { didSet { wake() } }
+    /// How many wait for a source to begin.
+    var awaitingSource = 0 { didSet { wake() } }
+    /// Whether live queries are served no more.
+    var hasEnded = false
     /// All transactions that were visible at this moment have been dispatched.
     var complete: LiveMark?
     /// Moments that the stream has to pass first.
@@ -59,16 +84,28 @@ struct LiveState {
     /// Whether a transaction has come since the last moment was taken.
     var hasStreamed = false
     var nextConnection = 0
-    /// Who waits for a source to begin.
-    var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
-    var nextWaiter = 0
     /// Bytes that an outlet drops at most when it falls behind.
     private let outletBuffer: Int
+    private let waiting: WaitingTasks<Aspect>
+    private var standing = Standing()
 
-    init(limits: SubscriptionLimits, outletBuffer: Int) {
+    init(limits: SubscriptionLimits, outletBuffer: Int, waiting: WaitingTasks<Aspect> = WaitingTasks()) {
         registry = LiveRegistry(limits: limits)
         watches = WatchRegistry(limits: limits)
         self.outletBuffer = outletBuffer
+        self.waiting = waiting
+    }
+
+    private mutating func wake() {
+        let before = standing
+        standing = Standing(mode: mode, isWanted: isWanted, isUnused: isUnused, readings: registry.readingsEnded)
+        guard standing != before else { return }
+        var aspects: Set<Aspect> = []
+        if standing.mode != before.mode { aspects.formUnion([.mode, .members]) }
+        if standing.isWanted != before.isWanted { aspects.insert(.use) }
+        if standing.isUnused != before.isUnused { aspects.formUnion([.use, .rights]) }
+        if standing.readings != before.readings { aspects.insert(.members) }
+        waiting.wake { aspects.contains($0) }
     }
 
     // MARK: Sending
@@ -202,13 +239,6 @@ struct LiveState {
     mutating func perform(_ dispatch: LiveRegistry.Dispatch) {
         for (connection, message) in dispatch.messages { send(message, to: connection) }
         for (subscriber, reason) in dispatch.resets { reset(subscriber, reason, after: .jitter(within: .seconds(2))) }
-    }
-
-    mutating func setMode(_ mode: Mode) -> [CheckedContinuation<Bool, Never>] {
-        self.mode = mode
-        guard mode != .none else { return [] }
-        defer { waiters = [:] }
-        return Array(waiters.values)
     }
 }
 

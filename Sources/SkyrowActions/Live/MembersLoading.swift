@@ -24,6 +24,8 @@ struct MembersLoading {
 
     private var readings: [SubscriptionIndex.Group: Begun] = [:]
     private var lastReading = 0
+    /// How many have ended, in whatever way.
+    private(set) var ended = 0
     /// How many readings each type has.
     private var types: [RecordTypeName: Int] = [:]
     private var entries: [Entry] = []
@@ -50,6 +52,7 @@ struct MembersLoading {
     /// The members of a group are not wanted any more.
     mutating func cancel(_ group: SubscriptionIndex.Group) {
         guard let type = readings.removeValue(forKey: group)?.type else { return }
+        ended += 1
         types[type, default: 1] -= 1
         if types[type] == 0 { types[type] = nil }
         let needed = readings.values.map(\.from).min() ?? dropped + entries.count
@@ -86,6 +89,7 @@ struct MembersLoading {
         entries.append(entry)
         guard changes > Self.maximumChanges || bytes > Self.maximumBytes else { return [] }
         defer {
+            ended += readings.count
             readings = [:]
             types = [:]
         }

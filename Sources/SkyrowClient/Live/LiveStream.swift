@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
@@ -169,7 +170,7 @@ extension LiveStream {
         var wasOpen = false
         var parser = EventStreamParser()
         func ending() -> End {
-            if Task.isCancelled, !watch.hasStruck.isRaised { return .interrupted }
+            if Task.isCancelled, watch.hasStruck.settled == nil { return .interrupted }
             return .ended(wasOpen: wasOpen, asked: parser.retry)
         }
         do {
@@ -279,15 +280,15 @@ extension LiveStream {
         }
     }
 
-    /// Ends the present stream when nothing arrives for too long.
-    private func watchSilence(_ heardBefore: Int) -> (task: Task<Void, Never>, hasStruck: LiveFlag) {
-        let hasStruck = LiveFlag()
+    /// Ends the present stream when nothing arrives for too long: time itself is the rule.
+    private func watchSilence(_ heardBefore: Int) -> (task: Task<Void, Never>, hasStruck: Deferred<Void>) {
+        let hasStruck = Deferred<Void>()
         let task = Task {
             var before = heardBefore
             while (try? await Task.sleep(for: silence)) != nil {
                 let now = state.withLock { $0.heard }
                 if now == before {
-                    hasStruck.raise()
+                    hasStruck.settle()
                     state.withLock { $0.reader?.cancel() }
                     return
                 }
@@ -295,16 +296,5 @@ extension LiveStream {
             }
         }
         return (task, hasStruck)
-    }
-}
-
-/// Something that has happened.
-private final class LiveFlag: Sendable {
-    private let state = Atomic(false)
-
-    var isRaised: Bool { state.load(ordering: .sequentiallyConsistent) }
-
-    func raise() {
-        state.store(true, ordering: .sequentiallyConsistent)
     }
 }

@@ -33,6 +33,7 @@ struct CommitVisibility {
                 self.snapshot = snapshot
                 if snapshot.isVisible(truncated: transaction) { return }
             }
+            // PostgreSQL says nothing when it becomes visible.
             try await ServiceTimer.sleep(for: pause)
             pause = min(pause * 2, Self.pauses.upperBound)
         }

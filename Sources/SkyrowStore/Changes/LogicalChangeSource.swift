@@ -11,6 +11,8 @@ package final class LogicalChangeSource: ChangeSource {
     private let rowLimit: Int
     private let stream = Mutex<PostgresChanges?>(nil)
 
+    /// The pause where the stream cannot be asked for.
+    private static let pauseAfterRefusal: Duration = .seconds(1)
     /// The pause where what a transaction needs besides the stream cannot be asked for.
     private static let pauseAfterFailure: Duration = .milliseconds(100)
 
@@ -34,7 +36,7 @@ package final class LogicalChangeSource: ChangeSource {
                 changes = try store.client.changes(publication: publication.name)
             } catch {
                 await take(.interrupted(ChangeInterruption(error)))
-                guard (try? await ServiceTimer.sleep(for: .seconds(1))) != nil else { return }
+                guard (try? await ServiceTimer.sleep(for: Self.pauseAfterRefusal)) != nil else { return }
                 continue
             }
             stream.withLock { $0 = changes }

@@ -39,6 +39,7 @@ extension RecordStore {
         since known: (token: ChangeToken, hasNews: SQL)?
     ) async throws -> PresentMoment {
         for attempt in 0..<Self.momentAttempts {
+            // PostgreSQL says nothing when transactions end.
             if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.read(
                 MomentStatement.make(in: schema, relationsOf: user, hasNews: known?.hasNews)
@@ -63,6 +64,7 @@ extension RecordStore {
         _ body: (PostgresTransaction, ChangeMoment) async throws -> Success
     ) async throws -> Success {
         for attempt in 0..<Self.momentAttempts {
+            // PostgreSQL says nothing when transactions end.
             if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.withTransaction(isolation: .snapshot) { transaction in
                 let rows = try await transaction.query(MomentStatement.make(in: schema, relationsOf: nil))
@@ -85,7 +87,7 @@ extension RecordStore {
 
     /// Returns when PostgreSQL's log is on the disk up to a position.
     ///
-    /// Commits have it written, of others too. Where none does, a message of its own is committed.
+    /// Commits have it written, of others too, of which PostgreSQL says nothing. Where none does, a message of its own is committed.
     private func flushLog(upTo position: UInt64) async throws {
         let position = Int64(bitPattern: position)
         func isFlushed() async throws -> Bool {

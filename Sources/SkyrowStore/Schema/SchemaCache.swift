@@ -1,6 +1,7 @@
 internal import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowSystem
 internal import Synchronization
 
 /// The catalogue as this process has it, read without waiting and reloaded when something changed.
@@ -32,6 +33,7 @@ package final class SchemaCache: Sendable {
     private let state: Mutex<State>
     private let readings = SingleFlight<CatalogPart, Result<Void, any Error>>()
     private let awaited = WaitingTasks<RecordTypeName>()
+    private let changed = WaitingTasks<Int>()
 
     /// - Parameters:
     ///   - rules: those of the types that have some.
@@ -62,6 +64,13 @@ package final class SchemaCache: Sendable {
     package func waitForTable(of type: RecordTypeName) async {
         while !Task.isCancelled, current[type] == nil {
             await awaited.wait(for: type) { current[type] != nil }
+        }
+    }
+
+    /// Returns when the catalogue is another one than that of a version, when the time is over and when the task is cancelled.
+    package func waitForChange(since version: Int, atMost limit: Duration) async {
+        await changed.wait(for: version, during: { try await ServiceTimer.sleep(for: limit) }) {
+            current.version != version
         }
     }
 
@@ -111,6 +120,7 @@ package final class SchemaCache: Sendable {
                 state.statistics.rows += rows
             }
             awaited.wake { next[$0] != nil }
+            changed.wake { $0 != next.version }
             return .success(())
         } catch {
             state.withLock { $0.statistics.failures += 1 }
