@@ -161,7 +161,7 @@ extension LiveDispatcher {
         }
         guard case (let subscriber?, let position?) = found else { throw Superseded() }
         let (holder, question) = (subscriber.holder, subscriber.question)
-        let turn: ReadTurn? = holder.caller.isOperator ? nil : ReadTurn(of: holder.client, in: service.reads)
+        let turn = holder.readTurn(in: service.reads)
         try await turn?.enter()
         defer { turn?.leave() }
         var request = ChangesRequest(database: question.database, query: question.query, limit: Self.pageSize)

@@ -13,12 +13,14 @@ extension LiveDispatcher {
     private struct Holder: Sendable {
         let credentials: Credentials
         let caller: Caller
-        /// Its part in the subscriptions of connections.
-        var parts: [(holder: LiveHolder, subscribers: [LiveRegistry.Subscriber])] = []
-        var watchers: [WatchRegistry.Watcher] = []
         var connections: Set<LiveRegistry.Connection> = []
         /// Whether relations of users decide what it may read.
         var asksRelations = false
+
+        mutating func add(_ party: SubscriptionBook.Party, on connection: LiveRegistry.Connection) {
+            connections.insert(connection)
+            if party.relatedCount > 0 { asksRelations = true }
+        }
     }
 
     /// What has changed of a session in the database.
@@ -134,24 +136,14 @@ extension LiveDispatcher {
     private func holders() -> [Holder] {
         state.withLock { state in
             var holders: [HolderKey: Holder] = [:]
-            for (connection, account) in state.registry.accounts {
-                for party in account.parties {
-                    let holder = party.holder
-                    let key = HolderKey(credentials: holder.credentials, caller: holder.caller)
-                    // All of the connection, of which it ends those that are its own.
-                    holders[key, default: Holder(credentials: holder.credentials, caller: holder.caller)]
-                        .parts.append((holder, account.subscribers))
-                    holders[key]?.connections.insert(connection)
-                    if party.relatedCount > 0 { holders[key]?.asksRelations = true }
+            for book in [state.registry.book, state.watches.book] {
+                for (connection, account) in book.accounts {
+                    for party in account.parties {
+                        let (credentials, caller) = (party.holder.credentials, party.holder.caller)
+                        let key = HolderKey(credentials: credentials, caller: caller)
+                        holders[key, default: Holder(credentials: credentials, caller: caller)].add(party, on: connection)
+                    }
                 }
-            }
-            for (watcher, known) in state.watches.watchers {
-                let request = known.request
-                let key = HolderKey(credentials: request.credentials, caller: request.caller)
-                holders[key, default: Holder(credentials: request.credentials, caller: request.caller)]
-                    .watchers.append(watcher)
-                holders[key]?.connections.insert(request.connection)
-                if request.asksRelations { holders[key]?.asksRelations = true }
             }
             return Array(holders.values)
         }
@@ -203,17 +195,9 @@ extension LiveDispatcher {
     /// - Parameter askingRelations: whether those alone end that relations of users decide about.
     private func end(_ holder: Holder, _ reason: LiveText.Reset, askingRelations: Bool = false) {
         state.withLock { state in
-            for (owner, subscribers) in holder.parts {
-                for subscriber in subscribers {
-                    guard let known = state.registry.subscribers[subscriber], known.holder === owner,
-                        !askingRelations || known.audience.asksRelations
-                    else { continue }
-                    state.reset(subscriber, reason)
-                }
-            }
-            for watcher in holder.watchers
-            where !askingRelations || state.watches.watchers[watcher]?.request.asksRelations == true {
-                state.resetWatch(watcher, reason)
+            state.reset(on: holder.connections, reason) { owner, asksRelations in
+                (asksRelations || !askingRelations) && owner.credentials == holder.credentials
+                    && owner.caller == holder.caller
             }
             guard reason == .session else { return }
             for connection in holder.connections { state.connections[connection]?.outlet.close(.sessionEnded) }

@@ -52,7 +52,7 @@ extension LiveDispatcher {
         }
         guard let (request, asking) = asked else { return }
         do throws(SkyrowError) {
-            let turn: ReadTurn? = request.caller.isOperator ? nil : ReadTurn(of: request.client, in: service.reads)
+            let turn = request.holder.readTurn(in: service.reads)
             try await turn?.enter()
             defer { turn?.leave() }
             let answer = try await service.answer(request, turn: turn)
@@ -96,7 +96,7 @@ extension ActionService {
         try await answer(
             request.key.subject,
             in: request.databaseName,
-            by: request.caller,
+            by: request.holder.caller,
             hidesFields: request.tables.values.contains { $0.visible(to: request.key.fields) !== $0 },
             turn: turn
         )

@@ -143,7 +143,7 @@ final class LiveDispatcher: Sendable {
         }
         defer { timer?.cancel() }
         func isOver() -> Bool { isLate.settled != nil || state.withLock { isSo(&$0) } }
-        while !Task.isCancelled, !isOver() { await waiting.wait(for: aspect, unless: isOver) }
+        while !Task.isCancelled, !isOver() { await waiting.wait(for: aspect) { isOver() } }
     }
 
     /// Waits until changes are followed; false where that takes too long, or its task is cancelled.

@@ -14,14 +14,16 @@ struct LiveShares {
     /// How many members are counted at once.
     private static let memberCount = 64
 
+    private let kind: SubscriptionKind
     private let limits: SubscriptionLimits
     private(set) var places: ClientShares
     private(set) var memory: ClientShares
     private var scans: [ScanPlace: ClientShares] = [:]
 
-    init(_ limits: SubscriptionLimits) {
+    init(of kind: SubscriptionKind, _ limits: SubscriptionLimits) {
+        self.kind = kind
         self.limits = limits
-        places = ClientShares(limit: limits.total, limits.share)
+        places = ClientShares(limit: kind.total(limits), limits.share)
         memory = ClientShares(limit: limits.memory, limits.share)
     }
 
@@ -32,23 +34,24 @@ struct LiveShares {
 
     // MARK: Places
 
-    /// Takes the place of a subscription and its bytes; throws `135 Overloaded` where the client has no share left.
+    /// Takes a place and its bytes; throws `135 Overloaded` where the client has no share left.
     mutating func enter(_ bytes: Int, of client: ClientKey?) throws(SkyrowError) {
-        switch places.refusal(of: 1, to: client) {
-        case .all:
-            throw .noShareLeft("The service has as many subscriptions as it may, \(limits.total), and takes no more.")
-        case .client(let most):
-            throw .noShareLeft("The subscriptions of one client are at most \(most), over all connections.")
-        case nil: break
-        }
+        if let refusal = places.refusal(of: 1, to: client) { throw .noPlaceLeft(refusal, of: kind, places.limit) }
         if let refusal = memory.refusal(of: bytes, to: client) { throw .noMemoryLeft(refusal) }
-        places.take(1, for: client)
-        memory.take(bytes, for: client)
+        take(1, bytes, for: client)
     }
 
-    mutating func leave(_ bytes: Int, of client: ClientKey?) {
-        places.take(-1, for: client)
-        memory.take(-bytes, for: client)
+    mutating func leave(_ bytes: Int, of client: ClientKey?) { take(-1, -bytes, for: client) }
+
+    /// Has another client pay for a place and its bytes.
+    mutating func passPlace(_ bytes: Int, from client: ClientKey?, to heir: ClientKey?) {
+        leave(bytes, of: client)
+        take(1, bytes, for: heir)
+    }
+
+    private mutating func take(_ count: Int, _ bytes: Int, for client: ClientKey?) {
+        places.take(count, for: client)
+        memory.take(bytes, for: client)
     }
 
     /// Why a client gets no query more that every change of a type is judged for; nil where it does.
@@ -129,7 +132,24 @@ extension LiveSubscriber {
 }
 
 extension SkyrowError {
-    fileprivate static func noShareLeft(_ message: String) -> SkyrowError { SkyrowError(.overloaded, message) }
+    /// `135` for places beyond the share of a client, or beyond all that there may be.
+    fileprivate static func noPlaceLeft(
+        _ refusal: ClientShares.Refusal,
+        of kind: SubscriptionKind,
+        _ total: Int
+    ) -> SkyrowError {
+        let message =
+            switch (refusal, kind) {
+            case (.all, .changes): "The service has as many subscriptions as it may, \(total), and takes no more."
+            case (.all, .results):
+                "The service has as many queries that it asks again as it may, \(total), and takes no more."
+            case (.client(let most), .changes):
+                "The subscriptions of one client are at most \(most), over all connections."
+            case (.client(let most), .results):
+                "One client has at most \(most) different queries that are asked again, over all connections."
+            }
+        return SkyrowError(.overloaded, message)
+    }
 
     /// `135` for what live queries hold beyond the share of a client, or beyond all that they may.
     static func noMemoryLeft(_ refusal: ClientShares.Refusal) -> SkyrowError {

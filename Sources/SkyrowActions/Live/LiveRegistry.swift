@@ -35,21 +35,6 @@ struct LiveRegistry {
         var hasKeysAlone = false
     }
 
-    /// Who has subscriptions of a connection.
-    struct Party {
-        let holder: LiveHolder
-        fileprivate(set) var count = 0
-        /// How many of its subscriptions relations of users decide about.
-        fileprivate(set) var relatedCount = 0
-    }
-
-    /// What one connection has.
-    struct Account {
-        fileprivate(set) var subscribers: [Subscriber] = []
-        /// Mostly one: a connection may get other credentials.
-        fileprivate(set) var parties: [Party] = []
-    }
-
     /// What a transaction leads to.
     struct Dispatch {
         /// One message a connection.
@@ -65,12 +50,11 @@ struct LiveRegistry {
     let limits: SubscriptionLimits
     private(set) var index: SubscriptionIndex
     var subscribers = SlotTable<Boxed<LiveSubscriber>>()
-    private(set) var accounts: [Connection: Account] = [:]
+    private(set) var book: SubscriptionBook
     var groups = SlotTable<Boxed<SubscriptionGroup>>()
     /// The groups by the digests of their keys.
     var groupNumbers: [Int: SubscriptionIndex.Group] = [:]
     var audiences: [SubscriptionGroup.AudienceKey: (audience: LiveAudience, count: Int)] = [:]
-    var shares: [LiveShare: Int] = [:]
     var clientShares: LiveShares
     /// What events take that wait for subscriptions.
     var buffered: [Subscriber: Int] = [:]
@@ -78,16 +62,12 @@ struct LiveRegistry {
     var membership = Membership()
     /// The groups whose members are being read.
     var membersLoading = MembersLoading()
-    /// The tables of the types that subscriptions are about, as they were when these began: one of each type, but for the moment at
-    /// which it changes.
-    private(set) var tables: [RecordTypeName: [RecordTable]] = [:]
+    private(set) var tables = FollowedTables()
     var whileLoading = ChangesWhileLoading()
     /// The subscriptions that drop what they have seen at their beginning.
     var starting: Set<Subscriber> = []
     /// The moments behind which subscriptions begin that were live before.
     private(set) var resuming: [Subscriber: LiveMark] = [:]
-    /// How many groups each type has.
-    private var groupCounts: [RecordTypeName: Int] = [:]
     /// The moments at which a subscription has become live last, and behind which one has begun.
     private var recentBeginning: LiveMark?
     private var recentPosition: LiveMark?
@@ -96,13 +76,14 @@ struct LiveRegistry {
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
-        clientShares = LiveShares(limits)
+        book = SubscriptionBook(of: .changes, limits)
+        clientShares = LiveShares(of: .changes, limits)
         index = SubscriptionIndex(scanLimit: limits.scans)
     }
 
     var isEmpty: Bool { subscribers.isEmpty }
     var groupCount: Int { groups.count }
-    var types: Set<RecordTypeName> { Set(tables.keys) }
+    var types: Set<RecordTypeName> { tables.types }
     /// How many readings of members have ended.
     var readingsEnded: Int { membersLoading.ended }
 
@@ -112,13 +93,7 @@ struct LiveRegistry {
     ///
     /// Its name is one that the connection does not use. Throws `135 Overloaded` beyond a limit.
     mutating func subscribe(_ request: Request) throws(SkyrowError) -> Subscriber {
-        guard (accounts[request.connection]?.subscribers.count ?? 0) < limits.perConnection else {
-            throw .tooManySubscriptions("A connection has at most \(limits.perConnection) subscriptions.")
-        }
-        let share = request.holder.share
-        if let share, shares[share] ?? 0 >= limits.perUser {
-            throw .tooManySubscriptions("A user has at most \(limits.perUser) subscriptions, over all connections.")
-        }
+        try book.requireRoom(on: request.connection, for: request.holder)
         let bytes = request.question.heldBytes + (request.filter?.heldBytes ?? 0)
         try clientShares.enter(bytes, of: request.holder.paying)
         let group: SubscriptionIndex.Group
@@ -126,9 +101,7 @@ struct LiveRegistry {
             clientShares.leave(bytes, of: request.holder.paying)
             throw error
         }
-        if tables[request.table.name]?.contains(where: { $0 === request.table }) != true {
-            tables[request.table.name, default: []].append(request.table)
-        }
+        tables.add(request.table, isOfGroup: false)
         if request.hasKeysAlone { groups[group]?.hasKeysAlone = true }
         let audience = audience(request.audience)
         let place = place(of: audience, in: group, of: request)
@@ -140,6 +113,7 @@ struct LiveRegistry {
         func shared<Part>(_ part: Part, _ known: Part?, _ isSame: (Part) -> Bool) -> Part {
             if let known, isSame(known) { known } else { part }
         }
+        let holder = book.known(request.holder, on: request.connection)
         let number = subscribers.insert(
             Boxed(
                 LiveSubscriber(
@@ -147,7 +121,7 @@ struct LiveRegistry {
                     connection: request.connection,
                     group: group,
                     audience: audience,
-                    holder: enter(request.holder, audience, of: request.connection),
+                    holder: holder,
                     question: shared(request.question, last?.question, request.question.isSame),
                     filter: request.filter.map { shared($0, last?.filter, $0.isSame) },
                     state: .loading(LiveBuffer()),
@@ -158,8 +132,7 @@ struct LiveRegistry {
         )
         groups[group]?.audiences[place].subscribers.append(number)
         whileLoading.begin(number, of: request.table.name)
-        accounts[request.connection]?.subscribers.append(number)
-        if let share { shares[share, default: 0] += 1 }
+        book.add(number, of: holder, asksRelations: audience.asksRelations, on: request.connection)
         return number
     }
 
@@ -194,7 +167,7 @@ struct LiveRegistry {
         )
         groupNumbers[digest] = number
         index.insert(number, in: key.database, of: key.type, predicate)
-        groupCounts[key.type, default: 0] += 1
+        tables.add(request.table, isOfGroup: true)
         return number
     }
 
@@ -219,30 +192,13 @@ struct LiveRegistry {
         return groups[group]?.audiences.append(SubscriptionGroup.Audience(audience: audience, encoding: encoding)) ?? 0
     }
 
-    /// Counts a subscription of a connection; returns who has it, as the connection knows it.
-    private mutating func enter(
-        _ holder: LiveHolder,
-        _ audience: LiveAudience,
-        of connection: Connection
-    ) -> LiveHolder {
-        var account = accounts.removeValue(forKey: connection) ?? Account()
-        defer { accounts[connection] = account }
-        let place = account.parties.firstIndex { $0.holder.isSame(as: holder) } ?? account.parties.count
-        if place == account.parties.count { account.parties.append(Party(holder: holder)) }
-        account.parties[place].count += 1
-        if audience.asksRelations { account.parties[place].relatedCount += 1 }
-        return account.parties[place].holder
-    }
-
     /// The subscription of a name; nil where there is none.
     func subscriber(_ name: String, of connection: Connection) -> Subscriber? {
-        accounts[connection]?.subscribers.first { subscribers[$0]?.name == name }
+        book.numbers(of: connection).first { subscribers[$0]?.name == name }
     }
 
     /// The subscriptions of a connection.
-    func subscribers(of connection: Connection) -> [Subscriber] {
-        accounts[connection]?.subscribers ?? []
-    }
+    func subscribers(of connection: Connection) -> [Subscriber] { book.numbers(of: connection) }
 
     /// Ends a subscription.
     mutating func remove(_ number: Subscriber) {
@@ -251,26 +207,16 @@ struct LiveRegistry {
         clientShares.leave(subscriber.heldBytes, of: subscriber.holder.paying)
         starting.remove(number)
         endLoading(number, subscriber)
-        exit(number, subscriber)
-        if let share = subscriber.holder.share {
-            shares[share, default: 1] -= 1
-            if shares[share] == 0 { shares[share] = nil }
-        }
-        let key = subscriber.audience.key
+        let (audience, key) = (subscriber.audience, subscriber.audience.key)
+        book.remove(
+            number,
+            of: subscriber.holder,
+            asksRelations: audience.asksRelations,
+            on: subscriber.connection
+        )
         audiences[key]?.count -= 1
         if audiences[key]?.count == 0 { audiences[key] = nil }
         leave(subscriber)
-    }
-
-    private mutating func exit(_ number: Subscriber, _ subscriber: LiveSubscriber) {
-        guard var account = accounts.removeValue(forKey: subscriber.connection) else { return }
-        account.subscribers.removeAll { $0 == number }
-        if let place = account.parties.firstIndex(where: { $0.holder === subscriber.holder }) {
-            account.parties[place].count -= 1
-            if subscriber.audience.asksRelations { account.parties[place].relatedCount -= 1 }
-            if account.parties[place].count == 0 { account.parties.remove(at: place) }
-        }
-        if !account.subscribers.isEmpty { accounts[subscriber.connection] = account }
     }
 
     private mutating func leave(_ subscriber: LiveSubscriber) {
@@ -299,10 +245,7 @@ struct LiveRegistry {
         membersLoading.cancel(number)
         membership.removeAll(of: number)
         index.remove(number, in: group.database, of: group.type, group.predicate)
-        groupCounts[group.type, default: 1] -= 1
-        guard groupCounts[group.type] == 0 else { return }
-        groupCounts[group.type] = nil
-        tables[group.type] = nil
+        tables.leave(group.type)
     }
 
     /// Has another client pay for a group when one that did has left it.
@@ -446,132 +389,16 @@ struct LiveRegistry {
         starting = later
     }
 
-    // MARK: Members
-
-    /// The group of a subscription.
-    func group(of number: Subscriber) -> (number: SubscriptionIndex.Group, group: SubscriptionGroup)? {
-        guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value else {
-            return nil
-        }
-        return (subscriber.group, group)
-    }
-
-    /// Has the members of a group be read, where they have to be; nil where they are known or another one reads them.
-    mutating func beginMembers(of number: SubscriptionIndex.Group) -> MembersLoading.Reading? {
-        guard let group = groups[number]?.value, group.lacksMembers else { return nil }
-        groups[number]?.members = .loading
-        return membersLoading.begin(number, of: group.type)
-    }
-
-    /// Whether the members of a group are known, so that its subscriptions may become live.
-    func hasMembers(_ number: SubscriptionIndex.Group) -> Bool {
-        if case .known? = groups[number]?.members { true } else { false }
-    }
-
-    /// Gives up a reading of members, if it still counts.
-    mutating func endMembers(of number: SubscriptionIndex.Group, _ reading: MembersLoading.Reading) {
-        if membersLoading.finish(number, reading) != nil { forgetMembers(of: number) }
-    }
-
-    /// Forgets the members of a group, also those that are being read.
-    mutating func forgetMembers(of number: SubscriptionIndex.Group) {
-        groups[number]?.members = .unknown
-        membersLoading.cancel(number)
-        membership.removeAll(of: number)
-        _ = countMembers(of: number)
-    }
-
-    /// Forgets the members of all groups.
-    mutating func forgetAllMembers() {
-        whileLoading.removeAll()
-        for number in groups.numbers { forgetMembers(of: number) }
-    }
-
-    /// Forgets the members of the groups whose changes come with the records before from now on, with the stream.
-    mutating func forgetMembersBesideStream() {
-        for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
-    }
-
-    /// What has changed since the members of a group began to be read, which a moment has not shown.
-    func changes(
-        duringReading reading: MembersLoading.Reading,
-        of number: SubscriptionIndex.Group,
-        readAt start: LiveStart
-    ) -> [CommittedTransaction] {
-        membersLoading.changes(since: reading, of: number).filter { !start.covers($0.mark) }
-    }
-
-    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that counts no more.
-    ///
-    /// Its subscriptions begin later, so that no event of these changes is sent.
-    ///
-    /// - Parameter verdicts: those of the transactions of ``changes(duringReading:of:readAt:)``.
-    mutating func setMembers(
-        of number: SubscriptionIndex.Group,
-        _ reading: MembersLoading.Reading,
-        _ records: [StoredRecord],
-        readAt start: LiveStart,
-        _ verdicts: [LiveVerdicts]
-    ) -> Dispatch? {
-        let waiting = changes(duringReading: reading, of: number, readAt: start)
-        guard let group = groups[number]?.value, waiting.count == verdicts.count,
-            membersLoading.finish(number, reading) != nil
-        else { return nil }
-        groups[number]?.members = .known
-        for record in records { membership.read(record, in: tables[group.type]?.last, for: number) }
-        _ = countMembers(of: number)
-        var result = Dispatch()
-        for (transaction, verdicts) in zip(waiting, verdicts) {
-            let part = dispatch(transaction, verdicts, only: number)
-            result.messages += part.messages
-            result.resets += part.resets
-        }
-        return result
-    }
-
-    /// Counts a record that is sent with the beginning of a subscription among the members of its group, where changes come without the
-    /// records before.
-    ///
-    /// It may have begun to match after the last question for changes. Did it end before the next one, nothing else would say that the
-    /// client has it.
-    ///
-    /// - Returns: false where the record changes so often that it is not to be sent.
-    mutating func keepSent(_ record: StoredRecord, to subscriber: Subscriber) -> Bool {
-        guard let (number, group) = group(of: subscriber), case .known = group.members,
-            let audience = subscribers[subscriber]?.audience, let place = group.audiences.place(of: audience)
-        else { return true }
-        let view = group.audiences[place].encoding.key.view
-        let table = tables[group.type]?.last
-        func mayHave(_ field: FieldName) -> Bool {
-            group.asked?.contains(field) ?? true && !view.hidden.contains(field)
-        }
-        let isWhole = (table?.memberFields ?? []).allSatisfy { mayHave($0) && view.partial[$0] == nil }
-        return membership.read(
-            record,
-            in: table,
-            knowing: Set((table?.columns ?? []).lazy.map(\.field).filter(mayHave)),
-            for: number,
-            by: isWhole && view.list == .all ? nil : audience
-        )
-    }
-
     // MARK: Schema
 
     /// The subscriptions that end because the tables are others now.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Subscriber, LiveText.Reset)] {
         var resets: [(Subscriber, LiveText.Reset)] = []
-        for (type, known) in tables {
-            let table = current(type)
-            if known.count == 1, known.first === table { continue }
-            let reason = table.map { table in known.lazy.compactMap { table.reset(after: $0) }.first } ?? .schema
-            guard let reason else {
-                tables[type] = table.map { [$0] }
-                continue
-            }
-            for number in groups.numbers {
-                guard let group = groups[number]?.value, group.type == type else { continue }
-                resets += group.subscribers.map { ($0, reason) }
-            }
+        let reasons = tables.take(current)
+        guard !reasons.isEmpty else { return [] }
+        for number in groups.numbers {
+            guard let group = groups[number]?.value, let reason = reasons[group.type] else { continue }
+            resets += group.subscribers.map { ($0, reason) }
         }
         return resets
     }
@@ -595,11 +422,5 @@ extension RecordTable {
         }
         let isFilled = columns.contains { former[$0.field] == nil && $0.isFilled }
         return isKept && !isFilled ? nil : .schema
-    }
-}
-
-extension SkyrowError {
-    fileprivate static func tooManySubscriptions(_ message: String) -> SkyrowError {
-        SkyrowError(.overloaded, message)
     }
 }

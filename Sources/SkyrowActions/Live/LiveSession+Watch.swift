@@ -40,14 +40,11 @@ extension LiveSession {
             let wanted = WatchRegistry.Request(
                 name: request.name,
                 connection: connection,
-                share: caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client),
+                holder: LiveHolder(caller: caller, credentials: credentials, client: client),
                 key: resolved.key,
                 databaseName: request.database,
                 tables: resolved.tables,
                 databases: resolved.databases,
-                caller: caller,
-                credentials: credentials,
-                client: client,
                 asksRelations: resolved.asksRelations
             )
             let (watcher, group, asking, source) = try live.state.withLock { state throws(SkyrowError) in

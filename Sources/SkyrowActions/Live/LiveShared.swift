@@ -23,6 +23,11 @@ final class LiveHolder: Sendable {
     /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
     var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }
 
+    /// The turn that what is read for them has among the reads; nil for the operator, who waits for none.
+    func readTurn(in reads: ReadQueues) -> ReadTurn? {
+        caller.isOperator ? nil : ReadTurn(of: client, in: reads)
+    }
+
     func isSame(as other: LiveHolder) -> Bool {
         self === other
             || (caller == other.caller && credentials == other.credentials && client == other.client)

@@ -37,11 +37,31 @@ extension LiveState {
         _ reason: LiveText.Reset,
         after pause: Duration? = nil
     ) {
-        guard let known = watches.watchers[watcher] else { return }
-        endings.append(reason)
-        let (name, connection) = (known.request.name, known.request.connection)
+        guard let request = watches.watchers[watcher]?.request else { return }
         watches.remove(watcher)
-        sendEnd(Ending(name: name, reason: reason, pause: pause), to: connection)
+        end(request.name, on: request.connection, reason, after: pause)
+    }
+
+    /// Ends some subscriptions of connections, by who has them and by whether relations of users decide about them.
+    mutating func reset(
+        on connections: Set<LiveRegistry.Connection>,
+        _ reason: LiveText.Reset,
+        where isConcerned: (LiveHolder, _ asksRelations: Bool) -> Bool
+    ) {
+        for connection in connections {
+            for subscriber in registry.subscribers(of: connection) {
+                guard let known = registry.subscribers[subscriber],
+                    isConcerned(known.holder, known.audience.asksRelations)
+                else { continue }
+                reset(subscriber, reason)
+            }
+            for watcher in watches.watchers(of: connection) {
+                guard let request = watches.watchers[watcher]?.request,
+                    isConcerned(request.holder, request.asksRelations)
+                else { continue }
+                resetWatch(watcher, reason)
+            }
+        }
     }
 
     /// What is counted of live queries at a time of the clock, in seconds.

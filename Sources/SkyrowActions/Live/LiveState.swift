@@ -132,11 +132,22 @@ struct LiveState {
         after pause: Duration? = nil
     ) {
         guard let known = registry.subscribers[subscriber] else { return }
-        endings.append(reason)
         let hasToken = reason == .gap || reason == .bulk
         let token = hasToken ? resumptionToken(of: subscriber) : nil
         registry.remove(subscriber)
-        sendEnd(Ending(name: known.name, reason: reason, pause: pause), token: token, to: known.connection)
+        end(known.name, on: known.connection, reason, token: token, after: pause)
+    }
+
+    /// Counts a subscription of either kind that has ended, and says why.
+    mutating func end(
+        _ name: String,
+        on connection: LiveRegistry.Connection,
+        _ reason: LiveText.Reset,
+        token: String? = nil,
+        after pause: Duration?
+    ) {
+        endings.append(reason)
+        sendEnd(Ending(name: name, reason: reason, pause: pause), token: token, to: connection)
     }
 
     /// Sends the end of a subscription, to a connection that takes nothing at the moment as soon as it does.

@@ -29,22 +29,15 @@ struct WatchRegistry {
     struct Request: Sendable {
         let name: String
         let connection: Connection
-        /// Whose it counts as; nil for the operator.
-        let share: LiveShare?
+        var holder: LiveHolder
         let key: Key
         let databaseName: DatabaseName
         /// The types whose records decide the result, as they are.
         let tables: [RecordTypeName: RecordTable]
         /// The databases whose records do.
         let databases: Set<DatabaseScope>
-        let caller: Caller
-        let credentials: Credentials
-        let client: ClientKey
         /// Whether relations of users decide what the caller may read.
         let asksRelations: Bool
-
-        /// The client whose share its query takes; nil for the operator.
-        var paying: ClientKey? { share == nil || client == .none ? nil : client }
     }
 
     /// One who gets a result.
@@ -62,7 +55,7 @@ struct WatchRegistry {
     /// One query.
     struct Watched {
         let key: Key
-        var tables: [RecordTypeName: RecordTable]
+        let types: [RecordTypeName]
         let databases: Set<DatabaseScope>
         /// The client, one of those with a subscription of it, whose share it takes; nil for the operator.
         var payer: ClientKey?
@@ -86,23 +79,21 @@ struct WatchRegistry {
     }
 
     let limits: SubscriptionLimits
-    private(set) var watchers: [Watcher: Subscription] = [:]
-    private(set) var groups: [Group: Watched] = [:]
+    private(set) var watchers = SlotTable<Subscription>()
+    private(set) var groups = SlotTable<Watched>()
+    private(set) var book: SubscriptionBook
+    private var clientShares: LiveShares
+    private var tables = FollowedTables()
     private var numbers: [Key: Group] = [:]
-    private var names: [Connection: [String: Watcher]] = [:]
-    private var shares: [LiveShare: Int] = [:]
     private var groupsOfTypes: [RecordTypeName: Set<Group>] = [:]
     /// The groups whose results may be others by now.
     private var stale: Set<Group> = []
-    private var nextNumber = 0
     private var nextAsking = 0
-    private var places: ClientShares
-    private var memory: ClientShares
 
     init(limits: SubscriptionLimits) {
         self.limits = limits
-        places = ClientShares(limit: limits.watches, limits.share)
-        memory = ClientShares(limit: limits.memory, limits.share)
+        book = SubscriptionBook(of: .results, limits)
+        clientShares = LiveShares(of: .results, limits)
     }
 
     var isEmpty: Bool { watchers.isEmpty }
@@ -113,96 +104,72 @@ struct WatchRegistry {
     ///
     /// Throws `135 Overloaded` beyond a limit.
     mutating func add(_ request: Request) throws(SkyrowError) -> Watcher {
-        guard names[request.connection]?.count ?? 0 < limits.watchesPerConnection else {
-            throw .tooManyWatches(
-                "A connection has at most \(limits.watchesPerConnection) queries that are asked again."
-            )
-        }
-        if let share = request.share, shares[share] ?? 0 >= limits.watchesPerUser {
-            throw .tooManyWatches(
-                "A user has at most \(limits.watchesPerUser) queries that are asked again, over all connections."
-            )
-        }
-        let group: Group
-        if let known = numbers[request.key] {
-            group = known
-        } else {
-            switch places.refusal(of: 1, to: request.paying) {
-            case .all:
-                throw .tooManyWatches(
-                    "The service has as many queries that it asks again as it may, \(limits.watches), and takes no more."
-                )
-            case .client(let most):
-                throw .tooManyWatches(
-                    "One client has at most \(most) different queries that are asked again, over all connections."
-                )
-            case nil: break
-            }
-            let bytes = request.key.subject.heldBytes
-            if let refusal = memory.refusal(of: bytes, to: request.paying) { throw .noMemoryLeft(refusal) }
-            places.take(1, for: request.paying)
-            memory.take(bytes, for: request.paying)
-            nextNumber += 1
-            group = nextNumber
-            numbers[request.key] = group
-            groups[group] = Watched(
+        try book.requireRoom(on: request.connection, for: request.holder)
+        let group = try group(of: request)
+        for table in request.tables.values { tables.add(table, isOfGroup: false) }
+        var request = request
+        request.holder = book.known(request.holder, on: request.connection)
+        let number = watchers.insert(
+            Subscription(request: request, head: LiveText.head(request.name), group: group)
+        )
+        groups[group]?.watchers.append(number)
+        book.add(number, of: request.holder, asksRelations: request.asksRelations, on: request.connection)
+        return number
+    }
+
+    private mutating func group(of request: Request) throws(SkyrowError) -> Group {
+        if let known = numbers[request.key] { return known }
+        try clientShares.enter(request.key.subject.heldBytes, of: request.holder.paying)
+        let group = groups.insert(
+            Watched(
                 key: request.key,
-                tables: request.tables,
+                types: Array(request.tables.keys),
                 databases: request.databases,
-                payer: request.paying,
+                payer: request.holder.paying,
                 due: .now
             )
-            for type in request.tables.keys { groupsOfTypes[type, default: []].insert(group) }
+        )
+        numbers[request.key] = group
+        for (type, table) in request.tables {
+            groupsOfTypes[type, default: []].insert(group)
+            tables.add(table, isOfGroup: true)
         }
-        nextNumber += 1
-        let number = nextNumber
-        watchers[number] = Subscription(request: request, head: LiveText.head(request.name), group: group)
-        groups[group]?.watchers.append(number)
-        names[request.connection, default: [:]][request.name] = number
-        if let share = request.share { shares[share, default: 0] += 1 }
-        return number
+        return group
     }
 
     /// Ends a subscription.
     mutating func remove(_ number: Watcher) {
-        guard let watcher = watchers.removeValue(forKey: number) else { return }
-        let request = watcher.request
-        names[request.connection]?[request.name] = nil
-        if names[request.connection]?.isEmpty == true { names[request.connection] = nil }
-        if let share = request.share {
-            shares[share, default: 1] -= 1
-            if shares[share] == 0 { shares[share] = nil }
-        }
+        guard let watcher = watchers.remove(number) else { return }
+        let (request, holder) = (watcher.request, watcher.request.holder)
+        book.remove(number, of: holder, asksRelations: request.asksRelations, on: request.connection)
         groups[watcher.group]?.watchers.removeAll { $0 == number }
         guard let group = groups[watcher.group] else { return }
-        let heir = group.watchers.first.flatMap { watchers[$0]?.request }
-        if heir == nil || group.payer == request.paying { pass(watcher.group, group, to: heir) }
-        guard group.watchers.isEmpty else { return }
-        groups[watcher.group] = nil
+        let bytes = group.key.subject.heldBytes
+        if let heir = group.watchers.first.flatMap({ watchers[$0]?.request.holder }) {
+            // It may have been the one that paid.
+            guard group.payer == holder.paying else { return }
+            clientShares.passPlace(bytes, from: group.payer, to: heir.paying)
+            groups[watcher.group]?.payer = heir.paying
+            return
+        }
+        clientShares.leave(bytes, of: group.payer)
+        groups.remove(watcher.group)
         numbers[group.key] = nil
         stale.remove(watcher.group)
-        for type in group.tables.keys {
+        for type in group.types {
+            tables.leave(type)
             groupsOfTypes[type]?.remove(watcher.group)
             if groupsOfTypes[type]?.isEmpty == true { groupsOfTypes[type] = nil }
         }
     }
 
-    /// Gives back what a query takes of the share of a client, and has another one pay for it.
-    private mutating func pass(_ number: Group, _ group: Watched, to heir: Request?) {
-        let bytes = group.key.subject.heldBytes
-        places.take(-1, for: group.payer)
-        memory.take(-bytes, for: group.payer)
-        guard let heir else { return }
-        places.take(1, for: heir.paying)
-        memory.take(bytes, for: heir.paying)
-        groups[number]?.payer = heir.paying
+    /// The subscription of a name; nil where there is none.
+    func watcher(_ name: String, of connection: Connection) -> Watcher? {
+        book.numbers(of: connection).first { watchers[$0]?.request.name == name }
     }
 
-    /// The subscription of a name; nil where there is none.
-    func watcher(_ name: String, of connection: Connection) -> Watcher? { names[connection]?[name] }
-
     /// The subscriptions of a connection.
-    func watchers(of connection: Connection) -> [Watcher] { names[connection].map { Array($0.values) } ?? [] }
+    func watchers(of connection: Connection) -> [Watcher] { book.numbers(of: connection) }
 
     /// Sends nothing to a connection until ``resume(_:)``.
     mutating func pause(_ connection: Connection) {
@@ -246,21 +213,15 @@ struct WatchRegistry {
     }
 
     /// Has all queries be asked again, since changes may have been missed.
-    mutating func noteAll() { stale.formUnion(groups.keys) }
+    mutating func noteAll() { stale.formUnion(groups.numbers) }
 
     /// The subscriptions that end, since rules or fields of a type are others now.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveText.Reset)] {
         var resets: [(Watcher, LiveText.Reset)] = []
-        for (number, group) in groups {
-            for (type, known) in group.tables {
-                let table = current(type)
-                guard table !== known else { continue }
-                guard let reason = table.map({ $0.reset(after: known) }) ?? .schema else {
-                    groups[number]?.tables[type] = table
-                    continue
-                }
-                resets += group.watchers.map { ($0, reason) }
-                break
+        var ended: Set<Group> = []
+        for (type, reason) in tables.take(current) {
+            for number in groupsOfTypes[type] ?? [] where ended.insert(number).inserted {
+                resets += groups[number]?.watchers.map { ($0, reason) } ?? []
             }
         }
         return resets
@@ -351,11 +312,5 @@ struct WatchRegistry {
         groups[number]?.due = now + .seconds(1)
         stale.insert(number)
         return true
-    }
-}
-
-extension SkyrowError {
-    fileprivate static func tooManyWatches(_ message: String) -> SkyrowError {
-        SkyrowError(.overloaded, message)
     }
 }

@@ -238,7 +238,11 @@ import Testing
         return WatchRegistry.Request(
             name: name,
             connection: Int(client.low) * 1_000 + number,
-            share: isOperator ? nil : .user(UserID("\(name) \(number)")),
+            holder: LiveHolder(
+                caller: isOperator ? caller : Caller(kind: .user(UserID("\(name) \(number)")), isRegistered: true),
+                credentials: Credentials(key: "a key that is longer than fifteen bytes"),
+                client: client
+            ),
             key: WatchRegistry.Key(
                 database: .everyone,
                 subject: .records(query),
@@ -248,9 +252,6 @@ import Testing
             databaseName: .everyone,
             tables: [LiveScene.table.name: LiveScene.table],
             databases: [.everyone],
-            caller: caller,
-            credentials: Credentials(key: "a key that is longer than fifteen bytes"),
-            client: client,
             asksRelations: false
         )
     }

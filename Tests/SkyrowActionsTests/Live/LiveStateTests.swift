@@ -282,10 +282,10 @@ import Testing
         #expect(values.map { $0.token(at: LiveMark(LiveScene.moment(7, at: 8))) }.allSatisfy { $0 != nil })
         // Other callers of one connection are others.
         let ann = try scene.subscribe("ann", on: 1, as: "ann")
-        #expect(scene.state.registry.accounts[1]?.parties.map(\.count) == [3, 1])
+        #expect(scene.state.registry.book.accounts[1]?.parties.map(\.count) == [3, 1])
         scene.state.registry.remove(ann)
         for subscriber in all { scene.state.registry.remove(subscriber) }
-        #expect(scene.state.registry.isEmpty && scene.state.registry.accounts.isEmpty)
+        #expect(scene.state.registry.isEmpty && scene.state.registry.book.accounts.isEmpty)
         #expect(scene.state.registry.groupCount == 0 && scene.state.registry.types.isEmpty)
     }
 

@@ -1,0 +1,143 @@
+import SkyrowModel
+import SkyrowStore
+
+/// Which subscriptions are counted together.
+enum SubscriptionKind {
+    /// To changes, each of which is one place.
+    case changes
+    /// To results, of which those that are the same for the same callers are one place.
+    case results
+
+    func perConnection(_ limits: SubscriptionLimits) -> Int {
+        self == .changes ? limits.perConnection : limits.watchesPerConnection
+    }
+
+    func perUser(_ limits: SubscriptionLimits) -> Int {
+        self == .changes ? limits.perUser : limits.watchesPerUser
+    }
+
+    func total(_ limits: SubscriptionLimits) -> Int {
+        self == .changes ? limits.total : limits.watches
+    }
+
+    fileprivate var noun: String { self == .changes ? "subscriptions" : "queries that are asked again" }
+}
+
+/// Who has subscriptions of a kind: over which connections, by whose credentials, and how many of each user.
+///
+/// ```swift
+/// try book.requireRoom(on: connection, for: holder)
+/// book.add(number, of: holder, asksRelations: false, on: connection)
+/// book.numbers(of: connection)  // [number]
+/// ```
+struct SubscriptionBook {
+    typealias Connection = Int
+    /// The number of a subscription.
+    typealias Number = Int
+
+    /// Who has subscriptions of a connection.
+    struct Party {
+        let holder: LiveHolder
+        fileprivate(set) var count = 0
+        /// How many of its subscriptions relations of users decide about.
+        fileprivate(set) var relatedCount = 0
+    }
+
+    /// What one connection has.
+    struct Account {
+        fileprivate(set) var numbers: [Number] = []
+        /// Mostly one: a connection may get other credentials.
+        fileprivate(set) var parties: [Party] = []
+    }
+
+    private let kind: SubscriptionKind
+    private let limits: SubscriptionLimits
+    private(set) var accounts: [Connection: Account] = [:]
+    private var shares: [LiveShare: Int] = [:]
+
+    init(of kind: SubscriptionKind, _ limits: SubscriptionLimits) {
+        self.kind = kind
+        self.limits = limits
+    }
+
+    /// Throws `135 Overloaded` where a connection or a user has as many as it may.
+    func requireRoom(on connection: Connection, for holder: LiveHolder) throws(SkyrowError) {
+        let (perConnection, perUser) = (kind.perConnection(limits), kind.perUser(limits))
+        guard numbers(of: connection).count < perConnection else {
+            throw SkyrowError(.overloaded, "A connection has at most \(perConnection) \(kind.noun).")
+        }
+        if let share = holder.share, shares[share] ?? 0 >= perUser {
+            throw SkyrowError(.overloaded, "A user has at most \(perUser) \(kind.noun), over all connections.")
+        }
+    }
+
+    /// One who has subscriptions, as the connection has it already where that is so.
+    func known(_ holder: LiveHolder, on connection: Connection) -> LiveHolder {
+        accounts[connection]?.parties.first { $0.holder.isSame(as: holder) }?.holder ?? holder
+    }
+
+    /// - Parameter holder: as ``known(_:on:)`` returns it.
+    mutating func add(_ number: Number, of holder: LiveHolder, asksRelations: Bool, on connection: Connection) {
+        var account = accounts.removeValue(forKey: connection) ?? Account()
+        defer { accounts[connection] = account }
+        account.numbers.append(number)
+        let place = account.parties.firstIndex { $0.holder === holder } ?? account.parties.count
+        if place == account.parties.count { account.parties.append(Party(holder: holder)) }
+        account.parties[place].count += 1
+        if asksRelations { account.parties[place].relatedCount += 1 }
+        if let share = holder.share { shares[share, default: 0] += 1 }
+    }
+
+    mutating func remove(_ number: Number, of holder: LiveHolder, asksRelations: Bool, on connection: Connection) {
+        guard var account = accounts.removeValue(forKey: connection) else { return }
+        account.numbers.removeAll { $0 == number }
+        if let place = account.parties.firstIndex(where: { $0.holder === holder }) {
+            account.parties[place].count -= 1
+            if asksRelations { account.parties[place].relatedCount -= 1 }
+            if account.parties[place].count == 0 { account.parties.remove(at: place) }
+        }
+        if !account.numbers.isEmpty { accounts[connection] = account }
+        guard let share = holder.share else { return }
+        shares[share, default: 1] -= 1
+        if shares[share] == 0 { shares[share] = nil }
+    }
+
+    func numbers(of connection: Connection) -> [Number] { accounts[connection]?.numbers ?? [] }
+}
+
+/// The tables of the types that groups of subscriptions are about, as they were when these began: one of each type, but for the moment at
+/// which it changes.
+struct FollowedTables {
+    private var known: [RecordTypeName: (tables: [RecordTable], groups: Int)] = [:]
+
+    var types: Set<RecordTypeName> { Set(known.keys) }
+
+    /// The last one of a type.
+    func table(of type: RecordTypeName) -> RecordTable? { known[type]?.tables.last }
+
+    /// - Parameter isOfGroup: whether a group begins to be about it.
+    mutating func add(_ table: RecordTable, isOfGroup: Bool) {
+        var entry = known.removeValue(forKey: table.name) ?? ([], 0)
+        if !entry.tables.contains(where: { $0 === table }) { entry.tables.append(table) }
+        if isOfGroup { entry.groups += 1 }
+        known[table.name] = entry
+    }
+
+    /// A group is about a type no more.
+    mutating func leave(_ type: RecordTypeName) {
+        known[type]?.groups -= 1
+        if known[type]?.groups == 0 { known[type] = nil }
+    }
+
+    /// Takes the present tables; returns why subscriptions end that are about a type, where they do.
+    mutating func take(_ current: (RecordTypeName) -> RecordTable?) -> [RecordTypeName: LiveText.Reset] {
+        var resets: [RecordTypeName: LiveText.Reset] = [:]
+        for (type, entry) in known {
+            let table = current(type)
+            if entry.tables.count == 1, entry.tables.first === table { continue }
+            let reason = table.map { table in entry.tables.lazy.compactMap { table.reset(after: $0) }.first } ?? .schema
+            if let reason { resets[type] = reason } else if let table { known[type]?.tables = [table] }
+        }
+        return resets
+    }
+}
