@@ -1,6 +1,7 @@
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
+import SkyrowWire
 
 /// The queries that no record answers by itself, who has asked for them, and when each is to be asked again: a value that
 /// neither waits nor sends.
@@ -61,7 +62,9 @@ struct WatchRegistry {
         var payer: ClientKey?
         /// In the order in which they came; the first is whose rights the query is asked with.
         var watchers: [Watcher] = []
-        var last = WatchedResult()
+        /// The result that was found last, and a hash of the rest of it: of how many records match, or of groups.
+        var last = WatchedAnswer.List()
+        var lastRest: Int?
         var isAsking = false
         /// Not before this.
         var due: ContinuousClock.Instant
@@ -263,7 +266,8 @@ struct WatchRegistry {
         guard let group = groups[number], asking > group.taken else { return [] }
         groups[number]?.taken = asking
         groups[number]?.failures = 0
-        let change = groups[number]?.last.replace(with: answer.entries, digest: answer.digest)
+        groups[number]?.lastRest = answer.digest
+        let changes = groups[number]?.last.replace(with: answer.entries) ?? []
         var deliveries: [Delivery] = []
         for watcher in group.watchers {
             guard let subscription = watchers[watcher], !subscription.isPaused else { continue }
@@ -275,21 +279,19 @@ struct WatchRegistry {
                 )
                 continue
             }
-            guard let change else { continue }
-            for change in change.changes {
+            func event(_ name: String, at place: Int) -> [[UInt8]] {
+                LiveText.event(subscription.head, name, record: answer.records[place].json, at: place)
+            }
+            for change in changes {
                 switch change {
                 case .left(let id): events.append(LiveText.event(subscription.head, "left", id: id))
-                case .entered(let place):
-                    events.append(
-                        LiveText.event(subscription.head, "entered", record: answer.records[place].json, at: place)
-                    )
-                case .updated(let place):
-                    events.append(
-                        LiveText.event(subscription.head, "updated", record: answer.records[place].json, at: place)
-                    )
+                case .entered(_, let place): events.append(event("entered", at: place))
+                case .updated(_, let place): events.append(event("updated", at: place))
                 }
             }
-            if change.isOther, let rest = answer.rest { events.append(LiveText.event(subscription.head, rest: rest)) }
+            if group.lastRest != answer.digest, let rest = answer.rest {
+                events.append(LiveText.event(subscription.head, rest: rest))
+            }
             if !events.isEmpty { deliveries.append(Delivery(watcher: watcher, phase: .live, events: events)) }
         }
         return deliveries

@@ -5,20 +5,23 @@ import SkyrowWire
 
 /// What a query that is kept current has found, written once for all who get it.
 struct WatchedAnswer: Sendable {
-    let records: [(entry: WatchedResult.Entry, json: [UInt8])]
+    /// The ids of records, each with a hash of all that is sent of it.
+    typealias List = WatchedList<String, Int>
+
+    let records: [(entry: List.Entry, json: [UInt8])]
     /// The event of the number of records that match, or of the groups, from its name on: `counted","count":3}`; nil where
     /// nothing of the kind was asked.
     let rest: [UInt8]?
     let digest: Int?
 
-    var entries: [WatchedResult.Entry] { records.map(\.entry) }
+    var entries: [List.Entry] { records.map(\.entry) }
 
     /// Throws `135 Overloaded` for more than may be sent at once.
     ///
     /// - Parameter hidesFields: whether some fields are hidden from those who get it: what every write changes makes no difference
     ///   then, since it may say that one of these was written.
     init(_ result: QueryResult, limit: Int, hidesFields: Bool) throws(SkyrowError) {
-        var records: [(entry: WatchedResult.Entry, json: [UInt8])] = []
+        var records: [(entry: List.Entry, json: [UInt8])] = []
         records.reserveCapacity(result.records.count)
         var bytes = 0
         for source in result.records {
@@ -31,7 +34,7 @@ struct WatchedAnswer: Sendable {
             source.emit(into: &id)
             guard let id = id.text else { throw SkyrowError.unexpected }
             let judged = hidesFields ? Self.withoutStamps(source) : json
-            records.append((WatchedResult.Entry(id: id, digest: Self.digest(judged)), json))
+            records.append((List.Entry(id: id, value: Self.digest(judged)), json))
         }
         self.records = records
         guard let count = result.count else {

@@ -142,7 +142,7 @@ public struct LiveQuery: AsyncSequence, Sendable {
         /// Waits for the next event; nil when the task is cancelled, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> LiveEvent? {
             while place == events.count {
-                guard let batch = try await run.next(isolation: actor) else { return nil }
+                guard let batch = try await run.next() else { return nil }
                 events = batch
                 place = 0
             }

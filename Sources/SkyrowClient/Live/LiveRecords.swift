@@ -133,7 +133,7 @@ public struct LiveSnapshots: AsyncSequence, Sendable {
 
         /// Waits for the next change; nil when the task is cancelled, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> LiveRecords? {
-            while let events = try await run.next(isolation: actor) {
+            while let events = try await run.next() {
                 var hasChanged = false
                 for event in events where records.apply(event) { hasChanged = true }
                 if hasChanged, records.isReady { return records }

@@ -84,7 +84,7 @@ public struct LiveResults<Result: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: the actor that the caller runs on.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> Result? {
-            try await run.next(isolation: actor).map(read)
+            try await run.next().map(read)
         }
     }
 }

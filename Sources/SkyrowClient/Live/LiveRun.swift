@@ -2,69 +2,39 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// One run of a live query: takes what the stream brings, and makes the calls that a reset asks for, as events are asked for.
-final class LiveRun {
+/// One run of a live query, with the calls that a reset asks for.
+final class LiveRun: SubscriptionRun {
+    let link: StreamLink
     private let query: LiveQuery
-    private let subscription: LiveSubscription
     private var progress: LiveProgress
-    private var hasBegun = false
-    private var hasEnded = false
-    private var refusals: LiveRefusals
 
-    private var client: SkyrowClient { query.database.client }
+    private var client: SkyrowClient { link.client }
 
     init(_ query: LiveQuery) {
         self.query = query
-        subscription = query.database.client.live.subscription(.subscribe(query.request), byteLimit: query.byteLimit)
         progress = LiveProgress(type: query.query.type, loadsRecords: query.request.sendsInitial)
-        refusals = LiveRefusals(maximumAttempts: query.database.client.retryPolicy.maximumAttempts)
+        link = StreamLink(.subscribe(query.request), of: query.database.client, byteLimit: query.byteLimit)
     }
 
-    deinit {
-        client.live.remove(subscription, of: client)
+    /// Events that belong together.
+    func step() async throws(ClientError) -> [LiveEvent]? {
+        let events = try await events()
+        return events.isEmpty ? nil : events
     }
 
-    /// The next events that belong together, one at least; nil when the task is cancelled, and after an error.
-    func next(isolation actor: isolated (any Actor)? = #isolation) async throws(ClientError) -> [LiveEvent]? {
-        if hasEnded { return nil }
-        do throws(ClientError) {
-            if !hasBegun {
-                hasBegun = true
-                if let part = query.foreignPart {
-                    throw .refused(.invalidArgument("A live query has no \(part).", part))
-                }
-            }
-            while !Task.isCancelled {
-                guard let events = try await step(isolation: actor) else { break }
-                if !events.isEmpty { return events }
-            }
-            end()
-            return nil
-        } catch {
-            end()
-            if error.code == .cancelled { return nil }
-            throw error
-        }
-    }
-
-    private func end() {
-        hasEnded = true
-        client.live.remove(subscription, of: client)
-    }
-
-    /// nil when the subscription has ended.
-    private func step(isolation actor: isolated (any Actor)?) async throws(ClientError) -> [LiveEvent]? {
+    private func events() async throws(ClientError) -> [LiveEvent] {
         switch progress.step {
         case .attach(let start, let pause):
-            try await wait(pause, isolation: actor)
-            try client.live.join(subscription, start, of: client)
+            if let part = query.foreignPart {
+                throw .refused(.invalidArgument("A live query has no \(part).", part))
+            }
+            try await link.attach(start, after: pause)
             progress.attached()
             return []
         case .listen:
-            guard let item = await subscription.next() else { return nil }
-            return try take(item)
+            return try take(try await link.listen())
         case .compare(let cursor, let pause):
-            try await wait(pause, isolation: actor)
+            if let pause { try await client.waitToSubscribe(pause) }
             return progress.compared(try await comparedPage(after: cursor))
         case .fetch(let ids):
             return progress.fetched(try await records(ids))
@@ -73,30 +43,19 @@ final class LiveRun {
         }
     }
 
-    private func wait(_ pause: Duration?, isolation actor: isolated (any Actor)?) async throws(ClientError) {
-        if let pause { try await client.waitToSubscribe(pause) }
-    }
-
     private func take(_ item: LiveItem) throws(ClientError) -> [LiveEvent] {
         switch item {
-        case .reset(.session, _, _):
-            throw .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
         case .refused(let refusal):
-            return try refused(refusal)
-        case .checkpoint:
-            refusals.passed()
+            let error = refusal.error
+            if error.serverCode == .invalidToken, progress.token != nil {
+                return progress.take(.reset(.expired, token: nil, pause: nil))
+            }
+            progress.attachAgain(after: try link.pause(after: error, isEstablished: progress.isEstablished))
+            return []
+        case .checkpoint: link.accepted()
         case .changes, .result, .reset, .restarted, .dropped: break
         }
         return progress.take(item)
-    }
-
-    private func refused(_ refusal: ClientErrorValue) throws(ClientError) -> [LiveEvent] {
-        let error = refusal.error
-        if error.serverCode == .invalidToken, progress.token != nil {
-            return progress.take(.reset(.expired, token: nil, pause: nil))
-        }
-        progress.attachAgain(after: try refusals.pause(after: error, isEstablished: progress.isEstablished))
-        return []
     }
 }
 

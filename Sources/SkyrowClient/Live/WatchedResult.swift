@@ -4,10 +4,9 @@ import SkyrowWire
 
 /// What is different in a result that is kept current.
 enum WatchedChange: Hashable, Sendable {
-    /// The record is in the result now, or is another one, at that place.
-    case placed(Record, at: Int)
-    /// The record is in the result no more.
-    case left(RecordID)
+    typealias List = WatchedList<RecordID, Record>
+
+    case listed(List.Change)
     case counted(Int, CountKind?)
     case computed(AggregateGroups)
 
@@ -16,10 +15,12 @@ enum WatchedChange: Hashable, Sendable {
         switch kind {
         case "entered", "updated":
             guard let index = json["index"]?.wholeNumber, let record = json["record"] else { return nil }
-            self = .placed(try Record(record), at: Int(clamping: max(index, 0)))
+            let record = try Record(record)
+            let (entry, place) = (List.Entry(id: record.id, value: record), Int(clamping: max(index, 0)))
+            self = .listed(kind == "entered" ? .entered(entry, at: place) : .updated(entry, at: place))
         case "left":
             guard json["record"] == nil, let id = json["id"]?.string else { return nil }
-            self = .left(try RecordID(id))
+            self = .listed(.left(try RecordID(id)))
         case "counted":
             guard let count = json["count"]?.wholeNumber.flatMap({ Int(exactly: $0) }) else {
                 throw .invalidArgument("A count is a whole number.", "changes")
@@ -39,37 +40,28 @@ enum WatchedChange: Hashable, Sendable {
 ///
 /// ```swift
 /// var result = WatchedResult()
-/// result.apply([.placed(newest, at: 0)], isWhole: true)
-/// result.apply([.left(newest.id)], isWhole: false)
+/// result.apply([.listed(.entered(newest, at: 0))], isWhole: true)
+/// result.apply([.listed(.left(newest.id))], isWhole: false)
 /// ```
 struct WatchedResult: Hashable, Sendable {
-    private(set) var records: [Record] = []
+    private var list = WatchedChange.List()
     private(set) var count: Int?
     private(set) var countKind: CountKind?
     private(set) var groups = AggregateGroups(groups: [])
 
-    /// Takes all records out that the changes name, and puts those with a place in, in their order.
-    ///
+    var records: [Record] { list.entries.map(\.value) }
+
     /// - Parameters:
     ///   - changes: those of one message.
     ///   - isWhole: whether they take the place of what is there.
     mutating func apply(_ changes: [WatchedChange], isWhole: Bool) {
         if isWhole { self = WatchedResult() }
-        var named: Set<RecordID> = []
+        list.apply(changes.compactMap { if case .listed(let change) = $0 { change } else { nil } })
         for change in changes {
             switch change {
-            case .placed(let record, _): named.insert(record.id)
-            case .left(let id): named.insert(id)
-            case .counted, .computed: break
-            }
-        }
-        records.removeAll { named.contains($0.id) }
-        for change in changes {
-            switch change {
-            case .placed(let record, let place): records.insert(record, at: min(place, records.count))
             case .counted(let number, let kind): (count, countKind) = (number, kind)
             case .computed(let computed): groups = computed
-            case .left: break
+            case .listed: break
             }
         }
     }

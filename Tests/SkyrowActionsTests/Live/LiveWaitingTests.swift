@@ -3,6 +3,7 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
+import Synchronization
 import Testing
 
 @testable import SkyrowActions

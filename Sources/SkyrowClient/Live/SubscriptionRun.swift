@@ -1,0 +1,78 @@
+import SkyrowModel
+
+/// One run of a subscription: does what is to be done next, as it is asked for, and ends with the task that asks, with an error, or when it is
+/// dropped.
+protocol SubscriptionRun: AnyObject {
+    associatedtype Output
+
+    var link: StreamLink { get }
+
+    /// Does what is to be done next; nil where nothing comes of it yet.
+    func step() async throws(ClientError) -> Output?
+}
+
+extension SubscriptionRun {
+    /// The next output; nil when the task is cancelled, and after an error.
+    func next() async throws(ClientError) -> Output? {
+        if link.hasEnded { return nil }
+        do throws(ClientError) {
+            while !Task.isCancelled {
+                if let output = try await step() { return output }
+            }
+            link.end()
+            return nil
+        } catch {
+            link.end()
+            if error.code == .cancelled { return nil }
+            throw error
+        }
+    }
+}
+
+/// What a run has of the event stream: its subscription, and how often the service has refused it.
+final class StreamLink {
+    let client: SkyrowClient
+    private let subscription: LiveSubscription
+    private var refusals: LiveRefusals
+    private(set) var hasEnded = false
+
+    init(_ request: LiveRequest, of client: SkyrowClient, byteLimit: Int) {
+        self.client = client
+        subscription = client.live.subscription(request, byteLimit: byteLimit)
+        refusals = LiveRefusals(maximumAttempts: client.retryPolicy.maximumAttempts)
+    }
+
+    deinit {
+        client.live.remove(subscription, of: client)
+    }
+
+    func end() {
+        hasEnded = true
+        client.live.remove(subscription, of: client)
+    }
+
+    /// Has the stream take the subscription in.
+    func attach(_ start: LiveStart, after pause: Duration?) async throws(ClientError) {
+        if let pause { try await client.waitToSubscribe(pause) }
+        try client.live.join(subscription, start, of: client)
+    }
+
+    /// What the stream brings next.
+    func listen() async throws(ClientError) -> LiveItem {
+        guard let item = await subscription.next() else {
+            throw ClientError(.cancelled, "The live query has ended.")
+        }
+        if case .reset(.session, _, _) = item {
+            throw .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
+        }
+        return item
+    }
+
+    /// The service has accepted it.
+    func accepted() { refusals.passed() }
+
+    /// The pause before the next attempt; throws the refusal where another attempt has no prospect.
+    func pause(after error: ClientError, isEstablished: Bool) throws(ClientError) -> Duration {
+        try refusals.pause(after: error, isEstablished: isEstablished)
+    }
+}
