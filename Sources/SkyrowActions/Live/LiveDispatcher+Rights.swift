@@ -142,7 +142,10 @@ extension LiveDispatcher {
                     for party in account.parties {
                         let (credentials, caller) = (party.holder.credentials, party.holder.caller)
                         let key = HolderKey(credentials: credentials, caller: caller)
-                        holders[key, default: Holder(credentials: credentials, caller: caller)].add(party, on: connection)
+                        holders[key, default: Holder(credentials: credentials, caller: caller)].add(
+                            party,
+                            on: connection
+                        )
                     }
                 }
             }

@@ -131,7 +131,7 @@ final class LiveDispatcher: Sendable {
     func wait(
         for aspect: LiveState.Aspect,
         during sleep: (@Sendable () async throws -> Void)? = nil,
-        until isSo: (inout LiveState) -> Bool
+        until isSo: @Sendable (inout LiveState) -> Bool
     ) async {
         let isLate = Deferred<Void>()
         let timer = sleep.map { sleep in
