@@ -100,6 +100,4 @@ package struct LiveCount: Sendable, Hashable {
     package var unkeyedGroups = 0
     package var lagBytes = 0
     package var lag = Duration.zero
-
-    package init() {}
 }

@@ -16,16 +16,6 @@ package struct ServiceClock: Sendable {
     /// Waits between two rounds of the periodic work; throws when the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
-    package init(
-        now: @escaping @Sendable () -> Timestamp,
-        instant: @escaping @Sendable () -> ContinuousClock.Instant,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.now = now
-        self.instant = instant
-        self.sleep = sleep
-    }
-
     /// The computer's own clocks.
     package static let system = ServiceClock(
         now: {

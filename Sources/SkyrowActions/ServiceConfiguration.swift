@@ -169,12 +169,6 @@ package struct ScryptCost: Hashable, Sendable {
     package var r: Int
     package var p: Int
 
-    package init(logN: Int, r: Int, p: Int) {
-        self.logN = logN
-        self.r = r
-        self.p = p
-    }
-
     /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat
     /// sheet; the one with N=2^17 would take 128 MiB at a time.
     package static let `default` = ScryptCost(logN: 15, r: 8, p: 3)

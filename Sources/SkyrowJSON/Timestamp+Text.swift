@@ -59,10 +59,6 @@ private struct InstantReader {
         "This instant is outside of the range from 4714 BC to the year 294276."
     )
 
-    init(text: UnsafeRawBufferPointer) {
-        self.text = text
-    }
-
     mutating func instant() throws(SkyrowError) -> Timestamp {
         let year = try year()
         try skip("-")

@@ -1,4 +1,3 @@
-import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
@@ -6,6 +5,7 @@ import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowMaintenance
 
 /// Fields that are named like the columns of the reserved tables, or like what a statement calls its own parts.
 ///

@@ -2,12 +2,13 @@ import Logging
 import Metrics
 import NIOSSL
 import ServiceLifecycle
-import SkyrowActions
 import SkyrowHTTP
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
+
+@testable import SkyrowActions
 
 /// The whole service behind a port of the loopback interface, on a database of its own.
 struct TestService: Sendable {

@@ -36,6 +36,4 @@ package struct SubscriptionLimits: Hashable, Sendable {
     package var share = ClientShare()
     /// What judging changes in memory may take.
     package var steps = StepAllowances.Limits()
-
-    package init() {}
 }

@@ -10,12 +10,6 @@ package struct SigningKey: Sendable {
     /// The algorithm that it is for, if it is for one.
     package var algorithm: SignatureAlgorithm?
     package var key: VerificationKey
-
-    package init(id: String?, algorithm: SignatureAlgorithm? = nil, key: VerificationKey) {
-        self.id = id
-        self.algorithm = algorithm
-        self.key = key
-    }
 }
 
 /// The keys of a provider as they were fetched.

@@ -6,7 +6,7 @@ import Synchronization
 package struct RequestContext: Sendable {
     package let id: RequestID
     /// The trace that the request is part of, ours or its caller's.
-    package let traceID: TraceID?
+    package var traceID: TraceID?
     /// What is being done; nil before that is known.
     package internal(set) var action: ActionName?
     /// Where the memory of its results is taken from.
@@ -16,19 +16,7 @@ package struct RequestContext: Sendable {
     /// Whether the response has a place for such a token.
     var takesRenewedToken: Bool { connection == nil }
     /// The WebSocket or event stream that the call came by; nil for a request with a response of its own.
-    let connection: (any CallConnection)?
-
-    init(
-        id: RequestID,
-        traceID: TraceID? = nil,
-        account: ResponseAccount,
-        connection: (any CallConnection)? = nil
-    ) {
-        self.connection = connection
-        self.id = id
-        self.traceID = traceID
-        self.account = account
-    }
+    var connection: (any CallConnection)?
 
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["request_id": .string(id.description)]

@@ -24,7 +24,7 @@ package struct RequestLogLine: Sendable {
     /// The action's name, or what else was asked.
     package let action: String
     /// Whose the request was; nil for the default one.
-    package let application: ApplicationName?
+    package var application: ApplicationName?
     /// How many calls a JSON-RPC batch had.
     package let calls: Int?
     package let client: ClientAddress?
@@ -38,36 +38,6 @@ package struct RequestLogLine: Sendable {
     package let status: UInt
     package let traceID: TraceID?
     package let userID: UserID?
-
-    package init(
-        level: Logger.Level,
-        action: String,
-        application: ApplicationName? = nil,
-        calls: Int?,
-        client: ClientAddress?,
-        errorCode: Int?,
-        method: String?,
-        microseconds: Int64?,
-        outcome: String,
-        requestID: RequestID,
-        status: UInt,
-        traceID: TraceID?,
-        userID: UserID?
-    ) {
-        self.level = level
-        self.action = action
-        self.application = application
-        self.calls = calls
-        self.client = client
-        self.errorCode = errorCode
-        self.method = method
-        self.microseconds = microseconds
-        self.outcome = outcome
-        self.requestID = requestID
-        self.status = status
-        self.traceID = traceID
-        self.userID = userID
-    }
 
     /// The line as a logger takes it.
     package var metadata: Logger.Metadata {

@@ -10,21 +10,7 @@ package struct HTTPRequest: Sendable {
     /// The other end of the connection, perhaps a proxy.
     package var peer: Client
     /// When its last byte was read; that of its head, where the body is streamed.
-    package var arrival: NIODeadline
-
-    package init(
-        head: HTTPRequestHead,
-        body: RequestBody,
-        id: RequestID,
-        peer: Client,
-        arrival: NIODeadline = .now()
-    ) {
-        self.head = head
-        self.body = body
-        self.id = id
-        self.peer = peer
-        self.arrival = arrival
-    }
+    package var arrival: NIODeadline = .now()
 }
 
 /// A response: a head, and a body that is bytes, a stream or a file.

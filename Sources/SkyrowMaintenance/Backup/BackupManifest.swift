@@ -30,7 +30,7 @@ package struct BackupManifest: Hashable, Sendable {
     package var hasSessions: Bool
     package var tables: [Table]
     /// The tables whose rows are not in the archive, since they count for a moment only; older archives do not name them.
-    package var leftOut: [String]
+    package var leftOut: [String] = []
 
     package var json: [UInt8] {
         let writer = JSONWriter()
@@ -71,7 +71,9 @@ package struct BackupManifest: Hashable, Sendable {
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
     }
+}
 
+extension BackupManifest {
     /// Throws ``ToolError`` when the text is none, or of a newer version than this program's.
     init(json: [UInt8], path: String) throws(ToolError) {
         let damaged = ToolError.damagedArchive(path)
@@ -132,26 +134,6 @@ package struct BackupManifest: Hashable, Sendable {
             sum = next
         }
         return true
-    }
-
-    init(
-        program: String = SkyrowVersion.text,
-        schemaVersion: Int,
-        postgresVersion: Int,
-        time: Timestamp,
-        schema: String,
-        hasSessions: Bool,
-        tables: [Table],
-        leftOut: [String] = []
-    ) {
-        self.program = program
-        self.schemaVersion = schemaVersion
-        self.postgresVersion = postgresVersion
-        self.time = time
-        self.schema = schema
-        self.hasSessions = hasSessions
-        self.tables = tables
-        self.leftOut = leftOut
     }
 }
 

@@ -168,25 +168,11 @@ package struct DoctorScope: Sendable {
     package var schema: SQLIdentifier
     /// The record tables.
     package var tables: [RecordTable]
+    /// How many blocks each of the tables has.
+    package var blocks: [RecordTypeName: Int] = [:]
     /// As `server_version_num` has it, 150020.
     package var serverVersion: Int
     package var limits: DoctorLimits
-    /// How many blocks each of the tables has.
-    package var blocks: [RecordTypeName: Int]
-
-    package init(
-        schema: SQLIdentifier,
-        tables: [RecordTable],
-        blocks: [RecordTypeName: Int] = [:],
-        serverVersion: Int,
-        limits: DoctorLimits
-    ) {
-        self.schema = schema
-        self.tables = tables
-        self.blocks = blocks
-        self.serverVersion = serverVersion
-        self.limits = limits
-    }
 
     /// The number of the schema of the records.
     var namespace: SQL {

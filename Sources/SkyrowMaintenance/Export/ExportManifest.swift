@@ -43,8 +43,6 @@ package struct ExportManifest: Hashable, Sendable {
     package var time: Timestamp
     var types: [Entry]
 
-    // MARK: - Writing
-
     var json: [UInt8] {
         let writer = JSONWriter()
         writer.beginObject()
@@ -63,9 +61,9 @@ package struct ExportManifest: Hashable, Sendable {
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
     }
+}
 
-    // MARK: - Reading
-
+extension ExportManifest {
     /// Reads the manifest of a directory.
     ///
     /// Throws ``ToolError`` when there is none, when it is damaged, or newer than this program.
@@ -103,13 +101,6 @@ package struct ExportManifest: Hashable, Sendable {
                 types: types
             )
         }
-    }
-
-    init(program: String = SkyrowVersion.text, format: FileFormat, time: Timestamp, types: [Entry]) {
-        self.program = program
-        self.format = format
-        self.time = time
-        self.types = types
     }
 }
 

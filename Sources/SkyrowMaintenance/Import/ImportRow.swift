@@ -7,15 +7,8 @@ package struct ImportRow: Sendable {
     /// nil asks for a fresh id, unless the import sets ``ReservedColumn/id`` itself.
     package var id: String?
     /// The values of the reserved columns that the import sets; empty for new public records without an owner.
-    package var reserved: [RecordValue?]
+    package var reserved: [RecordValue?] = []
     package var values: [RecordValue?]
-
-    package init(line: Int, id: String? = nil, reserved: [RecordValue?] = [], values: [RecordValue?]) {
-        self.line = line
-        self.id = id
-        self.reserved = reserved
-        self.values = values
-    }
 
     /// About how much memory it takes, in bytes.
     package var size: Int {
@@ -32,14 +25,8 @@ package struct ImportColumns: Hashable, Sendable {
     ///
     /// The records are then rows of that table: ids, and references as strings, are as a column holds them
     /// (``StoredID``).
-    package var reserved: [ReservedColumn]
+    package var reserved: [ReservedColumn] = []
     package var fields: [FieldName]
-
-    package init(type: RecordTypeName, reserved: [ReservedColumn] = [], fields: [FieldName]) {
-        self.type = type
-        self.reserved = reserved
-        self.fields = fields
-    }
 }
 
 /// A record that could not be imported.
@@ -47,17 +34,10 @@ package struct ImportFault: Error, Hashable, Sendable {
     /// nil when the fault showed only at the end, such as a reference to a record that never came.
     package var line: Int?
     package var error: SkyrowError
-
-    package init(line: Int?, error: SkyrowError) {
-        self.line = line
-        self.error = error
-    }
 }
 
 /// What an import came to.
 package struct ImportSummary: Hashable, Sendable {
     package var imported = 0
     package var faults: [ImportFault] = []
-
-    package init() {}
 }

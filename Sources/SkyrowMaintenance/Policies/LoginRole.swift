@@ -2,16 +2,9 @@
 package struct LoginRole: Hashable, Sendable {
     package var role: String
     package var user: String
-    package var exists: Bool
+    package var exists = true
     /// The roles that it is or may become whose rights no policy limits, and why: `postgres` → `is a superuser`.
-    package var powers: [String: String]
-
-    package init(role: String, user: String, exists: Bool = true, powers: [String: String] = [:]) {
-        self.role = role
-        self.user = user
-        self.exists = exists
-        self.powers = powers
-    }
+    package var powers: [String: String] = [:]
 
     /// Why policies are no wall for the role; nil where they are.
     package var refusal: String? {

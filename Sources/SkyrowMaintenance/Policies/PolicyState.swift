@@ -11,13 +11,7 @@ package struct PolicyState: Hashable, Sendable {
         package var type: String
         /// As `_policy.kind` has it.
         package var kind: String
-        package var name: String
-
-        package init(type: String, kind: String, name: String = "") {
-            self.type = type
-            self.kind = kind
-            self.name = name
-        }
+        package var name = ""
     }
 
     /// What `_policy` says of an object.
@@ -25,28 +19,16 @@ package struct PolicyState: Hashable, Sendable {
         /// The statement, the digest of rules, or rights.
         package var source: String
         /// What PostgreSQL made of it.
-        package var stored: String
-
-        package init(source: String, stored: String = "") {
-            self.source = source
-            self.stored = stored
-        }
+        package var stored = ""
     }
 
     /// A record table.
     package struct Table: Hashable, Sendable {
         package var type: String
         package var isClosed: Bool
-        package var isForced: Bool
+        package var isForced = false
         /// The digest of the rules of the type.
         package var rules: String
-
-        package init(type: String, isClosed: Bool, isForced: Bool = false, rules: String) {
-            self.type = type
-            self.isClosed = isClosed
-            self.isForced = isForced
-            self.rules = rules
-        }
     }
 
     package var logins: [LoginRole] = []
@@ -59,8 +41,6 @@ package struct PolicyState: Hashable, Sendable {
     package var rights: [String: Set<String>] = [:]
     /// Reserved functions that run with the rights of their owner and may be called by a role.
     package var powers: [String: Set<String>] = [:]
-
-    package init() {}
 
     /// Whether nothing was ever made, or all of it taken away.
     package var isEmpty: Bool {

@@ -8,11 +8,6 @@ package struct SchemaReport: Hashable, Sendable {
     package struct Loss: Hashable, Sendable {
         package var lost: Int
         package var records: Int
-
-        package init(lost: Int, records: Int) {
-            self.lost = lost
-            self.records = records
-        }
     }
 
     package var difference: SchemaDifference

@@ -4,64 +4,34 @@ package import SkyrowStore
 /// What the database has of the catalog's record tables, down to their comments and indexes: what a schema file is compared
 /// with.
 package struct SchemaInventory: Sendable {
-    package var tables: [RecordTypeName: InventoryTable]
+    package var tables: [RecordTypeName: InventoryTable] = [:]
     /// What else in the schema bears a name that a record type might need.
-    package var otherNames: Set<String>
+    package var otherNames: Set<String> = []
     /// Tables that have some of the reserved columns but not all, with those that they lack; clients do not see them.
-    package var halfMade: [String: [ReservedColumn]]
+    package var halfMade: [String: [ReservedColumn]] = [:]
     /// The rules of fields of every type, as far as they were asked for.
     package var accessOfAll = ClassAccess()
-
-    package init(
-        tables: [RecordTypeName: InventoryTable] = [:],
-        otherNames: Set<String> = [],
-        halfMade: [String: [ReservedColumn]] = [:]
-    ) {
-        self.tables = tables
-        self.otherNames = otherNames
-        self.halfMade = halfMade
-    }
 }
 
 /// A record table as PostgreSQL describes it.
 package struct InventoryTable: Hashable, Sendable {
     package var comment: String?
-    package var reserved: [ReservedColumn: InventoryColumn]
-    package var fields: [FieldName: InventoryField]
+    package var reserved: [ReservedColumn: InventoryColumn] = [:]
+    package var fields: [FieldName: InventoryField] = [:]
     /// Columns whose names no field can have.
-    package var otherColumns: [String]
+    package var otherColumns: [String] = []
     /// Text columns that are not ordered by bytes.
     package var unorderedTexts: [String] = []
-    package var indexes: [InventoryIndex]
-    package var triggers: [InventoryTrigger]
-    package var checks: [InventoryCheck]
-    package var foreignKeys: [InventoryForeignKey]
+    package var indexes: [InventoryIndex] = []
+    package var triggers: [InventoryTrigger] = []
+    package var checks: [InventoryCheck] = []
+    package var foreignKeys: [InventoryForeignKey] = []
     /// The rules of the type, as far as they were asked for.
     package var access = ClassAccess()
     /// What the log says of a row before its change; nil when it says nothing, as with `REPLICA IDENTITY NOTHING`.
     package var live: LiveIdentity? = .full
     /// Whether an index leads to its changes or is to be built, as far as that was asked for.
     package var isFollowed = false
-
-    package init(
-        comment: String? = nil,
-        reserved: [ReservedColumn: InventoryColumn] = [:],
-        fields: [FieldName: InventoryField] = [:],
-        otherColumns: [String] = [],
-        indexes: [InventoryIndex] = [],
-        triggers: [InventoryTrigger] = [],
-        checks: [InventoryCheck] = [],
-        foreignKeys: [InventoryForeignKey] = []
-    ) {
-        self.comment = comment
-        self.reserved = reserved
-        self.fields = fields
-        self.otherColumns = otherColumns
-        self.indexes = indexes
-        self.triggers = triggers
-        self.checks = checks
-        self.foreignKeys = foreignKeys
-    }
 }
 
 /// What a reserved column and that of a field have in common.

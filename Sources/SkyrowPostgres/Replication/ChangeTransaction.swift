@@ -71,6 +71,4 @@ package struct ChangeTransactionLimits: Sendable {
     package var rows = 10_000
     /// The most bytes of rows, likewise.
     package var bytes = 16 << 20
-
-    package init() {}
 }

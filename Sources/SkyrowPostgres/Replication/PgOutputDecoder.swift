@@ -23,7 +23,6 @@ package enum PgOutputError: Error, Hashable, Sendable {
 
 /// Reads messages of `pgoutput`: any bytes give a message or an error.
 package struct PgOutputDecoder: Sendable {
-    package init() {}
 
     /// Reads the message that starts at `offset` of the buffer and ends with it.
     package func message(

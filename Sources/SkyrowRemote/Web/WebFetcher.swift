@@ -17,12 +17,6 @@ package struct WebDocument: Hashable, Sendable {
     package var maximumAge: Duration?
     /// The time of the service that sent it, in whole seconds since 1970, where it says that.
     package var date: Int64?
-
-    package init(bytes: [UInt8], maximumAge: Duration? = nil, date: Int64? = nil) {
-        self.bytes = bytes
-        self.maximumAge = maximumAge
-        self.date = date
-    }
 }
 
 /// What is sent to another service.
@@ -52,13 +46,6 @@ package struct WebResponse: Sendable {
     package var maximumAge: Duration?
     /// The time of the service that sent it, in whole seconds since 1970, where it says that.
     package var date: Int64?
-
-    package init(status: Int, bytes: [UInt8], maximumAge: Duration? = nil, date: Int64? = nil) {
-        self.status = status
-        self.bytes = bytes
-        self.maximumAge = maximumAge
-        self.date = date
-    }
 }
 
 /// Why a document was not fetched, for the operator.

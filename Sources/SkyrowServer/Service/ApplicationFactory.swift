@@ -20,22 +20,6 @@ struct ApplicationFactory: Sendable {
     /// What all applications have together, made with the first.
     private let shared = SharedOnce()
 
-    init(
-        loader: SettingsLoader,
-        keys: ServiceKeys,
-        client: PostgresClient,
-        schema: SQLIdentifier,
-        logger: Logger,
-        metrics: any MetricsFactory
-    ) {
-        self.loader = loader
-        self.keys = keys
-        self.client = client
-        self.schema = schema
-        self.logger = logger
-        self.metrics = metrics
-    }
-
     /// The applications, none of which is open yet.
     var applications: Applications {
         Applications(registry: registry, logger: logger) { [self] registered in

@@ -7,28 +7,12 @@ package struct RegisteredApplication: Hashable, Sendable {
     /// The PostgreSQL schema of its records.
     package var schema: SQLIdentifier
     /// Whether its keys and host names are refused.
-    package var isDisabled: Bool
+    package var isDisabled = false
     package var createdAt: Timestamp
     /// In the order in which they were made.
-    package var keys: [ApplicationKey]
+    package var keys: [ApplicationKey] = []
     /// Sorted.
-    package var hosts: [HostName]
-
-    package init(
-        name: ApplicationName,
-        schema: SQLIdentifier,
-        isDisabled: Bool = false,
-        createdAt: Timestamp,
-        keys: [ApplicationKey] = [],
-        hosts: [HostName] = []
-    ) {
-        self.name = name
-        self.schema = schema
-        self.isDisabled = isDisabled
-        self.createdAt = createdAt
-        self.keys = keys
-        self.hosts = hosts
-    }
+    package var hosts: [HostName] = []
 }
 
 /// A key of an application, of which the database has the hash alone.
@@ -48,14 +32,6 @@ package struct ApplicationKey: Hashable, Sendable {
     package var createdAt: Timestamp
     /// nil is never.
     package var expiresAt: Timestamp?
-
-    package init(kind: Kind, hash: [UInt8], hint: String, createdAt: Timestamp, expiresAt: Timestamp? = nil) {
-        self.kind = kind
-        self.hash = hash
-        self.hint = hint
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-    }
 }
 
 /// A key that was just made: the only moment at which its text is known.

@@ -30,16 +30,9 @@ package struct ChangeInterruption: Error, Hashable, Sendable {
     /// Whether it stays until a setting or a role is changed.
     package let isLasting: Bool
     /// Whether what came could not be read.
-    package let isUnreadable: Bool
+    package var isUnreadable = false
     /// A sentence for the log and for doctor.
     package let message: String
-
-    package init(reason: String, isLasting: Bool, isUnreadable: Bool = false, message: String) {
-        self.reason = reason
-        self.isLasting = isLasting
-        self.isUnreadable = isUnreadable
-        self.message = message
-    }
 }
 
 /// The types whose changes are wanted, and the databases of their records.

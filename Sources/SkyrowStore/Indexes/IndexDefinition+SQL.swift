@@ -4,29 +4,15 @@ package import SkyrowPostgres
 /// What a definition needs of the database to become a statement.
 package struct IndexSurroundings: Hashable, Sendable {
     /// The columns of the table that have a collation.
-    package var texts: Set<String>
+    package var texts: Set<String> = []
     /// The columns that are geometries as they are.
-    package var geometries: Set<String>
+    package var geometries: Set<String> = []
     /// The languages of the texts that have one.
-    package var languages: [String: TextLanguage]
+    package var languages: [String: TextLanguage] = [:]
     /// The columns that keep the words of texts, by these.
-    package var storedWords: [String: SQLIdentifier]
+    package var storedWords: [String: SQLIdentifier] = [:]
     /// The schema of the extension that the kind needs; nil for none.
     package var home: SQLIdentifier?
-
-    package init(
-        texts: Set<String> = [],
-        geometries: Set<String> = [],
-        languages: [String: TextLanguage] = [:],
-        storedWords: [String: SQLIdentifier] = [:],
-        home: SQLIdentifier? = nil
-    ) {
-        self.texts = texts
-        self.geometries = geometries
-        self.languages = languages
-        self.storedWords = storedWords
-        self.home = home
-    }
 }
 
 extension IndexDefinition {

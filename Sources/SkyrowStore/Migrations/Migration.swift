@@ -6,12 +6,6 @@ package struct Migration: Hashable, Sendable {
     /// The name of its file without the ending, `0001_initial`.
     package let name: String
     package let script: String
-
-    package init(version: Int, name: String, script: String) {
-        self.version = version
-        self.name = name
-        self.script = script
-    }
 }
 
 extension Migration {

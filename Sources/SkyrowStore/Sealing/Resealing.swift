@@ -8,8 +8,6 @@ package struct ResealingCounts: Hashable, Sendable {
     package var resealed = 0
     /// Such ones as no key opens.
     package var unreadable = 0
-
-    package init() {}
 }
 
 /// A column of sealed values.

@@ -5,50 +5,22 @@ internal import SkyrowPostgres
 package struct AccountSummary: Hashable, Sendable {
     package var id: UserID
     /// The login keys that it has.
-    package var loginKeys: [FieldName: String]
+    package var loginKeys: [FieldName: String] = [:]
     /// Sorted.
-    package var roles: [RoleName]
-    package var isAdministrator: Bool
-    package var hasPassword: Bool
+    package var roles: [RoleName] = []
+    package var isAdministrator = false
+    package var hasPassword = true
     /// The providers by which it logs in, sorted.
-    package var providers: [String]
+    package var providers: [String] = []
     /// Whether it is disabled at this moment.
-    package var isDisabled: Bool
+    package var isDisabled = false
     /// Also one that is over.
     package var suspension: AccountSuspension?
     package var createdAt: Timestamp?
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
     /// How many sessions are open; those of a disabled account are not.
-    package var sessionCount: Int
-
-    package init(
-        id: UserID,
-        loginKeys: [FieldName: String] = [:],
-        roles: [RoleName] = [],
-        isAdministrator: Bool = false,
-        hasPassword: Bool = true,
-        providers: [String] = [],
-        isDisabled: Bool = false,
-        suspension: AccountSuspension? = nil,
-        createdAt: Timestamp? = nil,
-        lastLoginAt: Timestamp? = nil,
-        lastSeenAt: Timestamp? = nil,
-        sessionCount: Int = 0
-    ) {
-        self.id = id
-        self.loginKeys = loginKeys
-        self.roles = roles
-        self.isAdministrator = isAdministrator
-        self.hasPassword = hasPassword
-        self.providers = providers
-        self.isDisabled = isDisabled
-        self.suspension = suspension
-        self.createdAt = createdAt
-        self.lastLoginAt = lastLoginAt
-        self.lastSeenAt = lastSeenAt
-        self.sessionCount = sessionCount
-    }
+    package var sessionCount = 0
 }
 
 extension UserTable {

@@ -1,10 +1,10 @@
 import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowStore
 
 /// Which application a request is for.
 @Suite struct ApplicationTableTests {

@@ -1,11 +1,11 @@
 import SkyrowCrypto
 import SkyrowModel
-import SkyrowRemote
 import SkyrowTestSupport
 import Synchronization
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowRemote
 
 @Suite struct KeySetTests {
     private static func keys(_ ids: String...) throws -> [SigningKey] {

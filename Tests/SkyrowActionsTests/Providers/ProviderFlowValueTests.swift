@@ -1,10 +1,10 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
-import SkyrowRemote
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowRemote
 
 /// What is decided about sign-ins by way of the browser, without a service.
 @Suite struct ProviderFlowValueTests {

@@ -3,12 +3,12 @@ import Logging
 import SkyrowClient
 import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowMaintenance
 @testable import SkyrowServer
+@testable import SkyrowStore
 @testable import SkyrowSystem
 @testable import skyrow
 

@@ -1,11 +1,11 @@
 import Foundation
 import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowMaintenance
+@testable import SkyrowStore
 @testable import SkyrowSystem
 
 @Suite struct TarFileTests {

@@ -1,10 +1,10 @@
 import Foundation
 import Logging
-import SkyrowHTTP
 import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowHTTP
 @testable import SkyrowServer
 @testable import SkyrowSystem
 
