@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
