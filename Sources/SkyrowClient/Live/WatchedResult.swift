@@ -14,8 +14,8 @@ enum WatchedChange: Hashable, Sendable {
     init?(_ kind: String, _ json: JSONView) throws(SkyrowError) {
         switch kind {
         case "entered", "updated":
-            guard let index = json["index"]?.wholeNumber, let record = json["record"] else { return nil }
-            let record = try Record(record)
+            guard let index = json["index"]?.wholeNumber, let json = json["record"] else { return nil }
+            let record = try Record(json)
             let (entry, place) = (List.Entry(id: record.id, value: record), Int(clamping: max(index, 0)))
             self = .listed(kind == "entered" ? .entered(entry, at: place) : .updated(entry, at: place))
         case "left":
