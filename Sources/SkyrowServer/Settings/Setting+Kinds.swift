@@ -1,3 +1,5 @@
+import SkyrowModel
+
 extension Setting where Value == Int {
     /// A whole number of a range.
     package static func integer(
@@ -25,6 +27,45 @@ extension Setting where Value == Bool {
     package static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
         Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
             boolean(text)
+        }
+    }
+}
+
+extension Setting where Value == Bool {
+    /// One of two words, of which the second is `off`.
+    static func choice(_ name: String, _ defaultValue: Bool, on: String = "on", _ sentence: String) -> Setting {
+        Setting(
+            name,
+            defaultValue,
+            shown: defaultValue ? on : "off",
+            .choice("when", of: [on, "off"]),
+            mustBe: "\(on) or off",
+            sentence
+        ) { text in
+            text == on ? true : text == "off" ? false : nil
+        }
+    }
+}
+
+extension Setting where Value: CaseIterable & RawRepresentable<String> {
+    /// One of the words that the cases have.
+    static func choice(
+        _ name: String,
+        _ defaultValue: Value,
+        of valueName: String,
+        mustBe expectation: String? = nil,
+        _ sentence: String
+    ) -> Setting {
+        let words = Value.allCases.map(\.rawValue)
+        return Setting(
+            name,
+            defaultValue,
+            shown: defaultValue.rawValue,
+            .choice(valueName, of: words),
+            mustBe: expectation ?? words.joined(separator: " or "),
+            sentence
+        ) {
+            Value(rawValue: $0)
         }
     }
 }
@@ -65,6 +106,56 @@ extension Setting where Value == Duration {
         ) { text in
             DurationText.duration(text).flatMap { range.contains($0) ? $0 : nil }
         }
+    }
+}
+
+extension Setting where Value == Duration? {
+    /// A length of time within bounds, or a word that means none.
+    static func duration(
+        _ name: String,
+        _ defaultValue: Duration?,
+        in range: ClosedRange<Duration>,
+        or word: String,
+        _ sentence: String
+    ) -> Setting {
+        let bounds = "\(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+        return Setting(
+            name,
+            defaultValue,
+            shown: defaultValue.map(DurationText.text) ?? word,
+            .text("duration"),
+            mustBe: "a duration from \(bounds), or '\(word)'",
+            sentence
+        ) { text in
+            if text == word { return .some(nil) }
+            return DurationText.duration(text).flatMap { range.contains($0) ? .some($0) : nil }
+        }
+    }
+}
+
+extension Setting where Value == [AddressRange] {
+    /// Addresses and ranges with commas between them.
+    static func ranges(
+        _ name: String,
+        _ defaultValue: [AddressRange],
+        shown: String = "",
+        valueName: String = "ranges",
+        mustBe expectation: String =
+            "addresses and ranges such as 10.0.0.0/8,::1 with commas between them, with no bits beyond a length",
+        _ sentence: String
+    ) -> Setting {
+        Setting(name, defaultValue, shown: shown, .text(valueName), mustBe: expectation, sentence) { text in
+            text.list { AddressRange($0) }
+        }
+    }
+}
+
+extension String {
+    /// What stands in the text with commas between; nil where an element is none.
+    func list<Element>(_ element: (String) -> Element?) -> [Element]? {
+        let texts = split(separator: ",", omittingEmptySubsequences: false)
+        let elements = texts.compactMap { element(String($0)) }
+        return elements.count == texts.count ? elements : nil
     }
 }
 

@@ -3,7 +3,7 @@ package import SkyrowSystem
 /// Settings that belong together: a section of the manual and of `--help`.
 ///
 /// The properties of type ``Setting`` are its rows, in their order.
-package protocol SettingGroup: Sendable {
+package protocol SettingGroup: AnyObject, Sendable {
     init()
     static var title: String { get }
     /// Throws ``ToolError`` about what no setting of the group can get wrong alone.

@@ -1,7 +1,8 @@
 /// Every setting there is, group by group.
 ///
-/// A new setting is a property of one of the groups; a new group is a property here.
-package struct SettingsTable: Sendable {
+/// A new setting is a property of one of the groups; a new group is a property here. Both are classes, since copies of so
+/// many properties are code.
+package final class SettingsTable: Sendable {
     package let general = GeneralSettings()
     package let database = DatabaseSettings()
     package let application = ApplicationSettings()

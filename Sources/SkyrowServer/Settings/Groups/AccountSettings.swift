@@ -4,24 +4,20 @@ import SkyrowStore
 package import SkyrowSystem
 
 /// Accounts, their sessions and passwords.
-package struct AccountSettings: SettingGroup {
+package final class AccountSettings: SettingGroup {
     package static let title = "Accounts"
 
     package init() {}
 
-    package let compatibility = Setting(
+    package let compatibility = Setting.choice(
         "compatibility",
         Compatibility.none,
-        shown: Compatibility.none.rawValue,
-        .choice("what", of: Compatibility.allCases.map(\.rawValue)),
-        mustBe: Compatibility.allCases.map(\.rawValue).joined(separator: " or "),
+        of: "what",
         """
         What the application is written for: `skygear-v1` gives `password-minimum`, `login-key-readers` and `relation-audience` the \
         defaults that an application of Skygear v1 needs.
         """
-    ) {
-        Compatibility(rawValue: $0)
-    }.ofApplications
+    ).ofApplications
 
     package let loginKeys = Setting(
         "login-keys",
@@ -31,10 +27,8 @@ package struct AccountSettings: SettingGroup {
         mustBe: "names of fields with commas between them, such as username,email",
         "The fields of `user` that accounts log in with."
     ) { text in
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map { try? FieldName(String($0)) }
-        let keys = names.compactMap { $0 }
-        let isFit = keys.count == names.count && Set(keys).count == keys.count && !keys.contains(where: \.isReserved)
-        return isFit ? keys : nil
+        guard let keys = text.list({ try? FieldName($0) }) else { return nil }
+        return Set(keys).count == keys.count && !keys.contains(where: \.isReserved) ? keys : nil
     }.ofApplications
 
     package let loginKeyReaders = Setting(
@@ -59,34 +53,21 @@ package struct AccountSettings: SettingGroup {
         return readers
     }.ofApplications
 
-    package let loginScripts = Setting(
+    package let loginScripts = Setting.choice(
         "login-scripts",
         AccountPolicy.Scripts.single,
-        shown: "single",
-        .choice("scripts", of: AccountPolicy.Scripts.allCases.map(\.rawValue)),
-        mustBe: "single or any",
+        of: "scripts",
         "Whether a new login key has letters of one script (and those written with it), or of `any`."
-    ) {
-        AccountPolicy.Scripts(rawValue: $0)
-    }.ofApplications
+    ).ofApplications
 
-    package let passwordLogIn = Setting(
+    package let passwordLogIn = Setting.choice(
         "password-login",
         true,
-        shown: "on",
-        .choice("when", of: ["on", "off"]),
-        mustBe: "on or off",
         """
         Whether users have passwords. `off` refuses log-ins, sign-ups, resets and invitations that take one; users log in by mail \
         (`magic-link`), by `providers` or by custom tokens.
         """
-    ) { text in
-        switch text {
-        case "on": true
-        case "off": false
-        default: nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let passwordMinimum = Setting.integer(
         "password-minimum",
@@ -107,10 +88,7 @@ package struct AccountSettings: SettingGroup {
         makes passwords stronger than these do.
         """
     ) { text in
-        if text == "none" { return [] }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false)
-        let classes = names.compactMap { PasswordClass(rawValue: String($0)) }
-        return classes.count == names.count ? Set(classes) : nil
+        text == "none" ? [] : text.list { PasswordClass(rawValue: $0) }.map(Set.init)
     }.ofApplications
 
     package let passwordExcluded = Setting<[String]>(
@@ -122,9 +100,8 @@ package struct AccountSettings: SettingGroup {
         "Words that no new password contains, in whatever letters, such as the name of the service."
     ) { text in
         if text == "none" { return [] }
-        let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        let isFit = words.count <= 100 && words.allSatisfy { (3...64).contains($0.unicodeScalars.count) }
-        return isFit ? words : nil
+        let words = text.list { (3...64).contains($0.unicodeScalars.count) ? $0 : nil }
+        return words.flatMap { $0.count <= 100 ? $0 : nil }
     }.ofApplications
 
     package let passwordExcludedFields = Setting<[FieldName]>(
@@ -136,9 +113,7 @@ package struct AccountSettings: SettingGroup {
         "Fields of the user's record whose text no new password contains, such as `username,email`."
     ) { text in
         if text == "none" { return [] }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false)
-        let fields = names.compactMap { try? FieldName(String($0)) }
-        return fields.count == names.count && fields.count <= 50 ? fields : nil
+        return text.list { try? FieldName($0) }.flatMap { $0.count <= 50 ? $0 : nil }
     }.ofApplications
 
     package let passwordStrength = Setting.integer(
@@ -163,80 +138,44 @@ package struct AccountSettings: SettingGroup {
         """
     ).ofApplications
 
-    package let passwordMaximumAge = Setting<Duration?>(
+    package let passwordMaximumAge = Setting.duration(
         "password-maximum-age",
         nil,
-        shown: "never",
-        .text("duration"),
-        mustBe: "a duration from 1h to 3650d, or 'never'",
+        in: .seconds(3600)...(.seconds(3650 * 86_400)),
+        or: "never",
         """
         After how long a password has to be changed: a login with it is refused then, and takes a new one. Guessed passwords are \
         rarely old ones, so `never` is best where nothing prescribes it.
         """
-    ) { text in
-        if text == "never" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(3600)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
-    package let passwordBreached = Setting<String?>(
+    package let passwordBreached = Setting<String?>.file(
         "password-breached",
-        nil,
-        shown: "",
-        .file,
-        mustBe: "the path of a file",
         """
         A file of SHA-1 digests of passwords that have leaked, in hexadecimal digits, sorted, one a line, such as that of \
         haveibeenpwned.com; no account gets one of them.
         """
-    ) { text in
-        text.isEmpty ? nil : .some(text)
-    }
+    )
 
-    package let selfSignUp = Setting(
+    package let selfSignUp = Setting.choice(
         "self-signup",
         true,
-        shown: "on",
-        .choice("when", of: ["on", "off"]),
-        mustBe: "on or off",
         "Whether `auth:signup` and providers make accounts; `off` leaves that to the master key and to `skyrow user`."
-    ) { text in
-        switch text {
-        case "on": true
-        case "off": false
-        default: nil
-        }
-    }.ofApplications
+    ).ofApplications
 
-    package let anonymous = Setting(
+    package let anonymous = Setting.choice(
         "anonymous",
         true,
-        shown: "on",
-        .choice("when", of: ["on", "off"]),
-        mustBe: "on or off",
         "Whether `auth:signup` without parameters makes an anonymous account, which has nothing but its access token."
-    ) { text in
-        switch text {
-        case "on": true
-        case "off": false
-        default: nil
-        }
-    }.ofApplications
+    ).ofApplications
 
-    package let anonymousExpiry = Setting<Duration?>(
+    package let anonymousExpiry = Setting.duration(
         "anonymous-expiry",
         .seconds(90 * 86_400),
-        shown: "90d",
-        .text("duration"),
-        mustBe: "a duration from 1h to 3650d, or 'never'",
+        in: .seconds(3600)...(.seconds(3650 * 86_400)),
+        or: "never",
         "After how long an anonymous account is deleted that is not used; `never` keeps them all."
-    ) { text in
-        if text == "never" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(3600)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let userDeletion = Setting(
         "user-deletion",
@@ -252,33 +191,21 @@ package struct AccountSettings: SettingGroup {
         DeletedUserRules($0)
     }.ofApplications
 
-    package let sessionAbsolute = Setting<Duration?>(
+    package let sessionAbsolute = Setting.duration(
         "session-absolute",
         .seconds(365 * 86_400),
-        shown: "365d",
-        .text("duration"),
-        mustBe: "a duration from 1m to 3650d, or 'never'",
+        in: .seconds(60)...(.seconds(3650 * 86_400)),
+        or: "never",
         "How long a session lasts, whatever use is made of it; `never` lets it last until it is revoked."
-    ) { text in
-        if text == "never" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(60)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
-    package let sessionIdle = Setting<Duration?>(
+    package let sessionIdle = Setting.duration(
         "session-idle",
         .seconds(90 * 86_400),
-        shown: "90d",
-        .text("duration"),
-        mustBe: "a duration from 5m to 3650d, or 'never'",
+        in: .seconds(300)...(.seconds(3650 * 86_400)),
+        or: "never",
         "How long a session may go unused before it ends, to the minute; `never` sets no such limit."
-    ) { text in
-        if text == "never" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let sessionLimit = Setting.integer(
         "session-limit",
@@ -288,22 +215,16 @@ package struct AccountSettings: SettingGroup {
         "How many sessions a user may have; a further one ends the one that was not used for longest."
     ).ofApplications
 
-    package let sessionRotate = Setting<Duration?>(
+    package let sessionRotate = Setting.duration(
         "session-rotate",
         nil,
-        shown: "off",
-        .text("duration"),
-        mustBe: "a duration from 5m to 3650d, or 'off'",
+        in: .seconds(300)...(.seconds(3650 * 86_400)),
+        or: "off",
         """
         After how long a session that is used gets another access token, which a response brings in \
         `X-Skyrow-Access-Token`; the one before is accepted for 30 seconds more. `off` where clients do not read it.
         """
-    ) { text in
-        if text == "off" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let stepUp = Setting<Set<ActionName>>(
         "step-up",
@@ -318,10 +239,9 @@ package struct AccountSettings: SettingGroup {
         """
     ) { text in
         if text == "none" { return [] }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false)
-        let actions = names.compactMap { ActionName(rawValue: String($0)) }
-        guard actions.count == names.count, actions.allSatisfy({ ActionCatalog[$0].mayTakeStepUp }) else { return nil }
-        return Set(actions)
+        return text.list { text in
+            ActionName(rawValue: text).flatMap { ActionCatalog[$0].mayTakeStepUp ? $0 : nil }
+        }.map(Set.init)
     }.ofApplications
 
     package let factorIssuer = Setting<String?>(
@@ -335,19 +255,13 @@ package struct AccountSettings: SettingGroup {
         (1...64).contains(text.utf8.count) && !text.utf8.contains(0) ? .some(text) : nil
     }.ofApplications
 
-    package let auditRetention = Setting<Duration?>(
+    package let auditRetention = Setting.duration(
         "audit-retention",
         .seconds(400 * 86_400),
-        shown: "400d",
-        .text("duration"),
-        mustBe: "a duration from 1d to 3650d, or 'never'",
+        in: .seconds(86_400)...(.seconds(3650 * 86_400)),
+        or: "never",
         "How long the audit log of accounts is kept; `never` removes nothing from it."
-    ) { text in
-        if text == "never" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.seconds(86_400)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let sessionCache = Setting.integer(
         "session-cache",
@@ -370,16 +284,12 @@ package struct AccountSettings: SettingGroup {
         GroupRule($0)
     }.ofApplications
 
-    package let relationAudience = Setting(
+    package let relationAudience = Setting.choice(
         "relation-audience",
         RelationAudience.readable,
-        shown: "readable",
-        .choice("users", of: RelationAudience.allCases.map(\.rawValue)),
-        mustBe: "readable or everyone",
+        of: "users",
         "Whom users may add as friends and follow: those whose profile is `readable` to them, or `everyone`."
-    ) {
-        RelationAudience(rawValue: $0)
-    }.ofApplications
+    ).ofApplications
 
     package let passwordThreads = Setting<Int?>(
         "password-threads",

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
 /// Which application a command beside the service works on.
-package struct ApplicationSettings: SettingGroup {
+package final class ApplicationSettings: SettingGroup {
     package static let title = "Application"
 
     package init() {}

@@ -3,7 +3,7 @@ import SkyrowPostgres
 package import SkyrowSystem
 
 /// Which database a command works on.
-package struct DatabaseSettings: SettingGroup {
+package final class DatabaseSettings: SettingGroup {
     package static let title = "Database"
 
     package init() {}
@@ -19,41 +19,23 @@ package struct DatabaseSettings: SettingGroup {
         text.isEmpty || text.utf8.contains(0) ? nil : text
     }
 
-    package let url = Setting<String?>(
+    package let url = address(
         "database-url",
-        nil,
-        shown: "",
-        .text("url"),
-        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
         "A PostgreSQL to use instead of the embedded one; libpq's options such as `sslmode` may follow."
-    ) { text in
-        isAddress(text) ? .some(text) : nil
-    }.secret(hasFlag: true)
+    )
 
-    package let listenURL = Setting<String?>(
+    package let listenURL = address(
         "listen-database-url",
-        nil,
-        shown: "",
-        .text("url"),
-        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
         "Where to listen for notifications: PostgreSQL itself, where `database-url` leads to a pooler that swaps sessions."
-    ) { text in
-        isAddress(text) ? .some(text) : nil
-    }.secret(hasFlag: true)
+    )
 
-    package let replicationURL = Setting<String?>(
+    package let replicationURL = address(
         "replication-url",
-        nil,
-        shown: "",
-        .text("url"),
-        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
         """
         Where to stream changes from for live queries: PostgreSQL itself, with a role that has REPLICATION. `database-url` \
         where it is not given.
         """
-    ) { text in
-        isAddress(text) ? .some(text) : nil
-    }.secret(hasFlag: true)
+    )
 
     package let embeddedPort = Setting<Int?>(
         "embedded-port",
@@ -98,6 +80,20 @@ package struct DatabaseSettings: SettingGroup {
         """
     )
 
+    private static func address(_ name: String, _ sentence: String) -> Setting<String?> {
+        Setting(
+            name,
+            nil,
+            shown: "",
+            .text("url"),
+            mustBe: "a PostgreSQL address such as postgresql://user@host/database",
+            sentence
+        ) { text in
+            let isAddress = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
+            return isAddress ? .some(text) : nil
+        }.secret(hasFlag: true)
+    }
+
     /// Every user of a machine can read the command lines of its processes.
     package static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
         try check(settings.url, origin: settings.origin(of: \.url), name: "database-url")
@@ -115,10 +111,6 @@ package struct DatabaseSettings: SettingGroup {
             """
         )
     }
-}
-
-private func isAddress(_ text: String) -> Bool {
-    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
 }
 
 private func isLetter(_ byte: UInt8) -> Bool {

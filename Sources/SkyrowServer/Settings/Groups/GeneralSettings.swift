@@ -1,5 +1,5 @@
 /// What all commands take.
-package struct GeneralSettings: SettingGroup {
+package final class GeneralSettings: SettingGroup {
     package static let title = "Settings file"
 
     package init() {}

@@ -3,7 +3,7 @@ package import SkyrowStore
 package import SkyrowSystem
 
 /// The two keys of a service, each of which may be two while it is changed.
-package struct KeySettings: SettingGroup {
+package final class KeySettings: SettingGroup {
     package static let title = "Keys"
 
     package init() {}

@@ -3,7 +3,7 @@ package import SkyrowHTTP
 package import SkyrowSystem
 
 /// Where the service listens, and what it takes from clients.
-package struct ListeningSettings: SettingGroup {
+package final class ListeningSettings: SettingGroup {
     package static let title = "Clients"
 
     package init() {}

@@ -2,7 +2,7 @@ import SkyrowHTTP
 package import SkyrowSystem
 
 /// WebSockets and event streams.
-package struct LiveConnectionSettings: SettingGroup {
+package final class LiveConnectionSettings: SettingGroup {
     package static let title = "Connections that stay"
 
     package init() {}

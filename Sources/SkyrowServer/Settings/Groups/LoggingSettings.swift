@@ -1,7 +1,7 @@
 package import Logging
 
 /// What the service says about its work, on standard error.
-package struct LoggingSettings: SettingGroup {
+package final class LoggingSettings: SettingGroup {
     package static let title = "Logging"
 
     package init() {}

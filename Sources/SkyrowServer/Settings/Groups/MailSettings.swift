@@ -3,7 +3,7 @@ package import SkyrowRemote
 package import SkyrowSystem
 
 /// Mail, and the addresses of accounts.
-package struct MailSettings: SettingGroup {
+package final class MailSettings: SettingGroup {
     package static let title = "Mail"
 
     package init() {}
@@ -46,23 +46,15 @@ package struct MailSettings: SettingGroup {
         return isFit ? .some(text) : nil
     }.secret(hasFlag: false)
 
-    package let security = Setting(
+    package let security = Setting.choice(
         "mail-tls",
         true,
-        shown: "required",
-        .choice("when", of: ["required", "off"]),
-        mustBe: "required or off",
+        on: "required",
         """
         Whether an `smtp://` server gets mail over TLS alone; `off` is for a server on the same machine that has no TLS, and \
         takes no user.
         """
-    ) { text in
-        switch text {
-        case "required": true
-        case "off": false
-        default: nil
-        }
-    }
+    )
 
     package let certificates = Setting<String?>.file(
         "mail-ca",
@@ -106,34 +98,22 @@ package struct MailSettings: SettingGroup {
         PublicURL.read(text).map { .some($0) }
     }.ofApplications
 
-    package let verification = Setting(
+    package let verification = Setting.choice(
         "verification",
         AddressVerification.off,
-        shown: "off",
-        .choice("when", of: AddressVerification.allCases.map(\.rawValue)),
+        of: "when",
         mustBe: AddressVerification.allCases.map(\.rawValue).joined(separator: ", "),
         """
         Whether addresses of accounts are verified: `optional` mails a code to who signs up, `required` lets such an account \
         log in once the code has come back.
         """
-    ) {
-        AddressVerification(rawValue: $0)
-    }.ofApplications
+    ).ofApplications
 
-    package let linkLogIn = Setting(
+    package let linkLogIn = Setting.choice(
         "magic-link",
         false,
-        shown: "off",
-        .choice("when", of: ["on", "off"]),
-        mustBe: "on or off",
         "Whether users log in by a code of a mail (`auth:link:request`), without a password."
-    ) { text in
-        switch text {
-        case "on": true
-        case "off": false
-        default: nil
-        }
-    }.ofApplications
+    ).ofApplications
 
     package let linkLogInURL = Setting<String?>(
         "magic-link-url",

@@ -2,7 +2,7 @@ import SkyrowHTTP
 import SkyrowModel
 
 /// What a service reports about itself.
-package struct ObservabilitySettings: SettingGroup {
+package final class ObservabilitySettings: SettingGroup {
     package static let title = "Observability"
 
     package init() {}

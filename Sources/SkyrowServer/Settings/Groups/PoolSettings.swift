@@ -2,7 +2,7 @@ package import SkyrowActions
 package import SkyrowSystem
 
 /// How the service uses its database.
-package struct PoolSettings: SettingGroup {
+package final class PoolSettings: SettingGroup {
     package static let title = "Database connections"
 
     package init() {}
@@ -73,17 +73,15 @@ package struct PoolSettings: SettingGroup {
         return Int(text).flatMap { (1...1_000_000).contains($0) ? .some($0) : nil }
     }
 
-    package let scans = Setting<ScanPolicy>(
+    package let scans = Setting.choice(
         "query-scans",
-        .allow,
-        shown: ScanPolicy.allow.rawValue,
-        .choice("scans", of: ScanPolicy.allCases.map(\.rawValue)),
-        mustBe: "allow or large-refused",
+        ScanPolicy.allow,
+        of: "scans",
         """
         Whether queries for which no index serves are performed; with `large-refused` those over types of more than 100,000 \
         records are refused with 120 to all but the master key.
         """
-    ) { ScanPolicy(rawValue: $0) }
+    )
 
     package let maximumQueue = Setting.integer(
         "maximum-queue",

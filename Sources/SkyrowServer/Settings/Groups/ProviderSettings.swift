@@ -2,7 +2,7 @@ package import SkyrowActions
 package import SkyrowModel
 
 /// By whose word users log in.
-package struct ProviderSettings: SettingGroup {
+package final class ProviderSettings: SettingGroup {
     package static let title = "Providers"
 
     package init() {}
@@ -45,21 +45,16 @@ package struct ProviderSettings: SettingGroup {
         return isFit && Set(secrets.map(\.name)).count == secrets.count ? secrets : nil
     }.secret(hasFlag: false).ofEachApplication
 
-    package let networks = Setting<[AddressRange]>(
+    package let networks = Setting.ranges(
         "provider-networks",
         [],
-        shown: "",
-        .text("networks"),
+        valueName: "networks",
         mustBe: "addresses and ranges such as 10.1.0.0/16 with commas between them",
         """
         The private networks that providers may be in. Their documents are fetched from nowhere else but public addresses, whatever \
         their names say.
         """
-    ) { text in
-        let texts = text.split(separator: ",", omittingEmptySubsequences: false)
-        let ranges = texts.compactMap { AddressRange(String($0)) }
-        return ranges.count == texts.count ? ranges : nil
-    }
+    )
 
     package let customTokenKeys = Setting<[CustomTokenKey]>(
         "custom-token-keys",

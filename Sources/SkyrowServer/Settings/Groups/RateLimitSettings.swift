@@ -1,7 +1,7 @@
 package import SkyrowActions
 
 /// How many calls are let through.
-package struct RateLimitSettings: SettingGroup {
+package final class RateLimitSettings: SettingGroup {
     package static let title = "Rate limits"
 
     package init() {}

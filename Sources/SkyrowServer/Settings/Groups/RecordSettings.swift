@@ -3,7 +3,7 @@ package import SkyrowModel
 import SkyrowStore
 
 /// How records and their types are treated.
-package struct RecordSettings: SettingGroup {
+package final class RecordSettings: SettingGroup {
     package static let title = "Records"
 
     package init() {}
@@ -86,19 +86,16 @@ package struct RecordSettings: SettingGroup {
         "For how long change tokens are good, and what was deleted is known to the change feed."
     ).ofApplications
 
-    package let changeSource = Setting(
+    package let changeSource = Setting.choice(
         "change-source",
         LiveConfiguration.Source.auto,
-        shown: "auto",
-        .choice("source", of: LiveConfiguration.Source.allCases.map(\.rawValue)),
+        of: "source",
         mustBe: "auto, logical, polling or off",
         """
         Where live queries have changes from: PostgreSQL's log where it can be decoded and else from questions (`auto`), one of \
         both alone (`logical`, `polling`), or nowhere (`off`).
         """
-    ) {
-        LiveConfiguration.Source(rawValue: $0)
-    }.ofApplications
+    ).ofApplications
 
     package let liveScanLimit = Setting.integer(
         "live-scan-limit",

@@ -2,7 +2,7 @@ package import SkyrowHTTP
 package import SkyrowSystem
 
 /// HTTPS and HTTP/2.
-package struct TLSSettings: SettingGroup {
+package final class TLSSettings: SettingGroup {
     package static let title = "TLS"
 
     package init() {}
@@ -14,19 +14,13 @@ package struct TLSSettings: SettingGroup {
 
     package let key = Setting<String?>.file("tls-key", "Its private key, PEM, without a passphrase.")
 
-    package let strictTransport = Setting<Duration?>(
+    package let strictTransport = Setting.duration(
         "hsts-max-age",
         .seconds(365 * 86_400),
-        shown: "365d",
-        .text("duration"),
-        mustBe: "a duration from 0s to 3650d, or 'none'",
+        in: .zero...(.seconds(3650 * 86_400)),
+        or: "none",
         "How long browsers that came over TLS refuse to come without (HSTS); `0s` has them forget, `none` sends nothing."
-    ) { text in
-        if text == "none" { return .some(nil) }
-        return DurationText.duration(text).flatMap {
-            (.zero...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
-        }
-    }
+    )
 
     package static func check(_ settings: SettingValues<TLSSettings>) throws(ToolError) {
         guard (settings.certificate == nil) == (settings.key == nil) else {

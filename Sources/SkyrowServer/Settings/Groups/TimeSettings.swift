@@ -1,5 +1,5 @@
 /// How long the service waits for what.
-package struct TimeSettings: SettingGroup {
+package final class TimeSettings: SettingGroup {
     package static let title = "Time"
 
     package init() {}
