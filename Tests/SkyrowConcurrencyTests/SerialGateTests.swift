@@ -5,6 +5,14 @@ import Testing
 @testable import SkyrowConcurrency
 
 @Suite struct SerialGateTests {
+    private final class Shared<Value: Sendable>: Sendable {
+        let state: Mutex<Value>
+
+        init(_ value: Value) {
+            state = Mutex(value)
+        }
+    }
+
     @Test func theTurnsComeInTheOrderOfArrivalWithoutThoseThatWereCancelled() async throws {
         let gate = SerialGate()
         let (begun, end) = (Deferred<Void>(), Deferred<Void>())
@@ -15,10 +23,10 @@ import Testing
             }
         }
         await begun.value()
-        let order = Mutex<[Int]>([])
+        let order = Shared<[Int]>([])
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<6 {
-            tasks.append(Task { try await gate.pass { order.withLock { $0.append(number) } } })
+            tasks.append(Task { try await gate.pass { order.state.withLock { $0.append(number) } } })
             try await waiting(until: "\(number) waits") { gate.waiting == number + 1 }
         }
         for number in [1, 4] {
@@ -29,7 +37,7 @@ import Testing
         end.settle()
         try await first.value
         for number in [0, 2, 3, 5] { try await tasks[number].value }
-        #expect(order.withLock { $0 } == [0, 2, 3, 5])
+        #expect(order.state.withLock { $0 } == [0, 2, 3, 5])
     }
 
     /// An error in a turn, and cancellations at any moment, leave the gate to the next.
@@ -37,7 +45,7 @@ import Testing
         var random = SeededGenerator.forTest()
         for _ in 0..<seededCases(100) {
             let gate = SerialGate()
-            let inside = Mutex(0)
+            let inside = Shared(0)
             let kinds = (0..<12).map { _ in Int.random(in: 0..<3, using: &random) }
             try await waiting(for: "the turns") {
                 await withTaskGroup(of: Void.self) { group in
@@ -45,13 +53,13 @@ import Testing
                         group.addTask {
                             let task = Task {
                                 try await gate.pass {
-                                    let count = inside.withLock { count in
+                                    let count = inside.state.withLock { count in
                                         count += 1
                                         return count
                                     }
                                     #expect(count == 1)
                                     await Task.yield()
-                                    inside.withLock { $0 -= 1 }
+                                    inside.state.withLock { $0 -= 1 }
                                     if kind == 1 { throw CancellationError() }
                                 }
                             }
