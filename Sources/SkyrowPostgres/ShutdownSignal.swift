@@ -1,6 +1,7 @@
+internal import SkyrowConcurrency
 internal import Synchronization
 
-/// Signals one waiting task, once, that the client has to end.
+/// Signals that the client has to end.
 final class ShutdownSignal: Sendable {
     enum Level: Comparable, Sendable {
         case none
@@ -10,33 +11,18 @@ final class ShutdownSignal: Sendable {
         case atOnce
     }
 
-    private struct State: Sendable {
-        var level = Level.none
-        var waiter: CheckedContinuation<Void, Never>?
-    }
+    private let state = Mutex(Level.none)
+    private let raised = Deferred<Void>()
 
-    private let state = Mutex(State())
-
-    var level: Level { state.withLock(\.level) }
+    var level: Level { state.withLock { $0 } }
 
     func raise(atOnce: Bool = false) {
-        let waiter = state.withLock { state in
-            state.level = max(state.level, atOnce ? .atOnce : .graceful)
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        state.withLock { $0 = max($0, atOnce ? .atOnce : .graceful) }
+        raised.settle()
     }
 
     func wait() async {
-        await withCheckedContinuation { continuation in
-            let isRaised = state.withLock { state in
-                let isRaised = state.level > .none
-                if !isRaised { state.waiter = continuation }
-                return isRaised
-            }
-            if isRaised { continuation.resume() }
-        }
+        await raised.value()
     }
 }
 

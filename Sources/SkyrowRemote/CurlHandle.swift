@@ -1,5 +1,6 @@
 import CLibcurl
 import Dispatch
+import SkyrowConcurrency
 import Synchronization
 
 /// Why libcurl did not do what was asked of it.
@@ -134,13 +135,8 @@ final class CurlCancellation: Sendable {
         _ body: @escaping @Sendable (CurlCancellation) -> Result<Success, Failure>
     ) async throws(Failure) -> Success {
         let cancellation = CurlCancellation()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Success, Failure>, Never>) in
-                queue.async { continuation.resume(returning: body(cancellation)) }
-            }
-        } onCancel: {
-            cancellation.flag.store(true, ordering: .relaxed)
-        }
-        return try result.get()
+        let result = Deferred<Result<Success, Failure>>()
+        queue.async { result.settle(body(cancellation)) }
+        return try await result.value { _ in cancellation.flag.store(true, ordering: .relaxed) }.get()
     }
 }

@@ -1,4 +1,5 @@
 package import Glibc
+import SkyrowConcurrency
 import Synchronization
 
 /// A program to start, with exactly what it inherits.
@@ -91,13 +92,9 @@ package enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
 /// The thread matters: Linux sends the parent-death signal, by which an orphaned PostgreSQL learns that the service is
 /// gone, when the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
 package final class ChildProcess: Sendable {
-    private enum State {
-        case running(waiting: [CheckedContinuation<ProcessExit, Never>])
-        case ended(ProcessExit)
-    }
-
     package let processID: pid_t
-    private let state = Mutex(State.running(waiting: []))
+    private let isRunning = Mutex(true)
+    private let end = Deferred<ProcessExit>()
 
     private init(processID: pid_t) {
         self.processID = processID
@@ -105,79 +102,44 @@ package final class ChildProcess: Sendable {
 
     /// Starts a program; throws ``ToolError`` when it cannot be started.
     package static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
-        let started = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<ChildProcess, ToolError>, Never>) in
+        let started = Deferred<Result<ChildProcess, ToolError>>()
+        try runOnThread {
             do throws(ToolError) {
-                try runOnThread {
-                    do throws(ToolError) {
-                        let child = ChildProcess(processID: try command.spawn())
-                        continuation.resume(returning: .success(child))
-                        child.awaitEnd()
-                    } catch {
-                        continuation.resume(returning: .failure(error))
-                    }
-                }
+                let child = ChildProcess(processID: try command.spawn())
+                started.settle(.success(child))
+                child.awaitEnd()
             } catch {
-                continuation.resume(returning: .failure(error))
+                started.settle(.failure(error))
             }
         }
-        return try started.get()
+        return try await started.value().get()
     }
 
     /// How it ended, as soon as it has.
     package var exit: ProcessExit {
-        get async {
-            await withCheckedContinuation { continuation in
-                let status: ProcessExit? = state.withLock { state in
-                    switch state {
-                    case .ended(let status):
-                        return status
-                    case .running(let waiting):
-                        state = .running(waiting: waiting + [continuation])
-                        return nil
-                    }
-                }
-                if let status { continuation.resume(returning: status) }
-            }
-        }
+        get async { await end.value() }
     }
 
     /// How it ended, or nil while it runs.
-    package var exitIfEnded: ProcessExit? {
-        state.withLock { state in
-            switch state {
-            case .running: nil
-            case .ended(let status): status
-            }
-        }
-    }
+    package var exitIfEnded: ProcessExit? { end.settled }
 
     /// Sends a signal unless it has ended.
     package func send(signal: Int32) {
-        state.withLock { state in
-            switch state {
-            case .running: _ = kill(processID, signal)
-            case .ended: break
-            }
-        }
+        isRunning.withLock { if $0 { _ = kill(processID, signal) } }
     }
 
     private func awaitEnd() {
         // The id stays taken until waitpid, which happens under the lock: no signal can reach a stranger.
         var info = siginfo_t()
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        let (status, waiting) = state.withLock { state -> (ProcessExit, [CheckedContinuation<ProcessExit, Never>]) in
+        let status = isRunning.withLock { isRunning -> ProcessExit in
             var word: Int32 = 0
             while waitpid(processID, &word, 0) < 0, errno == EINTR {}
+            isRunning = false
             let signal = word & 0x7f
-            let status: ProcessExit = signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
-            defer { state = .ended(status) }
-            switch state {
-            case .running(let waiting): return (status, waiting)
-            case .ended: return (status, [])
-            }
+            return signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
         }
-        for continuation in waiting { continuation.resume(returning: status) }
+        end.settle(status)
     }
 }
 

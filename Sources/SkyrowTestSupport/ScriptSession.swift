@@ -1,5 +1,6 @@
 import CLibpq
 import Foundation
+import SkyrowConcurrency
 import Synchronization
 
 /// A session for one script of a test, on a thread that waits for it; what it answers is what `psql -qAt` prints.
@@ -33,7 +34,9 @@ final class ScriptSession: Sendable {
         return try await waiting(for: "the end of \(script)", within: limit) {
             session.cut()
         } _: {
-            try await onThread { Result { try session.run(statements, url: url) } }.get()
+            let output = Deferred<Result<String, any Error>>()
+            Thread.detachNewThread { output.settle(Result { try session.run(statements, url: url) }) }
+            return try await output.value().get()
         }
     }
 
@@ -110,29 +113,27 @@ final class ScriptSession: Sendable {
 
 /// Sessions that wait for their next script; the start of one takes the server longer than most scripts.
 final class IdleSessions: Sendable {
-    private struct Session: @unchecked Sendable {
-        let handle: OpaquePointer
-    }
-
-    private let sessions = Mutex<[Session]>([])
+    /// The addresses of libpq's connections, each of which one thread uses at a time.
+    private let sessions = Mutex<[UInt]>([])
 
     /// One that its server answers, which may have been stopped meanwhile.
     func take() -> OpaquePointer? {
-        while let session = sessions.withLock({ $0.popLast() }) {
-            let answer = PQexec(session.handle, "")
+        while let address = sessions.withLock({ $0.popLast() }) {
+            let handle = OpaquePointer(bitPattern: address)
+            let answer = PQexec(handle, "")
             defer { PQclear(answer) }
-            if PQresultStatus(answer) == PGRES_EMPTY_QUERY { return session.handle }
-            PQfinish(session.handle)
+            if PQresultStatus(answer) == PGRES_EMPTY_QUERY { return handle }
+            PQfinish(handle)
         }
         return nil
     }
 
     func put(_ handle: OpaquePointer) {
-        let session = Session(handle: handle)
-        sessions.withLock { $0.append(session) }
+        let address = UInt(bitPattern: handle)
+        sessions.withLock { $0.append(address) }
     }
 
     deinit {
-        for session in sessions.withLock({ $0 }) { PQfinish(session.handle) }
+        for address in sessions.withLock({ $0 }) { PQfinish(OpaquePointer(bitPattern: address)) }
     }
 }

@@ -115,10 +115,3 @@ private final class Flag: Sendable {
         state.store(true, ordering: .sequentiallyConsistent)
     }
 }
-
-/// Does what blocks on a thread of its own.
-func onThread<Success: Sendable>(_ body: @escaping @Sendable () -> Success) async -> Success {
-    let outcome = Deferred<Success>()
-    Thread.detachNewThread { outcome.settle(body()) }
-    return await outcome.value()
-}

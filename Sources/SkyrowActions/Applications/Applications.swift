@@ -1,5 +1,6 @@
 package import Logging
 import ServiceLifecycle
+import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowStore
 import SkyrowSystem
@@ -39,8 +40,8 @@ package final class Applications: Service, Sendable {
         var table = ApplicationTable()
         var registered: [ApplicationName: RegisteredApplication] = [:]
         var states = ApplicationStates<Opened>()
-        var waiting: [ApplicationName: [Int: AsyncStream<Void>.Continuation]] = [:]
-        var lastWaiter = 0
+        /// Those that wait, for the same opening of an application.
+        var openings: [ApplicationName: Deferred<Void>] = [:]
     }
 
     private let registry: ApplicationRegistry
@@ -112,12 +113,10 @@ package final class Applications: Service, Sendable {
             case .fail(let error): throw error
             // The opening goes on when the request that began it goes away: others wait for it.
             case .open(let number): Task { await open(name, number) }
-            case .wait(let stream, let place):
-                for await _ in stream {}
+            case .wait(let opening):
+                await opening.value(ifCancelled: ())
                 guard Task.isCancelled else { continue }
-                state.withLock { state in
-                    if state.waiting[name]?.removeValue(forKey: place) != nil { state.states.leave(name) }
-                }
+                state.withLock { if $0.openings[name] === opening { $0.states.leave(name) } }
                 throw .notOpenedInTime
             }
         }
@@ -127,8 +126,7 @@ package final class Applications: Service, Sendable {
         case use(ActionService)
         case fail(SkyrowError)
         case open(Int)
-        /// Until the stream ends, at this place among those that wait.
-        case wait(AsyncStream<Void>, Int)
+        case wait(Deferred<Void>)
     }
 
     private func step(for name: ApplicationName) -> Step {
@@ -138,10 +136,9 @@ package final class Applications: Service, Sendable {
             case .fail(let error): return .fail(error)
             case .open(let number): return .open(number)
             case .wait:
-                let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-                state.lastWaiter += 1
-                state.waiting[name, default: [:]][state.lastWaiter] = continuation
-                return .wait(stream, state.lastWaiter)
+                let opening = state.openings[name] ?? Deferred()
+                state.openings[name] = opening
+                return .wait(opening)
             }
         }
     }
@@ -150,11 +147,13 @@ package final class Applications: Service, Sendable {
     private func open(_ name: ApplicationName, _ number: Int) async {
         let outcome = await opening(name)
         let (isOfUse, waiting) = state.withLock { state in
-            let isOfUse = state.states.settle(name, number, outcome, at: clock.instant())
-            return (isOfUse, state.waiting.removeValue(forKey: name) ?? [:])
+            (
+                state.states.settle(name, number, outcome, at: clock.instant()),
+                state.openings.removeValue(forKey: name)
+            )
         }
         if !isOfUse, case .success(let opened) = outcome { opened.upkeep?.cancel() }
-        for continuation in waiting.values { continuation.finish() }
+        waiting?.settle()
     }
 
     private func opening(_ name: ApplicationName) async -> Result<Opened, SkyrowError> {

@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowCrypto
 import SkyrowModel
 import Synchronization
@@ -162,26 +163,25 @@ final class PasswordHasher: Sendable {
         _ account: AccountKey?,
         _ work: @escaping @Sendable () throws -> Success
     ) async throws(SkyrowError) -> Success {
-        let place = Place()
-        let result: Result<Success, Failure> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let job = Job(
-                    begin: { ticket in
-                        let hasThread = self.threads.run {
-                            let result = Result { try work() }.mapError { Failure($0) }
-                            self.end(ticket)
-                            continuation.resume(returning: result)
-                        }
-                        guard !hasThread else { return }
-                        self.end(ticket)
-                        continuation.resume(returning: .failure(.noThread))
-                    },
-                    refuse: { continuation.resume(returning: .failure($0)) }
-                )
-                enter(job, purpose, client, account, place)
-            }
-        } onCancel: {
-            cancel(place)
+        guard !Task.isCancelled else { throw error(.cancelled) }
+        let outcome = Deferred<Result<Success, Failure>>()
+        let job = Job(
+            begin: { ticket in
+                let hasThread = self.threads.run {
+                    let result = Result { try work() }.mapError { Failure($0) }
+                    self.end(ticket)
+                    outcome.settle(result)
+                }
+                guard !hasThread else { return }
+                self.end(ticket)
+                outcome.settle(.failure(.noThread))
+            },
+            refuse: { outcome.settle(.failure($0)) }
+        )
+        let ticket = enter(job, purpose, client, account)
+        let result = await outcome.value { _ in
+            // The result of a cancelled request is not needed, so its turn goes to the next.
+            if let ticket { self.leave(ticket) }
         }
         switch result {
         case .success(let value): return value
@@ -189,59 +189,39 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    /// Where a request stands, for its cancellation to find it.
-    private final class Place: Sendable {
-        enum State {
-            case before
-            case waiting(PasswordQueue.Ticket)
-            case over
-        }
-
-        let state = Mutex(State.before)
-    }
-
+    /// Returns the ticket of one that waits.
     private func enter(
         _ job: Job,
         _ purpose: PasswordQueue.Purpose,
         _ client: ClientKey,
-        _ account: AccountKey?,
-        _ place: Place
-    ) {
-        let follows = place.state.withLock { placed -> [@Sendable () -> Void] in
-            if case .over = placed { return [{ job.refuse(.cancelled) }] }
-            return state.withLock { state in
-                let (entry, step) = state.queue.enter(purpose, client: client, account: account, at: instant())
-                var follows = take(step, from: &state)
-                switch entry {
-                case .begins(let ticket):
-                    placed = .over
-                    follows.append { job.begin(ticket) }
-                case .waits(let ticket):
-                    placed = .waiting(ticket)
-                    state.jobs[ticket] = job
-                case .refused(let reason):
-                    placed = .over
-                    follows.append { job.refuse(.refused(reason)) }
-                }
-                return follows
+        _ account: AccountKey?
+    ) -> Ticket? {
+        let (waiting, follows) = state.withLock { state -> (Ticket?, [@Sendable () -> Void]) in
+            let (entry, step) = state.queue.enter(purpose, client: client, account: account, at: instant())
+            var follows = take(step, from: &state)
+            switch entry {
+            case .begins(let ticket):
+                follows.append { job.begin(ticket) }
+            case .waits(let ticket):
+                state.jobs[ticket] = job
+                return (ticket, follows)
+            case .refused(let reason):
+                follows.append { job.refuse(.refused(reason)) }
             }
+            return (nil, follows)
         }
         for follow in follows { follow() }
+        return waiting
+    }
+
+    private func leave(_ ticket: Ticket) {
+        let job = state.withLock { state in state.queue.leave(ticket) ? state.jobs.removeValue(forKey: ticket) : nil }
+        job?.refuse(.cancelled)
     }
 
     private func end(_ ticket: Ticket) {
         let follows = state.withLock { state in take(state.queue.end(ticket, at: instant()), from: &state) }
         for follow in follows { follow() }
-    }
-
-    /// The result of a cancelled request is not needed, so its turn goes to the next.
-    private func cancel(_ place: Place) {
-        let job = place.state.withLock { placed -> Job? in
-            defer { placed = .over }
-            guard case .waiting(let ticket) = placed else { return nil }
-            return state.withLock { state in state.queue.leave(ticket) ? state.jobs.removeValue(forKey: ticket) : nil }
-        }
-        job?.refuse(.cancelled)
     }
 
     /// What is to be done, outside of the lock, for those whose wait is over.

@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 package import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
@@ -158,7 +159,7 @@ actor KeySetCache {
     private let instant: @Sendable () -> ContinuousClock.Instant
     private let observe: @Sendable (WebFailure?) -> Void
     private var state = KeySetState()
-    private var flight: Task<Void, Never>?
+    private let fetches = SingleFlight<Void, Void>()
     /// When the keys were fetched last, for metrics, which do not wait.
     private nonisolated let lastFetch = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -187,21 +188,13 @@ actor KeySetCache {
             switch state.verdict(on: id, at: instant()) {
             case .use(let keys): return keys
             case .unavailable(let wait): throw .providerUnavailable(retryAfter: wait)
-            case .fetch: await refresh()
+            case .fetch: await fetches.join { await self.refresh() }.value()
             }
         }
         throw .providerUnavailable(retryAfter: KeySetState.pauseWithoutKeys)
     }
 
     private func refresh() async {
-        if let flight { return await flight.value }
-        // A task of its own: the request that began it may be cancelled, and others wait for it.
-        let task = Task { await self.fly() }
-        flight = task
-        await task.value
-    }
-
-    private func fly() async {
         switch await fetch() {
         case .success(let fetched):
             let now = instant()
@@ -212,7 +205,6 @@ actor KeySetCache {
             state.failed(at: instant())
             observe(failure)
         }
-        flight = nil
     }
 }
 

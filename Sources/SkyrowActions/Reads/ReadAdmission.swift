@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 package import SkyrowModel
 import SkyrowSystem
 import Synchronization
@@ -42,22 +43,10 @@ package struct ReadCounts: Hashable, Sendable {
 
 /// Lets reads run, each client its share, and the others wait for their turn (``TurnQueue``).
 package final class ReadAdmission: Sendable {
-    /// How a wait ended.
-    fileprivate enum Outcome: Sendable {
-        case runs
-        case timedOut
-        case cancelled
-    }
+    /// One that waits: it learns why its wait is given up, nil where it runs.
+    private typealias Waiter = Deferred<WaitEnd?>
 
-    fileprivate enum Waiter {
-        /// It has a ticket, and is about to suspend.
-        case arriving
-        case suspended(CheckedContinuation<Outcome, Never>)
-        /// Its wait ended before it was suspended.
-        case settled(Outcome)
-    }
-
-    fileprivate struct State {
+    private struct State {
         var queue: TurnQueue
         var waiters: [TurnQueue.Ticket: Waiter] = [:]
         var lastTicket: TurnQueue.Ticket = 0
@@ -94,17 +83,18 @@ package final class ReadAdmission: Sendable {
     package func enter(_ client: ClientKey) async throws(SkyrowError) {
         // A /48 has one turn: 256 turns for its networks would be no fair share.
         let key = client.site ?? client
-        let (arrival, ticket) = state.withLock { state in
+        let (arrival, ticket, waiter) = state.withLock { state -> (TurnQueue.Arrival, TurnQueue.Ticket, Waiter?) in
             state.lastTicket += 1
             let arrival = state.queue.arrive(state.lastTicket, of: key)
-            if arrival == .waits { state.waiters[state.lastTicket] = .arriving }
-            return (arrival, state.lastTicket)
+            guard arrival == .waits else { return (arrival, state.lastTicket, nil) }
+            let waiter = Waiter()
+            state.waiters[state.lastTicket] = waiter
+            return (arrival, state.lastTicket, waiter)
         }
+        if let waiter { return try await wait(ticket, waiter) }
         switch arrival {
-        case .runs:
+        case .runs, .waits:
             return
-        case .waits:
-            try await wait(ticket)
         case .clientIsFull:
             throw SkyrowError(
                 .rateLimited,
@@ -118,68 +108,26 @@ package final class ReadAdmission: Sendable {
 
     /// Ends a read that ran, and starts the next one.
     package func leave(_ client: ClientKey) {
-        let next = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-            guard let ticket = state.queue.leave(client.site ?? client) else { return nil }
-            return state.settle(ticket, .runs)
+        let next = state.withLock { state in
+            state.queue.leave(client.site ?? client).flatMap { state.waiters.removeValue(forKey: $0) }
         }
-        next?.resume(returning: .runs)
+        next?.settle(nil)
     }
 
-    private func wait(_ ticket: TurnQueue.Ticket) async throws(SkyrowError) {
-        let timer = Task {
-            guard (try? await ServiceTimer.sleep(for: patience)) != nil else { return }
-            giveUp(ticket, .timedOut)
+    private func wait(_ ticket: TurnQueue.Ticket, _ waiter: Waiter) async throws(SkyrowError) {
+        let patience = patience
+        let end = await waiter.value(during: { try await ServiceTimer.sleep(for: patience) }) { end in
+            self.state.withLock { state in
+                state.queue.giveUp(ticket) ? state.waiters.removeValue(forKey: ticket) : nil
+            }?.settle(end)
         }
-        defer { timer.cancel() }
-        let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let outcome = state.withLock { state -> Outcome? in
-                    if case .settled(let outcome)? = state.waiters[ticket] {
-                        state.waiters[ticket] = nil
-                        return outcome
-                    }
-                    state.waiters[ticket] = .suspended(continuation)
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
-            }
-        } onCancel: {
-            giveUp(ticket, .cancelled)
-        }
-        switch outcome {
-        case .runs:
+        switch end {
+        case nil:
             return
-        case .timedOut:
+        case .late:
             throw SkyrowError(.overloaded, "The read did not get its turn within \(patience); try again in a moment.")
         case .cancelled:
             throw SkyrowError(.responseTimeout, "The request was given up before the read got its turn.")
-        }
-    }
-
-    /// Ends a wait, unless it has ended.
-    private func giveUp(_ ticket: TurnQueue.Ticket, _ outcome: Outcome) {
-        let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-            guard state.queue.giveUp(ticket) else { return nil }
-            return state.settle(ticket, outcome)
-        }
-        waiter?.resume(returning: outcome)
-    }
-}
-
-extension ReadAdmission.State {
-    /// Notes how a wait ended; returns who is to be resumed with that.
-    fileprivate mutating func settle(
-        _ ticket: TurnQueue.Ticket,
-        _ outcome: ReadAdmission.Outcome
-    ) -> CheckedContinuation<ReadAdmission.Outcome, Never>? {
-        switch waiters.removeValue(forKey: ticket) {
-        case .suspended(let continuation):
-            return continuation
-        case .arriving:
-            waiters[ticket] = .settled(outcome)
-            return nil
-        case .settled, nil:
-            return nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import SkyrowConcurrency
 import Synchronization
 
 /// The connections that a listener has accepted and that are open, so that its server ends after the last of them.
@@ -10,19 +11,12 @@ final class AcceptedConnections: Sendable {
         var isListening = true
         var isDraining = false
         var isAborted = false
-        var end: CheckedContinuation<Void, Never>?
 
         var isOver: Bool { !isListening && open.isEmpty }
-
-        /// What waits for the end, once it has come.
-        mutating func takeEnd() -> CheckedContinuation<Void, Never>? {
-            guard isOver else { return nil }
-            defer { end = nil }
-            return end
-        }
     }
 
     private let state = Mutex(State())
+    private let end = Deferred<Void>()
 
     /// To be called when what adds the connection's handlers is on its way to the connection's event loop.
     func add(_ channel: any Channel) {
@@ -39,11 +33,11 @@ final class AcceptedConnections: Sendable {
     }
 
     private func remove(_ channel: any Channel) {
-        let end = state.withLock { state in
+        let isOver = state.withLock { state in
             state.open[ObjectIdentifier(channel)] = nil
-            return state.takeEnd()
+            return state.isOver
         }
-        end?.resume()
+        if isOver { end.settle() }
     }
 
     /// Each connection, also one that is added later, closes when it has answered what it accepted.
@@ -66,11 +60,11 @@ final class AcceptedConnections: Sendable {
     /// To be called when the listener is closed: no connection is added from here on, and those that are open drain.
     func listenerClosed() {
         drain()
-        let end = state.withLock { state in
+        let isOver = state.withLock { state in
             state.isListening = false
-            return state.takeEnd()
+            return state.isOver
         }
-        end?.resume()
+        if isOver { end.settle() }
     }
 
     /// Closes all at once, and what a listener that is being closed still adds.
@@ -85,15 +79,9 @@ final class AcceptedConnections: Sendable {
     /// Whether the listener and all its connections are closed.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Returns when the listener and all its connections are closed. To be called once.
+    /// Returns when the listener and all its connections are closed.
     func ended() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.end = continuation }
-                return state.isOver
-            }
-            if isOver { continuation.resume() }
-        }
+        await end.value()
     }
 }
 

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowConcurrency
 
 extension HTTP1Connection {
     /// Takes the next waiting requests, as long as they are responded to at once, and writes what there is in one go.
@@ -215,21 +216,21 @@ extension HTTP1Connection: ResponseOffers {
         return burst <= HTTP1Connection.burstLimit
     }
 
-    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
+    func write(_ part: IOData, of number: UInt64, _ writer: Deferred<Bool>) {
         guard let context, current?.number == number, current?.exchange.writer == nil,
             let action = current?.exchange.lifecycle.produced(part.readableBytes)
         else {
-            writer.resume(throwing: CancellationError())
+            writer.settle(false)
             return
         }
         guard action == .write else {
-            writer.resume(throwing: CancellationError())
+            writer.settle(false)
             perform(action, isCurrent: true)
             return
         }
         guard part.readableBytes > 0 else {
             // The client may still have to take what was written last.
-            if context.channel.isWritable { writer.resume() } else { current?.exchange.writer = writer }
+            if context.channel.isWritable { writer.settle(true) } else { current?.exchange.writer = writer }
             return
         }
         current?.exchange.writer = writer
@@ -273,7 +274,7 @@ extension HTTP1Connection: ResponseOffers {
     private func continueStream(number: UInt64) {
         guard current?.number == number else { return }
         guard burst > HTTP1Connection.burstLimit else {
-            current?.exchange.takeWriter()?.resume()
+            current?.exchange.writer.take()?.settle(true)
             return
         }
         burst = 0

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowConcurrency
 
 /// The server's end of one HTTP/1.1 connection: it carries out what the lifecycles of its requests and its sequence decide.
 ///
@@ -250,7 +251,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         guard isWritable else { return }
         if sequence.isOpen { stall = nil }
         burst = 0
-        if current?.isSendingFile == false { current?.exchange.takeWriter()?.resume() }
+        if current?.isSendingFile == false { current?.exchange.writer.take()?.settle(true) }
         drain()
     }
 

@@ -1,7 +1,9 @@
 internal import Glibc
 import NIOCore
 import SkyrowActions
+import SkyrowConcurrency
 import SkyrowModel
+import SkyrowSystem
 import Synchronization
 
 /// An event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html) of one response: the messages of a live
@@ -44,8 +46,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         var share: LiveMemory.Share?
         var writer: ResponseWriter?
         /// The task that writes, while there is nothing to be written.
-        private var reader: CheckedContinuation<Void, Never>?
-        private(set) var hasReader = false
+        var reader: Deferred<Void>?
         /// Whether the event loop will look.
         var isPosted = false
         /// What the event loop has written and the client has yet to take.
@@ -59,14 +60,10 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             self.seat = seat
         }
 
-        mutating func keep(_ reader: CheckedContinuation<Void, Never>) {
-            self.reader = reader
-            hasReader = true
-        }
-
-        mutating func takeReader() -> CheckedContinuation<Void, Never>? {
-            hasReader = false
-            return reader.take()
+        mutating func keepReader() -> Deferred<Void> {
+            let new = Deferred<Void>()
+            reader = new
+            return new
         }
     }
 
@@ -74,7 +71,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     private let state: Mutex<State>
 
     private let drain: Drain
-    private let room = RoomWaiters()
+    private let room = WaitingTasks<OneKey>()
     /// What the ids of its events end with.
     private let mark: String?
 
@@ -112,7 +109,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         perform(action)
         switch next {
         case .eventLoop(let mailbox): mailbox.post(.stream(self))
-        case .task(let reader): reader.resume()
+        case .task(let reader): reader.settle()
         case nil: break
         }
         return isTaken
@@ -127,15 +124,17 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     /// Waits until all that it has taken has left, or the stream has ended.
     func waitForRoom(atMost limit: Duration) async {
-        await room.wait(atMost: limit) { [self] in state.withLock { $0.queue.liveBytes == 0 || $0.hasEnded } }
+        await room.wait(during: { try await ServiceTimer.sleep(for: limit) }) {
+            state.withLock { $0.queue.liveBytes == 0 || $0.hasEnded }
+        }
     }
 
     func close(_ reason: LiveClosure) {
         let reader = state.withLock { state in
             if state.end == nil { state.end = .closed(reason) }
-            return state.takeReader()
+            return state.reader.take()
         }
-        reader?.resume()
+        reader?.settle()
     }
 
     func authenticate(
@@ -195,12 +194,11 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     /// Sends a heartbeat, unless something is being sent.
     func beat() {
-        let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard state.hasReader else { return nil }
-            state.isBeating = true
-            return state.takeReader()
+        let reader = state.withLock { state in
+            if state.reader != nil { state.isBeating = true }
+            return state.reader.take()
         }
-        reader?.resume()
+        reader?.settle()
     }
 
     // MARK: - The response
@@ -250,9 +248,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         } onCancel: {
             let reader = state.withLock { state in
                 if state.end == nil { state.end = .cancelled }
-                return state.takeReader()
+                return state.reader.take()
             }
-            reader?.resume()
+            reader?.settle()
         }
     }
 
@@ -263,15 +261,12 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     private func next() async -> Step {
         while true {
-            if let step = state.withLock({ $0.step(most: EventStream.writeSize) }) { return step }
-            await withCheckedContinuation { reader in
-                let hasMore = state.withLock { state in
-                    guard state.queue.isEmpty, state.end == nil, !state.isBeating else { return true }
-                    state.keep(reader)
-                    return false
-                }
-                if hasMore { reader.resume() }
+            let (step, reader) = state.withLock { state -> (Step?, Deferred<Void>?) in
+                let step = state.step(most: EventStream.writeSize)
+                return (step, step == nil ? state.keepReader() : nil)
             }
+            if let step { return step }
+            await reader?.value()
         }
     }
 
@@ -279,22 +274,22 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     func writeWaiting() {
         let (writer, events, reader) = state.withLock { state in
             state.isPosted = false
-            guard state.hasReader, let writer = state.writer else {
-                return (ResponseWriter?.none, Events?.none, CheckedContinuation<Void, Never>?.none)
+            guard state.reader != nil, let writer = state.writer else {
+                return (ResponseWriter?.none, Events?.none, Deferred<Void>?.none)
             }
-            guard writer.hasRoom else { return (nil, nil, state.takeReader()) }
+            guard writer.hasRoom else { return (nil, nil, state.reader.take()) }
             return (writer, state.events(most: EventStream.writeSize), nil)
         }
-        reader?.resume()
+        reader?.settle()
         guard let writer, let events else { return }
         if writer.offer(events.text) {
             left(events.size)
         } else {
             let reader = state.withLock { state in
                 state.untaken = events.size
-                return state.takeReader()
+                return state.reader.take()
             }
-            reader?.resume()
+            reader?.settle()
         }
     }
 
@@ -320,7 +315,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             }
             return (state.live, state.share)
         }
-        room.end()
+        room.wake()
         share?.end()
         live?.end()
         connections.forget(self)
@@ -361,13 +356,13 @@ extension EventStream.State {
     /// Who is to be told that something waits.
     fileprivate enum Next {
         case eventLoop(LoopMailbox)
-        case task(CheckedContinuation<Void, Never>)
+        case task(Deferred<Void>)
     }
 
     /// Decides who writes what has come; nil where the event loop or the task of the response will look by itself.
     fileprivate mutating func whoWrites() -> Next? {
-        guard hasReader, !isPosted else { return nil }
-        guard let mailbox = writer?.mailbox else { return takeReader().map(Next.task) }
+        guard reader != nil, !isPosted else { return nil }
+        guard let mailbox = writer?.mailbox else { return reader.take().map(Next.task) }
         isPosted = true
         return .eventLoop(mailbox)
     }

@@ -1,4 +1,6 @@
 import NIOCore
+import SkyrowConcurrency
+import SkyrowSystem
 import Synchronization
 
 /// By which other threads reach a WebSocket.
@@ -12,7 +14,8 @@ final class SocketOutlet: Sendable {
     private let isOverfull = Atomic<Bool>(false)
     private let knownGeneration = Atomic<Int>(0)
     private let heldBytes = Atomic<Int>(0)
-    private let room = RoomWaiters()
+    private let hasEnded = Atomic(false)
+    private let room = WaitingTasks<OneKey>()
 
     init(_ connection: WebSocketConnection, in loop: EventLoopContext) {
         self.connection = NIOLoopBound(connection, eventLoop: loop.eventLoop)
@@ -55,14 +58,16 @@ final class SocketOutlet: Sendable {
 
     /// Waits until all that it has taken has left, or the connection has ended.
     func waitForRoom(atMost limit: Duration) async {
-        await room.wait(atMost: limit) { [self] in
-            pending.load(ordering: .relaxed) == 0 && heldBytes.load(ordering: .relaxed) == 0
+        await room.wait(during: { try await ServiceTimer.sleep(for: limit) }) {
+            let isEmpty = pending.load(ordering: .relaxed) == 0 && heldBytes.load(ordering: .relaxed) == 0
+            return isEmpty || hasEnded.load(ordering: .relaxed)
         }
     }
 
     /// The connection is gone.
     func end() {
-        room.end()
+        hasEnded.store(true, ordering: .relaxed)
+        room.wake()
     }
 
     func close(_ closure: SocketClosure) {

@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 internal import Synchronization
 
 /// What a listener learns.
@@ -48,71 +49,31 @@ package struct PostgresNotifications: AsyncSequence, Sendable {
 
 /// The events one reader has not read yet.
 final class NotificationSubscriber: Sendable {
-    private struct State: Sendable {
-        var events: [PostgresNotificationEvent] = []
-        var hasConnected = false
-        var isFinished = false
-        var waiter: CheckedContinuation<PostgresNotificationEvent?, Never>?
-    }
-
     static let capacity = 4096
 
-    private let state = Mutex(State())
+    private let events = EventQueue<PostgresNotificationEvent>()
+    private let hasConnected = Atomic(false)
 
     /// Says that listening has begun, for the first time or again.
     func connect() {
-        let isFirst = state.withLock { state in
-            defer { state.hasConnected = true }
-            return !state.hasConnected
-        }
-        deliver(isFirst ? .connected : .reconnected)
+        deliver(hasConnected.exchange(true, ordering: .relaxed) ? .reconnected : .connected)
     }
 
     func deliver(_ event: PostgresNotificationEvent) {
-        let waiter = state.withLock { state -> CheckedContinuation<PostgresNotificationEvent?, Never>? in
-            guard !state.isFinished else { return nil }
-            if let waiter = state.waiter {
-                state.waiter = nil
-                return waiter
-            }
-            if state.events.count >= Self.capacity {
-                state.events = [.reconnected]
-            } else {
-                state.events.append(event)
-            }
-            return nil
+        _ = events.offer { events in
+            let fits = events.weight < Self.capacity
+            if !fits { events.removeAll() }
+            events.append(fits ? event : .reconnected)
+            return true
         }
-        waiter?.resume(returning: event)
     }
 
     func finish() {
-        let waiter = state.withLock { state in
-            state.isFinished = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: nil)
+        events.finish()
     }
 
     /// The next event; nil at the end, or when the task is cancelled.
     func next() async -> PostgresNotificationEvent? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let event = state.withLock { state -> PostgresNotificationEvent?? in
-                    if !state.events.isEmpty { return state.events.removeFirst() }
-                    // A second reader, or a cancelled task, does not wait.
-                    if state.isFinished || state.waiter != nil || Task.isCancelled { return .some(nil) }
-                    state.waiter = continuation
-                    return nil
-                }
-                if let event { continuation.resume(returning: event) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(returning: nil)
-        }
+        await events.next()
     }
 }

@@ -2,6 +2,8 @@ internal import Synchronization
 
 /// One statement on its way through a pool, and the task that waits for its result.
 ///
+/// It keeps the continuation of that task itself. A `Deferred` would be one more object and lock for each statement.
+///
 /// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
 /// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the pool that
 /// holds the request.

@@ -1,12 +1,13 @@
 internal import CLibpq
 internal import Glibc
+internal import SkyrowConcurrency
 
 /// The threads of one client, so that its `run()` can wait for the end of all of them.
 final class ThreadGroup: Sendable {
     private struct State {
         var running = 0
         var isAbandoned = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: Deferred<Void>?
     }
 
     private let state = Monitor(State())
@@ -49,14 +50,13 @@ final class ThreadGroup: Sendable {
 
     /// Returns once no thread runs, or ``abandon()`` was called.
     func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                let isOver = state.running == 0 || state.isAbandoned
-                if !isOver { state.waiter = continuation }
-                return isOver
-            }
-            if isOver { continuation.resume() }
+        let waiter = state.withLock { state in
+            guard state.running > 0, !state.isAbandoned else { return nil as Deferred<Void>? }
+            let waiter = state.waiter ?? Deferred()
+            state.waiter = waiter
+            return waiter
         }
+        await waiter?.value()
     }
 
     /// Lets ``wait()`` return though threads still run; returns how many.
@@ -64,10 +64,9 @@ final class ThreadGroup: Sendable {
     func abandon() -> Int {
         let (running, waiter) = state.withLock { state in
             state.isAbandoned = true
-            defer { state.waiter = nil }
-            return (state.running, state.waiter)
+            return (state.running, state.waiter.take())
         }
-        waiter?.resume()
+        waiter?.settle()
         return running
     }
 
@@ -83,11 +82,9 @@ final class ThreadGroup: Sendable {
     private func finish() {
         let waiter = state.withLock { state in
             state.running -= 1
-            guard state.running == 0 else { return nil as CheckedContinuation<Void, Never>? }
-            defer { state.waiter = nil }
-            return state.waiter
+            return state.running == 0 ? state.waiter.take() : nil
         }
-        waiter?.resume()
+        waiter?.settle()
     }
 }
 

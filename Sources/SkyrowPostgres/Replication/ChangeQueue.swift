@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 internal import Synchronization
 
 /// What a reader of a stream of changes learns.
@@ -17,40 +18,10 @@ package enum ChangeEvent: Sendable {
 
 /// The events that the reader of a stream has not read yet, bounded by their bytes.
 final class ChangeQueue: Sendable {
-    private struct State {
-        var events: [ChangeEvent] = []
-        /// How many of them were read; they are removed together.
-        var read = 0
-        var bytes = 0
-        var isFinished = false
-        /// A transaction did not fit, and its thread waits for room.
-        var isHeldUp = false
-        var waiter: CheckedContinuation<ChangeEvent?, Never>?
-
-        /// Adds an event, in the place of those that it makes pointless: they would grow without bound beside a reader
-        /// that is stuck.
-        mutating func append(_ event: ChangeEvent) {
-            while read < events.count, let last = events.last, event.replaces(last) { events.removeLast() }
-            events.append(event)
-            bytes += event.byteCount
-        }
-
-        mutating func next() -> ChangeEvent? {
-            guard read < events.count else { return nil }
-            let event = events[read]
-            events[read] = .delayed
-            read += 1
-            bytes -= event.byteCount
-            if read == events.count || read >= 256 {
-                events.removeFirst(read)
-                read = 0
-            }
-            return event
-        }
-    }
-
     private let capacity: Int
-    private let state = Mutex(State())
+    private let events = EventQueue<ChangeEvent>()
+    /// A transaction did not fit, and its thread waits for room.
+    private let isHeldUp = Atomic(false)
     /// Called after each event that is read while a transaction waits for room.
     private let hasRoom: @Sendable () -> Void
 
@@ -61,64 +32,34 @@ final class ChangeQueue: Sendable {
 
     /// Takes an event; false when it is a transaction that does not fit beside what waits. One alone always fits.
     func offer(_ event: ChangeEvent) -> Bool {
-        let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<ChangeEvent?, Never>?) in
-            guard !state.isFinished else { return (true, nil) }
-            if let waiter = state.waiter {
-                state.waiter = nil
-                state.isHeldUp = false
-                return (true, waiter)
-            }
+        events.offer { events in
             if case .transaction = event {
-                state.isHeldUp = state.bytes > 0 && state.bytes + event.byteCount > capacity
-                if state.isHeldUp { return (false, nil) }
+                let fits = events.weight == 0 || events.weight + event.byteCount <= capacity
+                // Before the reader can take what it would not hear of.
+                isHeldUp.store(!fits, ordering: .relaxed)
+                guard fits else { return false }
             }
-            state.append(event)
-            return (true, nil)
+            // In the place of those that it makes pointless: they would grow without bound beside a reader that is stuck.
+            while let last = events.last, event.replaces(last) { events.removeLast() }
+            events.append(event, weight: event.byteCount)
+            return true
         }
-        waiter?.resume(returning: event)
-        return isTaken
     }
 
     func finish() {
-        let waiter = state.withLock { state in
-            state.isFinished = true
-            state.events = []
-            state.read = 0
-            state.bytes = 0
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: nil)
+        events.finish(dropping: true)
     }
 
     /// The next event; nil at the end, or when the task is cancelled.
     func next() async -> ChangeEvent? {
-        let event = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let event = state.withLock { state -> ChangeEvent?? in
-                    // A second reader, or a cancelled task, does not wait.
-                    if Task.isCancelled { return .some(nil) }
-                    if let event = state.next() { return event }
-                    if state.isFinished || state.waiter != nil { return .some(nil) }
-                    state.waiter = continuation
-                    return nil
-                }
-                if let event { continuation.resume(returning: event) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(returning: nil)
-        }
-        if event != nil, state.withLock(\.isHeldUp) { hasRoom() }
+        let event = await events.next()
+        if event != nil, isHeldUp.load(ordering: .relaxed) { hasRoom() }
         return event
     }
 
-    var byteCount: Int { state.withLock(\.bytes) }
+    var byteCount: Int { events.weight }
 
-    var isEmpty: Bool { state.withLock { $0.read == $0.events.count } }
+    var isEmpty: Bool { events.isEmpty }
 }
 
 extension ChangeEvent {

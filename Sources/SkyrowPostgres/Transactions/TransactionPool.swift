@@ -1,4 +1,5 @@
 internal import Logging
+internal import SkyrowConcurrency
 internal import Synchronization
 
 /// The connections lent to transactions, and the tasks that wait for one.
@@ -16,19 +17,18 @@ final class TransactionPool: Sendable {
         var workers: [TransactionWorker] = []
         /// The one that worked last at the end, and since when each has been seen to be idle.
         var idle: [(worker: TransactionWorker, since: MonotonicTime?)] = []
-        var waiters: [Waiter] = []
-    }
-
-    /// What a task and its cancellation have in common.
-    private final class Ticket: Sendable {
-        let isCancelled = Atomic<Bool>(false)
+        var waiters = WaiterLine<Waiter>()
     }
 
     /// A task that waits for a connection.
     private struct Waiter: Sendable {
-        let ticket: Ticket
         let deadline: MonotonicTime
-        let continuation: CheckedContinuation<TransactionWorker, any Error>
+        let outcome = Deferred<Result<TransactionWorker, any Error>>()
+    }
+
+    private enum Entry {
+        case served(TransactionWorker)
+        case waits(WaiterLine<Waiter>.Ticket, Waiter)
     }
 
     private let configuration: PostgresConfiguration
@@ -54,38 +54,35 @@ final class TransactionPool: Sendable {
     ///
     /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
     func acquire() async throws -> TransactionWorker {
+        try Task.checkCancellation()
         let now = MonotonicTime.now
-        let ticket = Ticket()
-        let worker = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let outcome = state.withLock { state -> Result<TransactionWorker, any Error>? in
-                    guard !ticket.isCancelled.load(ordering: .relaxed) else { return .failure(CancellationError()) }
-                    switch state.phase {
-                    case .notStarted: break
-                    case .running:
-                        if let (worker, _) = state.idle.popLast() { return .success(worker) }
-                        if state.workers.count < maximumWorkers { return addWorker(&state) }
-                    case .draining, .closed:
-                        return .failure(PostgresError(code: .shutDown))
-                    }
-                    guard state.waiters.count < configuration.maximumQueueLength else {
-                        return .failure(PostgresError(code: .overloaded))
-                    }
-                    let deadline = now + configuration.acquireTimeout
-                    state.waiters.append(Waiter(ticket: ticket, deadline: deadline, continuation: continuation))
-                    return nil
-                }
-                if let outcome { continuation.resume(with: outcome) }
+        let worker: TransactionWorker
+        switch try state.withLock({ state in try enter(&state, at: now) }) {
+        case .served(let served):
+            worker = served
+        case .waits(let ticket, let waiter):
+            let outcome = await waiter.outcome.value { _ in
+                let waiter = self.state.withLock { $0.waiters.leave(ticket) }
+                waiter?.outcome.settle(.failure(CancellationError()))
             }
-        } onCancel: {
-            let waiter = state.withLock { state -> Waiter? in
-                ticket.isCancelled.store(true, ordering: .relaxed)
-                return state.waiters.firstIndex { $0.ticket === ticket }.map { state.waiters.remove(at: $0) }
-            }
-            waiter?.continuation.resume(throwing: CancellationError())
+            worker = try outcome.get()
         }
         times.waited(MonotonicTime.now.nanoseconds - now.nanoseconds)
         return worker
+    }
+
+    private func enter(_ state: inout State, at time: MonotonicTime) throws -> Entry {
+        switch state.phase {
+        case .notStarted: break
+        case .running:
+            if let (worker, _) = state.idle.popLast() { return .served(worker) }
+            if state.workers.count < maximumWorkers { return .served(try addWorker(&state).get()) }
+        case .draining, .closed:
+            throw PostgresError(code: .shutDown)
+        }
+        guard state.waiters.count < configuration.maximumQueueLength else { throw PostgresError(code: .overloaded) }
+        let waiter = Waiter(deadline: time + configuration.acquireTimeout)
+        return .waits(state.waiters.enter(waiter), waiter)
     }
 
     private var maximumWorkers: Int { max(1, configuration.maximumTransactionConnections) }
@@ -96,17 +93,17 @@ final class TransactionPool: Sendable {
             guard case .notStarted = state.phase else { return [(Waiter, Result<TransactionWorker, any Error>)]() }
             state.phase = .running
             var served: [(Waiter, Result<TransactionWorker, any Error>)] = []
-            while !state.waiters.isEmpty, state.workers.count < maximumWorkers {
-                served.append((state.waiters.removeFirst(), addWorker(&state)))
+            while state.workers.count < maximumWorkers, let waiter = state.waiters.serve() {
+                served.append((waiter, addWorker(&state)))
             }
             return served
         }
-        for (waiter, outcome) in served { waiter.continuation.resume(with: outcome) }
+        for (waiter, outcome) in served { waiter.outcome.settle(outcome) }
     }
 
     func release(_ worker: TransactionWorker) {
         let waiter = state.withLock { state -> Waiter? in
-            if !state.waiters.isEmpty, state.phase != .closed { return state.waiters.removeFirst() }
+            if state.phase != .closed, let waiter = state.waiters.serve() { return waiter }
             switch state.phase {
             case .notStarted, .running:
                 state.idle.append((worker, since: nil))
@@ -116,7 +113,7 @@ final class TransactionPool: Sendable {
             }
             return nil
         }
-        waiter?.continuation.resume(returning: worker)
+        waiter?.outcome.settle(.success(worker))
     }
 
     private func addWorker(_ state: inout State) -> Result<TransactionWorker, any Error> {
@@ -139,12 +136,11 @@ final class TransactionPool: Sendable {
     func enforceTimeLimits(at time: MonotonicTime) {
         let (expired, workers, retired) = state.withLock { state in
             let retired = retireIdle(&state, at: time)
-            let expired = state.waiters.filter { $0.deadline <= time }
-            state.waiters.removeAll { $0.deadline <= time }
+            let expired = state.waiters.leave { $0.deadline <= time }
             return (expired, state.workers, retired)
         }
         for worker in retired { worker.stop() }
-        for waiter in expired { waiter.continuation.resume(throwing: PostgresError(code: .acquireTimeout)) }
+        for waiter in expired { waiter.outcome.settle(.failure(PostgresError(code: .acquireTimeout))) }
         for worker in workers { worker.gate.abortIfOverdue(at: time) }
     }
 
@@ -180,10 +176,9 @@ final class TransactionPool: Sendable {
         drain()
         let (waiting, workers) = state.withLock { state in
             state.phase = .closed
-            defer { state.waiters = [] }
-            return (state.waiters, state.workers)
+            return (state.waiters.close(), state.workers)
         }
-        for waiter in waiting { waiter.continuation.resume(throwing: PostgresError(code: .shutDown)) }
+        for waiter in waiting { waiter.outcome.settle(.failure(PostgresError(code: .shutDown))) }
         for worker in workers {
             worker.gate.abort()
             worker.stop()

@@ -71,6 +71,7 @@ final class TransactionWorker: Sendable {
         _ body: @escaping @Sendable (TransactionSession) throws(PostgresError) -> Success
     ) async throws -> Success {
         let job = TransactionJob(isTimed: isTimed)
+        // No `Deferred`, which would be one more object and lock for each statement.
         let (result, timing) = await withTaskCancellationHandler {
             await withUnsafeContinuation {
                 (continuation: UnsafeContinuation<(Result<Success, any Error>, StatementTiming), Never>) in

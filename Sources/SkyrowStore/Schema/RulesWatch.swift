@@ -23,7 +23,7 @@ final class RulesWatch: Sendable {
     private let interval: Duration?
     private let patience: Duration
     private let state = Mutex(State())
-    private let waiting = WaitingTasks<SQLIdentifier>()
+    private let waiting = WaitingTasks<OneKey>()
 
     /// How long a request waits for a look that is under way or overdue, as after a moment at which the machine stood still.
     private static let pause: Duration = .seconds(2)
@@ -98,7 +98,7 @@ final class RulesWatch: Sendable {
     /// Overloaded` for what passes by itself, and `10002 UnexpectedUnableToOpenDatabase` where PostgreSQL has no rules to show.
     func requireKnown() async throws(SkyrowError) {
         guard isOverdue else { return }
-        await waiting.wait(for: schema, during: { try await ServiceTimer.sleep(for: Self.pause) }) {
+        await waiting.wait(during: { try await ServiceTimer.sleep(for: Self.pause) }) {
             !isOverdue || failure != nil
         }
         guard isOverdue else { return }

@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowJSON
 import SkyrowModel
 import SkyrowRemote
@@ -50,7 +51,7 @@ actor EndpointCache {
     private let report: @Sendable (WebFailure) -> Void
     private var found: (endpoints: ProviderEndpoints, at: ContinuousClock.Instant)?
     private var failedAt: ContinuousClock.Instant?
-    private var flight: Task<Void, Never>?
+    private let looks = SingleFlight<Void, Void>()
 
     /// - Parameter report: gets what was wrong when asking failed.
     init(
@@ -67,7 +68,7 @@ actor EndpointCache {
     func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
         if let found, instant() - found.at < Self.freshness { return found.endpoints }
         let mayAsk = failedAt.map { instant() - $0 >= Self.pause } ?? true
-        if mayAsk { await refresh() }
+        if mayAsk { await looks.join { await self.refresh() }.value() }
         guard let found, instant() - found.at < Self.maximumAge else {
             throw .providerUnavailable(retryAfter: Self.pause)
         }
@@ -75,14 +76,6 @@ actor EndpointCache {
     }
 
     private func refresh() async {
-        if let flight { return await flight.value }
-        // A task of its own: the request that began it may be cancelled, and others wait for it.
-        let task = Task { await self.fly() }
-        flight = task
-        await task.value
-    }
-
-    private func fly() async {
         switch await locate() {
         case .success(let endpoints):
             found = (endpoints, instant())
@@ -91,6 +84,5 @@ actor EndpointCache {
             failedAt = instant()
             report(failure)
         }
-        flight = nil
     }
 }

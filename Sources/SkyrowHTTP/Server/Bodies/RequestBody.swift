@@ -1,4 +1,5 @@
 package import NIOCore
+import SkyrowConcurrency
 
 /// How a route takes the body of a request, which it says by the head alone.
 package enum RequestBodyMode: Hashable, Sendable {
@@ -36,16 +37,14 @@ package enum RequestBody: Sendable {
 package final class RequestBodyStream: AsyncSequence, Sendable {
     package typealias Element = ByteBuffer
 
-    fileprivate enum End {
-        case complete
-        case failed(any Error)
-    }
+    /// The next part; nil at the end.
+    private typealias Next = Result<ByteBuffer?, any Error>
 
     /// Touched on the event loop of the connection only.
-    fileprivate struct State {
+    private struct State {
         var parts = CircularBuffer<ByteBuffer>()
-        var end: End?
-        var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        var end: Next?
+        var reader: Deferred<Next>?
         /// Takes the number of bytes that have gone to the reader.
         var onTake: ((Int) -> Void)?
     }
@@ -68,11 +67,9 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
 
     /// The next part; nil after the last. Throws when the rest of the body will not arrive.
     package func next() async throws -> ByteBuffer? {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { reader in onLoop { $0.take(for: reader) } }
-        } onCancel: {
-            onLoop { $0.dismissReader() }
-        }
+        let reader = Deferred<Next>()
+        onLoop { $0.take(for: reader) }
+        return try await reader.value { _ in self.onLoop { $0.dismissReader() } }.get()
     }
 
     private func onLoop(_ work: @escaping @Sendable (RequestBodyStream) -> Void) {
@@ -80,19 +77,19 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
         if eventLoop.inEventLoop { work(self) } else { eventLoop.execute { work(self) } }
     }
 
-    private func take(for reader: CheckedContinuation<ByteBuffer?, any Error>) {
+    private func take(for reader: Deferred<Next>) {
         if let part = state.value.parts.popFirst() {
             state.value.onTake?(part.readableBytes)
-            reader.resume(returning: part)
+            reader.settle(.success(part))
         } else if let end = state.value.end {
-            reader.resume(with: end)
+            reader.settle(end)
         } else {
             state.value.reader = reader
         }
     }
 
     private func dismissReader() {
-        state.value.takeReader()?.resume(throwing: CancellationError())
+        state.value.reader.take()?.settle(.failure(CancellationError()))
     }
 
     // MARK: - What the connection does
@@ -103,46 +100,30 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
 
     func push(_ part: ByteBuffer) {
         guard state.value.end == nil, part.readableBytes > 0 else { return }
-        guard let reader = state.value.takeReader() else {
+        guard let reader = state.value.reader.take() else {
             state.value.parts.append(part)
             return
         }
         state.value.onTake?(part.readableBytes)
-        reader.resume(returning: part)
+        reader.settle(.success(part))
     }
 
     func finish() {
-        close(.complete)
+        close(.success(nil))
     }
 
     /// Drops what has not been taken; the reader gets the error.
     func fail(_ error: any Error) {
         state.value.parts.removeAll()
         state.value.onTake = nil
-        if case .failed? = state.value.end { return }
+        if case .failure? = state.value.end { return }
         state.value.end = nil
-        close(.failed(error))
+        close(.failure(error))
     }
 
-    private func close(_ end: End) {
+    private func close(_ end: Next) {
         guard state.value.end == nil else { return }
         state.value.end = end
-        state.value.takeReader()?.resume(with: end)
-    }
-}
-
-extension RequestBodyStream.State {
-    fileprivate mutating func takeReader() -> CheckedContinuation<ByteBuffer?, any Error>? {
-        defer { reader = nil }
-        return reader
-    }
-}
-
-extension CheckedContinuation<ByteBuffer?, any Error> {
-    fileprivate func resume(with end: RequestBodyStream.End) {
-        switch end {
-        case .complete: resume(returning: nil)
-        case .failed(let error): resume(throwing: error)
-        }
+        state.value.reader.take()?.settle(end)
     }
 }

@@ -1,4 +1,5 @@
 package import NIOCore
+import SkyrowConcurrency
 
 /// The body of a response.
 package enum ResponseBody: Sendable {
@@ -74,15 +75,15 @@ package struct ResponseWriter: Sendable {
     }
 
     func write(_ part: IOData) async throws {
-        try await withCheckedThrowingContinuation { writer in
-            let output = output
-            let number = number
-            if output.eventLoop.inEventLoop {
-                output.value.write(part, of: number, writer)
-            } else {
-                output.eventLoop.execute { output.value.write(part, of: number, writer) }
-            }
+        let writer = Deferred<Bool>()
+        let output = output
+        let number = number
+        if output.eventLoop.inEventLoop {
+            output.value.write(part, of: number, writer)
+        } else {
+            output.eventLoop.execute { output.value.write(part, of: number, writer) }
         }
+        guard await writer.value() else { throw CancellationError() }
     }
 
     /// Whether a part that is offered would be taken; asked on the event loop, while no part is being written.
@@ -96,8 +97,8 @@ package struct ResponseWriter: Sendable {
 
 /// What takes the parts of a streamed response; used on its event loop only.
 protocol ResponseOutput: AnyObject {
-    /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
-    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
+    /// Takes a part, and lets its writer go on with true when there is room for the next, and with false when there will be none.
+    func write(_ part: IOData, of number: UInt64, _ writer: Deferred<Bool>)
 }
 
 /// An output that takes parts without their writer's waiting as well.

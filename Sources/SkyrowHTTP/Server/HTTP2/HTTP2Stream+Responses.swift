@@ -2,6 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
+import SkyrowConcurrency
 import SkyrowModel
 
 extension HTTP2Stream {
@@ -122,15 +123,15 @@ extension HTTP2Stream {
 
 extension HTTP2Stream: ResponseOutput {
     // It takes no offers: its parts are cut into frames, whose writer waits for the window of the client.
-    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
+    func write(_ part: IOData, of number: UInt64, _ writer: Deferred<Bool>) {
         guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,
             let action = exchange?.lifecycle.produced(part.readableBytes)
         else {
-            writer.resume(throwing: CancellationError())
+            writer.settle(false)
             return
         }
         guard action == .write else {
-            writer.resume(throwing: CancellationError())
+            writer.settle(false)
             perform(action)
             return
         }
@@ -149,7 +150,7 @@ extension HTTP2Stream: ResponseOutput {
     /// Lets the service make the next part. A client that takes everything at once still shares its event loop with others.
     private func continueStream() {
         guard burst > HTTP2Stream.burstLimit else {
-            exchange?.takeWriter()?.resume()
+            exchange?.writer.take()?.settle(true)
             return
         }
         burst = 0

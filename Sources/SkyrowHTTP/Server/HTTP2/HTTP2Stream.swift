@@ -2,6 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
+import SkyrowConcurrency
 
 /// One request of an HTTP/2 connection: it carries out what the lifecycle of the request decides.
 ///
@@ -176,7 +177,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         exchange?.lifecycle.writabilityChanged(isWritable)
         if isWritable {
             burst = 0
-            exchange?.takeWriter()?.resume()
+            exchange?.writer.take()?.settle(true)
         }
         context.fireChannelWritabilityChanged()
     }

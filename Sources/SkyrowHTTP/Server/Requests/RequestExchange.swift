@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowConcurrency
 import SkyrowModel
 
 /// A request with what belongs to it: its lifecycle decides, and its connection performs.
@@ -21,7 +22,7 @@ final class RequestExchange {
     /// Has an endless response send something, while there is one.
     private(set) var probe: (@Sendable () -> Void)?
     /// The service, as long as it waits for room for the next part of its response.
-    var writer: CheckedContinuation<Void, any Error>?
+    var writer: Deferred<Bool>?
 
     /// - Parameter hasBody: whether a body may follow whatever the head says.
     /// - Returns: the request, and what is to be done with it first.
@@ -157,16 +158,11 @@ final class RequestExchange {
         if lifecycle.output != .ended { self.task = task }
     }
 
-    func takeWriter() -> CheckedContinuation<Void, any Error>? {
-        defer { writer = nil }
-        return writer
-    }
-
     /// Cancels the work, which may still respond.
     func cancel() {
         task?.cancel()
         parts?.fail(CancellationError())
-        takeWriter()?.resume(throwing: CancellationError())
+        writer.take()?.settle(false)
     }
 
     /// Has a response end by itself that would otherwise go on.
@@ -185,6 +181,6 @@ final class RequestExchange {
         hold?.release()
         hold = nil
         parts?.fail(reason)
-        takeWriter()?.resume(throwing: CancellationError())
+        writer.take()?.settle(false)
     }
 }
