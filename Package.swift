@@ -64,7 +64,7 @@ let package = Package(
             name: "SkyrowCrypto",
             dependencies: [
                 .target(name: "CLibcrypto", condition: server),
-                .target(name: "CLibsodium", condition: server),
+                .target(name: "CLibsodium", condition: server), "SkyrowConcurrency",
             ]
         ),
         .target(

@@ -6,17 +6,17 @@ import CLibcrypto
 /// let signature = ES256SigningKey(pkcs8: der)?.signature(of: message)  // 64 bytes
 /// ```
 package struct ES256SigningKey: Sendable {
-    private let key: PrivateKey
+    private let key: OpenSSLKey
 
     /// A key of PKCS #8, as a PEM file has it between its first line and its last; nil for what is none, and for a key of another kind.
     package init?(pkcs8 der: [UInt8]) {
-        let made = der.withUnsafeBufferPointer { bytes -> PrivateKey? in
+        let made = der.withUnsafeBufferPointer { bytes -> OpenSSLKey? in
             var position = bytes.baseAddress
             guard let key = d2i_AutoPrivateKey(nil, &position, bytes.count) else {
                 ERR_clear_error()
                 return nil
             }
-            let owned = PrivateKey(owning: key)
+            let owned = OpenSSLKey(owning: key)
             return position == bytes.baseAddress?.advanced(by: bytes.count) ? owned : nil
         }
         guard let made, EVP_PKEY_get_base_id(made.pointer) == EVP_PKEY_EC else { return nil }
@@ -53,18 +53,5 @@ package struct ES256SigningKey: Sendable {
                 return Array(numbers)
             }
         }
-    }
-}
-
-/// A key of OpenSSL, which is read alone from when it is made, and may so be used by several threads.
-private final class PrivateKey: @unchecked Sendable {
-    let pointer: OpaquePointer
-
-    init(owning pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
-
-    deinit {
-        EVP_PKEY_free(pointer)
     }
 }

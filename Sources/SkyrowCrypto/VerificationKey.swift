@@ -1,4 +1,5 @@
 import CLibcrypto
+import SkyrowConcurrency
 
 /// How a signature is made, by the names of RFC 7518 and RFC 8037.
 package enum SignatureAlgorithm: String, Hashable, Sendable, CaseIterable {
@@ -18,9 +19,9 @@ package enum SignatureAlgorithm: String, Hashable, Sendable, CaseIterable {
 package struct VerificationKey: Sendable {
     private enum Material: Sendable {
         case secret(HMACSHA256)
-        case rsa(PublicKey)
-        case p256(PublicKey)
-        case ed25519(PublicKey)
+        case rsa(OpenSSLKey)
+        case p256(OpenSSLKey)
+        case ed25519(OpenSSLKey)
     }
 
     /// The sizes of RSA keys in bits: a smaller one can be broken, a larger one only takes time.
@@ -56,7 +57,7 @@ package struct VerificationKey: Sendable {
         defer { BN_free(e) }
         guard OSSL_PARAM_BLD_push_BN(builder, lasting("n"), n) == 1,
             OSSL_PARAM_BLD_push_BN(builder, lasting("e"), e) == 1,
-            let key = PublicKey("RSA", builder)
+            let key = OpenSSLKey("RSA", builder)
         else { return nil }
         self.init(key)
     }
@@ -66,11 +67,11 @@ package struct VerificationKey: Sendable {
         guard x.count == 32, y.count == 32, let builder = OSSL_PARAM_BLD_new() else { return nil }
         defer { OSSL_PARAM_BLD_free(builder) }
         let point = [0x04] + x + y
-        let key = point.withUnsafeBytes { bytes -> PublicKey? in
+        let key = point.withUnsafeBytes { bytes -> OpenSSLKey? in
             guard OSSL_PARAM_BLD_push_utf8_string(builder, lasting("group"), lasting("prime256v1"), 0) == 1,
                 OSSL_PARAM_BLD_push_octet_string(builder, lasting("pub"), bytes.baseAddress, bytes.count) == 1
             else { return nil }
-            return PublicKey("EC", builder)
+            return OpenSSLKey("EC", builder)
         }
         guard let key else { return nil }
         self.init(key)
@@ -81,18 +82,18 @@ package struct VerificationKey: Sendable {
         guard bytes.count == 32, let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count) else {
             return nil
         }
-        self.init(PublicKey(owning: key))
+        self.init(OpenSSLKey(owning: key))
     }
 
     /// A public key as certificates and PEM files have it (RFC 5280, 4.1.2.7); nil for what is none, and for a key of another kind.
     package init?(subjectPublicKeyInfo der: [UInt8]) {
-        let key = der.withUnsafeBufferPointer { bytes -> PublicKey? in
+        let key = der.withUnsafeBufferPointer { bytes -> OpenSSLKey? in
             var position = bytes.baseAddress
             guard let key = d2i_PUBKEY(nil, &position, bytes.count) else {
                 ERR_clear_error()
                 return nil
             }
-            let owned = PublicKey(owning: key)
+            let owned = OpenSSLKey(owning: key)
             // Nothing stands behind it.
             return position == bytes.baseAddress?.advanced(by: bytes.count) ? owned : nil
         }
@@ -101,7 +102,7 @@ package struct VerificationKey: Sendable {
     }
 
     /// nil for a key of a kind or a size that is not used.
-    private init?(_ key: PublicKey) {
+    private init?(_ key: OpenSSLKey) {
         switch EVP_PKEY_get_base_id(key.pointer) {
         case EVP_PKEY_RSA:
             guard VerificationKey.rsaBits.contains(Int(EVP_PKEY_get_bits(key.pointer))) else { return nil }
@@ -166,15 +167,17 @@ private func lasting(_ text: StaticString) -> UnsafePointer<CChar> {
 }
 
 /// A key of OpenSSL, which is read alone from when it is made, and may so be used by several threads.
-private final class PublicKey: @unchecked Sendable {
-    let pointer: OpaquePointer
+final class OpenSSLKey: Sendable {
+    private let owned: OwnedPointer
+
+    var pointer: OpaquePointer { owned.pointer }
 
     init(owning pointer: OpaquePointer) {
-        self.pointer = pointer
+        owned = OwnedPointer(pointer, freedBy: EVP_PKEY_free)
     }
 
     /// nil for parameters that are no key of this kind.
-    init?(_ kind: String, _ builder: OpaquePointer) {
+    fileprivate convenience init?(_ kind: String, _ builder: OpaquePointer) {
         guard let parameters = OSSL_PARAM_BLD_to_param(builder) else { return nil }
         defer { OSSL_PARAM_free(parameters) }
         guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else { return nil }
@@ -186,14 +189,12 @@ private final class PublicKey: @unchecked Sendable {
             ERR_clear_error()
             return nil
         }
-        pointer = key
+        self.init(owning: key)
     }
 
-    deinit {
-        EVP_PKEY_free(pointer)
-    }
-
-    func verifies(_ signature: [UInt8], of message: [UInt8], _ hash: OpaquePointer?, isPSS: Bool = false) -> Bool {
+    fileprivate func verifies(_ signature: [UInt8], of message: [UInt8], _ hash: OpaquePointer?, isPSS: Bool = false)
+        -> Bool
+    {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
         // What failed is of no interest to whatever asks OpenSSL next on this thread.

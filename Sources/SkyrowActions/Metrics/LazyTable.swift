@@ -1,3 +1,4 @@
+package import SkyrowConcurrency
 package import SkyrowModel
 
 /// A fixed number of objects, each made when it is first asked for and found without a lock from then on.

@@ -1,4 +1,5 @@
 internal import CLibpq
+internal import SkyrowConcurrency
 
 /// The names and types of some columns, for rows that come otherwise than as the result of a statement.
 ///
@@ -6,10 +7,8 @@ internal import CLibpq
 /// let layout = PostgresRowLayout([("_id", .text), ("stars", .int8)])
 /// let result = PostgresResult(rowCount: 1, of: layout) { row, column in bytes[column] }
 /// ```
-///
-/// `@unchecked Sendable`: libpq's result never changes once it is made, and is cleared once, when the last reference is gone.
-package final class PostgresRowLayout: @unchecked Sendable {
-    let handle: OpaquePointer
+package final class PostgresRowLayout: Sendable {
+    private let owned: OwnedPointer
     package let columnCount: Int
 
     package init(_ columns: [(name: String, type: PostgresOID)]) {
@@ -18,7 +17,7 @@ package final class PostgresRowLayout: @unchecked Sendable {
         guard let handle = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
             preconditionFailure("There is no memory for a result.")
         }
-        self.handle = handle
+        owned = OwnedPointer(handle, freedBy: PQclear)
         var texts = columns.map { Array($0.name.utf8CString) }
         let offsets = texts.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.count) }
         var joined = texts.flatMap { $0 }
@@ -42,9 +41,7 @@ package final class PostgresRowLayout: @unchecked Sendable {
         }
     }
 
-    deinit {
-        PQclear(handle)
-    }
+    var handle: OpaquePointer { owned.pointer }
 }
 
 extension PostgresResult {

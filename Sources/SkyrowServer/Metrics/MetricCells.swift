@@ -1,5 +1,5 @@
 import CoreMetrics
-import SkyrowModel
+import SkyrowConcurrency
 import SkyrowPostgres
 import Synchronization
 

@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 internal import SkyrowModel
 internal import SkyrowPostgres
 

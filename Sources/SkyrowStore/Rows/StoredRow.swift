@@ -1,3 +1,4 @@
+internal import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowPostgres
 

@@ -7,23 +7,22 @@
 /// let counts = SharedArray<Atomic<Int>>(count: 8) { _ in Atomic(0) }
 /// counts[3].wrappingAdd(1, ordering: .relaxed)
 /// ```
-///
-/// `@unchecked Sendable`: the memory is filled in `init`, lent for reading only, and freed once, when nothing refers to
-/// the array any more; what changes in it are elements that are made to be shared, such as atomic ones.
-package final class SharedArray<Element: ~Copyable & Sendable>: @unchecked Sendable {
-    @usableFromInline package let elements: UnsafeMutablePointer<Element>
+package final class SharedArray<Element: ~Copyable & Sendable>: Sendable {
+    @usableFromInline package let owned: OwnedPointer
     package let count: Int
 
     package init(count: Int, _ make: (Int) -> Element) {
         self.count = count
-        elements = .allocate(capacity: max(1, count))
+        let layout = MemoryLayout<Element>.self
+        owned = OwnedPointer(allocating: max(1, count) * layout.stride, alignment: layout.alignment)
         for index in 0..<count { (elements + index).initialize(to: make(index)) }
     }
 
     deinit {
         elements.deinitialize(count: count)
-        elements.deallocate()
     }
+
+    @inlinable package var elements: UnsafeMutablePointer<Element> { UnsafeMutablePointer(owned.pointer) }
 
     package subscript(index: Int) -> Element {
         @inlinable unsafeAddress {

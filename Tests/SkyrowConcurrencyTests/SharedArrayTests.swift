@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import SkyrowModel
+@testable import SkyrowConcurrency
 
 @Suite struct SharedArrayTests {
     @Test(arguments: [[], [7], [1, 2, 3]]) func elementsAreThoseOfTheCollection(elements: [Int]) {
