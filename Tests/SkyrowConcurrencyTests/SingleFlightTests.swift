@@ -88,4 +88,24 @@ import Testing
             #expect(try await waiting(for: "the others") { await other.value() } == [1, 2, 3, 4])
         }
     }
+
+    @Test func aCallerThatIsCancelledLeavesTheWorkToTheOthers() async throws {
+        let flight = SingleFlight<Void, Void>()
+        let (begun, end) = (Deferred<Void>(), Deferred<Bool>())
+        let done = Deferred<Bool>()
+        let first = Task {
+            await flight.join {
+                begun.settle()
+                done.settle(await end.value(ifCancelled: false))
+            }.value(ifCancelled: ())
+        }
+        await begun.value()
+        let other = flight.join {}
+        first.cancel()
+        try await waiting(for: "the cancelled caller") { await first.value }
+        #expect(done.settled == nil && other.settled == nil)
+        end.settle(true)
+        try await waiting(for: "the other") { await other.value() }
+        #expect(done.settled == true)
+    }
 }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import SkyrowConcurrency
 internal import SkyrowSystem
 internal import Synchronization
 
@@ -13,28 +14,26 @@ final class NotificationProbe: Sendable {
     /// Known to this client alone.
     private let channel = SQLIdentifier(slotOf: "skyrow_probe", .random(in: .min ... .max))
     private let health = Mutex(NotificationHealth())
-    private let starts: AsyncStream<Void>
-    private let start: AsyncStream<Void>.Continuation
+    private let hasBegun = Deferred<Void>()
 
     init(configuration: PostgresConfiguration, listener: NotificationListener, logger: Logger) {
         self.configuration = configuration
         self.listener = listener
         self.logger = logger
-        (starts, start) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var verdict: NotificationHealth.Verdict { health.withLock(\.verdict) }
 
     /// Has the probe begin, as there is a listener.
     func begin() {
-        start.yield()
+        hasBegun.settle()
     }
 
     /// Probes until the task is cancelled, from ``begin()`` on.
     ///
     /// - Parameter send: runs a statement on another connection than the listener's.
     func run(send: (SQL) async throws -> Void) async {
-        for await _ in starts { break }
+        await hasBegun.value(ifCancelled: ())
         let notifications = listener.subscribe(to: channel)
         let subscriber = notifications.subscriber
         // The first event says that the channel is listened to.
