@@ -35,21 +35,26 @@ extension String {
 }
 
 /// A name or id as a key whose identity is its bytes, as in PostgreSQL.
+@usableFromInline
 package struct TextKey: Hashable, Comparable, Sendable {
-    package let text: String
+    @usableFromInline package let text: String
 
+    @inlinable
     package init(_ text: String) {
         self.text = text
     }
 
+    @usableFromInline
     package static func == (a: TextKey, b: TextKey) -> Bool {
         a.text.isSameText(as: b.text)
     }
 
+    @usableFromInline
     package static func < (a: TextKey, b: TextKey) -> Bool {
         a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
     }
 
+    @usableFromInline
     package func hash(into hasher: inout Hasher) {
         text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(0xFF as UInt8)

@@ -1,109 +1,66 @@
-/// The id of an account, of its `user` record and of its private database.
+/// An id or name that is known by its bytes: ``UserID``, ``RoleName``, ``GroupName`` and the names of keys.
 ///
-/// Two ids are the same when their bytes are, as in PostgreSQL, whatever their Unicode normalisation. Any text makes one,
+/// Two are the same when their bytes are, as in PostgreSQL, whatever their Unicode normalisation. Any text makes one,
 /// since psql may have written any; a request's texts are checked where they enter.
 ///
 /// ```swift
 /// let ann: UserID = "ann"
 /// UserID("\u{E9}") == UserID("e\u{301}")  // false
 /// ```
-public struct UserID: Hashable, Comparable, Sendable {
-    private let key: TextKey
+///
+/// `Kind` keeps ids and names of one kind from being taken for another's.
+public struct TextIdentity<Kind>: Hashable, Comparable, Sendable, CustomStringConvertible,
+    ExpressibleByStringInterpolation
+{
+    @usableFromInline let key: TextKey
 
+    @inlinable
     public init(_ text: String) {
         key = TextKey(text)
     }
 
-    public var rawValue: String { key.text }
-
-    /// The order of their bytes, as PostgreSQL's.
-    public static func < (a: UserID, b: UserID) -> Bool {
-        a.key < b.key
-    }
-}
-
-extension UserID: CustomStringConvertible, ExpressibleByStringInterpolation {
+    @inlinable
     public init(stringLiteral text: String) {
         self.init(text)
     }
 
+    @inlinable public var rawValue: String { key.text }
+
     public var description: String { rawValue }
+
+    @inlinable
+    public static func == (a: TextIdentity, b: TextIdentity) -> Bool {
+        a.key == b.key
+    }
+
+    /// The order of their bytes, as PostgreSQL's.
+    @inlinable
+    public static func < (a: TextIdentity, b: TextIdentity) -> Bool {
+        a.key < b.key
+    }
+
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        key.hash(into: &hasher)
+    }
 }
+
+/// Whose ids or names a ``TextIdentity`` is of.
+public enum IdentityKind {
+    public enum User {}
+    public enum Role {}
+    public enum Group {}
+    public enum Key {}
+}
+
+/// The id of an account, of its `user` record and of its private database.
+public typealias UserID = TextIdentity<IdentityKind.User>
 
 /// The name of a role, which is assigned to users and named in access lists.
-///
-/// Two names are the same when their bytes are, as with ``UserID``.
-public struct RoleName: Hashable, Comparable, Sendable {
-    private let key: TextKey
-
-    public init(_ text: String) {
-        key = TextKey(text)
-    }
-
-    public var rawValue: String { key.text }
-
-    /// The order of their bytes, as PostgreSQL's.
-    public static func < (a: RoleName, b: RoleName) -> Bool {
-        a.key < b.key
-    }
-}
-
-extension RoleName: CustomStringConvertible, ExpressibleByStringInterpolation {
-    public init(stringLiteral text: String) {
-        self.init(text)
-    }
-
-    public var description: String { rawValue }
-}
+public typealias RoleName = TextIdentity<IdentityKind.Role>
 
 /// A tag of users, which access lists and rules may name.
-///
-/// Two groups are the same when their bytes are, as with ``UserID``.
-public struct GroupName: Hashable, Comparable, Sendable {
-    private let key: TextKey
-
-    public init(_ text: String) {
-        key = TextKey(text)
-    }
-
-    public var rawValue: String { key.text }
-
-    /// The order of their bytes, as PostgreSQL's.
-    public static func < (a: GroupName, b: GroupName) -> Bool {
-        a.key < b.key
-    }
-}
-
-extension GroupName: CustomStringConvertible, ExpressibleByStringInterpolation {
-    public init(stringLiteral text: String) {
-        self.init(text)
-    }
-
-    public var description: String { rawValue }
-}
+public typealias GroupName = TextIdentity<IdentityKind.Group>
 
 /// The name of a key with scopes, which access lists and rules may name. Several keys may have one.
-///
-/// Two names are the same when their bytes are, as with ``UserID``.
-public struct KeyName: Hashable, Comparable, Sendable {
-    private let key: TextKey
-
-    public init(_ text: String) {
-        key = TextKey(text)
-    }
-
-    public var rawValue: String { key.text }
-
-    /// The order of their bytes, as PostgreSQL's.
-    public static func < (a: KeyName, b: KeyName) -> Bool {
-        a.key < b.key
-    }
-}
-
-extension KeyName: CustomStringConvertible, ExpressibleByStringInterpolation {
-    public init(stringLiteral text: String) {
-        self.init(text)
-    }
-
-    public var description: String { rawValue }
-}
+public typealias KeyName = TextIdentity<IdentityKind.Key>

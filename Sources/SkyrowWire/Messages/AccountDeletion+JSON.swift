@@ -5,9 +5,10 @@ extension DeleteUserRequest {
     /// Reads `user:delete`.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        let userID = try parameters.required("user_id", parameters.string("user_id"))
-        guard userID.isName else { throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "user_id") }
-        self.init(userID: UserID(userID), releases: try parameters.boolean("release") ?? false)
+        self.init(
+            userID: try parameters.required("user_id", parameters.userID("user_id")),
+            releases: try parameters.boolean("release") ?? false
+        )
     }
 }
 

@@ -5,15 +5,11 @@ extension Credentials {
     /// Reads `api_key`, `access_token` and `_user_id` from the parameters; headers come before these.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        let actingUserID = try parameters.string("_user_id")
         self.init(
             key: try parameters.string("api_key"),
             accessToken: try parameters.string("access_token"),
-            actingUserID: actingUserID.map { UserID($0) }
+            actingUserID: try parameters.userID("_user_id")
         )
-        if let actingUserID, !actingUserID.isName {
-            throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "_user_id")
-        }
     }
 }
 
@@ -123,12 +119,8 @@ extension SetDisabledRequest {
     /// Reads `auth:disable:set`; message and expiry of an account that is opened mean nothing and are dropped.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        let userID = try parameters.required("auth_id", parameters.string("auth_id"))
-        guard userID.isName else {
-            throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "auth_id")
-        }
         self.init(
-            userID: UserID(userID),
+            userID: try parameters.required("auth_id", parameters.userID("auth_id")),
             isDisabled: try parameters.required("disabled", parameters.boolean("disabled"))
         )
         guard isDisabled else { return }

@@ -64,10 +64,7 @@ extension GroupRequest {
 
     /// `user_id` of `group:add`, `group:remove` and `group:list`.
     package static func user(_ json: JSONView) throws(SkyrowError) -> UserID? {
-        let parameters = Parameters(json)
-        guard let user = try parameters.string("user_id") else { return nil }
-        guard user.isName else { throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "user_id") }
-        return UserID(user)
+        try Parameters(json).userID("user_id")
     }
 }
 

@@ -72,6 +72,12 @@ struct Parameters {
         return names
     }
 
+    func userID(_ name: StaticString) throws(SkyrowError) -> UserID? {
+        guard let text = try string(name) else { return nil }
+        guard text.isName else { throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "\(name)") }
+        return UserID(text)
+    }
+
     func required<Value>(_ name: StaticString, _ value: Value?) throws(SkyrowError) -> Value {
         guard let value else { throw .invalidArgument("\"\(name)\" is missing.", "\(name)") }
         return value

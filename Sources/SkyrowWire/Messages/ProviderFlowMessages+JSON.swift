@@ -107,9 +107,7 @@ extension OAuthIdentityRequest {
     }
 
     private static func user(_ parameters: Parameters) throws(SkyrowError) -> UserID {
-        let id = try parameters.required("user_id", parameters.string("user_id"))
-        guard id.isName else { throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "user_id") }
-        return UserID(id)
+        try parameters.required("user_id", parameters.userID("user_id"))
     }
 
     private static func object(_ name: StaticString, of parameters: Parameters) throws(SkyrowError) -> JSONText? {
