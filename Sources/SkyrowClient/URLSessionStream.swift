@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowConcurrency
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -7,9 +8,10 @@ import Synchronization
 
 /// Gives the bytes of responses on as they arrive.
 final class StreamReceiver: NSObject, URLSessionDataDelegate {
+    typealias Head = Deferred<Result<TransportStream, any Error>>
+
     private struct Response {
-        /// Who waits for the head.
-        var head: CheckedContinuation<TransportStream, any Error>?
+        let head: Head
         var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
     }
 
@@ -18,9 +20,11 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
 
     private let responses = Mutex<[Int: Response]>([:])
 
-    /// Waits for the response of a task, which is resumed afterwards.
-    func expect(_ task: URLSessionDataTask, _ head: CheckedContinuation<TransportStream, any Error>) {
+    /// The response of a task, which is resumed afterwards.
+    func response(of task: URLSessionDataTask) -> Head {
+        let head = Head()
         responses.withLock { $0[task.taskIdentifier] = Response(head: head) }
+        return head
     }
 
     func urlSession(
@@ -36,22 +40,18 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
         continuation.onTermination = { [weak dataTask] _ in dataTask?.cancel() }
         let head = responses.withLock { responses in
             responses[dataTask.taskIdentifier]?.body = continuation
-            return responses[dataTask.taskIdentifier]?.head.take()
+            return responses[dataTask.taskIdentifier]?.head
         }
-        guard let head else { return completionHandler(.cancel) }
-        if let response = response as? HTTPURLResponse {
-            head.resume(
-                returning: TransportStream(
-                    status: response.statusCode,
-                    headers: response.fields("Content-Type", "X-Skyrow-Access-Token"),
-                    body: body
-                )
-            )
-            completionHandler(.allow)
-        } else {
-            head.resume(throwing: URLError(.badServerResponse))
-            completionHandler(.cancel)
+        guard let response = response as? HTTPURLResponse else {
+            head?.settle(.failure(URLError(.badServerResponse)))
+            return completionHandler(.cancel)
         }
+        let stream = TransportStream(
+            status: response.statusCode,
+            headers: response.fields("Content-Type", "X-Skyrow-Access-Token"),
+            body: body
+        )
+        completionHandler(head?.settle(.success(stream)) == true ? .allow : .cancel)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -64,7 +64,7 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = responses.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        response?.head?.resume(throwing: error ?? URLError(.badServerResponse))
+        response?.head.settle(.failure(error ?? URLError(.badServerResponse)))
         response?.body?.finish(throwing: error)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowConcurrency
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -47,12 +48,11 @@ public final class URLSessionTransport: Transport {
     public func stream(_ request: TransportRequest) async throws -> TransportStream {
         let task = streams.dataTask(with: request.urlRequest)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                receiver.expect(task, continuation)
-                task.resume()
-                // It may have been cancelled before it began.
-                if Task.isCancelled { task.cancel() }
-            }
+            let head = receiver.response(of: task)
+            task.resume()
+            // It may have been cancelled before it began.
+            if Task.isCancelled { task.cancel() }
+            return try await head.value().get()
         } onCancel: {
             task.cancel()
         }
