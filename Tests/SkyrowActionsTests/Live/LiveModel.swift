@@ -155,7 +155,7 @@ struct LiveModel {
             scene.state.perform(scene.state.registry.dispatch(transaction))
         }
         seen = answer.moment
-        if scene.state.mode == .none { _ = scene.state.setMode(.polling) }
+        if scene.state.mode == .none { scene.state.mode = .polling }
         scene.state.registry.passed(answer.moment.walPosition)
         scene.state.completed(answer.moment)
     }
@@ -165,7 +165,7 @@ struct LiveModel {
         guard source != .polling, scene.state.mode == .none, database.isIdle else { return }
         database.streamed = []
         scene.state.registry.forgetAllMembers()
-        _ = scene.state.setMode(.logical)
+        scene.state.mode = .logical
     }
 
     /// Takes the next transaction of the stream; false where there is none.
