@@ -46,13 +46,6 @@ private struct MemberFilter<Sink: RecordSink>: RecordSink {
         if depth == 1, names.contains(key.name) { sink.member(key, value) }
     }
 
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
-
     mutating func endRecord() {
         depth -= 1
         if depth == 0 { sink.endRecord() }

@@ -68,12 +68,4 @@ private struct MemberAddition<Sink: RecordSink>: RecordSink {
         depth -= 1
         sink.endRecord()
     }
-
-    // A profile comes without inclusions.
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
 }

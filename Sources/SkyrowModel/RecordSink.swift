@@ -84,11 +84,16 @@ package protocol RecordSink {
 }
 
 extension RecordSink {
-    /// For sinks that take no inclusions.
-    package mutating func transientNumber(_ number: Double) {}
+    // For sinks that take no inclusions.
 
-    /// For sinks that take no inclusions.
+    package mutating func beginTransients() {}
+    package mutating func transient(_ name: String) {}
+    package mutating func transientNumber(_ number: Double) {}
     package mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {}
+    package mutating func missingTransient() {}
+    package mutating func beginList(count: Int?) {}
+    package mutating func endList() {}
+    package mutating func endTransients() {}
 
     package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
         key.encoded.withUnsafeBytes { member(BorrowedKey(encoded: $0), value) }

@@ -2,6 +2,12 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
+    /// Runs a statement that writes; returns how many rows it has changed.
+    @discardableResult
+    func write(_ statement: SQL) async throws(SkyrowError) -> Int {
+        try await reporting { try await client.write(statement).affectedRows }
+    }
+
     /// Runs `body`; whatever goes wrong leaves as `SkyrowError`.
     ///
     /// - Parameter special: errors of the database that mean something of their own here.

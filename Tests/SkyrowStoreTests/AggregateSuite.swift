@@ -50,11 +50,5 @@ private struct MemberCollector: RecordSink {
 
     mutating func beginRecord() {}
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) { members[key.name] = RecordValue(value) }
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
     mutating func endRecord() {}
 }

@@ -120,11 +120,5 @@ private struct MemberNames: RecordSink {
         names.append(key.name)
         if case .unknown(let type) = value { unknown.append(String(decoding: type, as: UTF8.self)) }
     }
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
     mutating func endRecord() {}
 }

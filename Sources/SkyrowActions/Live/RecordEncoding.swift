@@ -194,11 +194,5 @@ private struct MembersSink: RecordSink {
 
     mutating func beginRecord() {}
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) { writer.member(key, value) }
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
     mutating func endRecord() {}
 }

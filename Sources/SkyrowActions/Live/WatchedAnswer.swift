@@ -120,12 +120,6 @@ private struct RecordIDSink: RecordSink {
         default: break
         }
     }
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
     mutating func endRecord() {}
 }
 

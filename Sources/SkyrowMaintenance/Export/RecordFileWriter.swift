@@ -11,16 +11,6 @@ protocol RecordFileWriter: RecordSink {
     mutating func finish()
 }
 
-extension RecordFileWriter {
-    // Records of an export bring no others along.
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
-}
-
 /// Writes `NaN` and the infinities as PostgreSQL spells them; nil for all other numbers.
 func spelling(ofSpecial number: Double) -> StaticString? {
     number.isNaN ? "NaN" : number == .infinity ? "Infinity" : number == -.infinity ? "-Infinity" : nil

@@ -174,28 +174,24 @@ package struct DeletionTable: Sendable {
 
     /// Says of finished deletions that what came late was looked for; it is again in a minute, except after the last time.
     package func settle(_ deletions: [ClaimedDeletion]) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._deletion AS deletion
-                SET swept_at = CASE WHEN given.traces THEN now() ELSE deletion.swept_at END,
-                    next_at = CASE WHEN given.last THEN 'infinity' ELSE now() + interval '1 minute' END
-                FROM unnest(
-                    \(deletions.map(\.user)), \(deletions.map(\.looksForTraces)), \(deletions.map(\.isLast))
-                ) AS given (user_id, traces, last)
-                WHERE deletion.user_id = given.user_id
-                """
-            )
-        }
+        try await store.write(
+            """
+            UPDATE \(schema.internal)._deletion AS deletion
+            SET swept_at = CASE WHEN given.traces THEN now() ELSE deletion.swept_at END,
+                next_at = CASE WHEN given.last THEN 'infinity' ELSE now() + interval '1 minute' END
+            FROM unnest(
+                \(deletions.map(\.user)), \(deletions.map(\.looksForTraces)), \(deletions.map(\.isLast))
+            ) AS given (user_id, traces, last)
+            WHERE deletion.user_id = given.user_id
+            """
+        )
     }
 
     /// Lets another process, or this one, go on with a deletion at once.
     package func release(_ user: UserID) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                "UPDATE \(schema.internal)._deletion SET next_at = now() WHERE user_id = \(user) AND finished_at IS NULL"
-            )
-        }
+        try await store.write(
+            "UPDATE \(schema.internal)._deletion SET next_at = now() WHERE user_id = \(user) AND finished_at IS NULL"
+        )
     }
 
     /// Keeps a deletion for the time of a further lease.

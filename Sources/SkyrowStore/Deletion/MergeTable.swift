@@ -135,11 +135,9 @@ package struct MergeTable: Sendable {
 
     /// Forgets the merges of 30 days ago.
     package func purge() async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                "DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'"
-            )
-        }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'"
+        )
     }
 
     /// Keeps a merge for the time of a further lease.

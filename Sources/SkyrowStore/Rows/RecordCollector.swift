@@ -134,11 +134,5 @@ private struct UnreadableFieldCollector: RecordSink {
     }
 
     mutating func beginRecord() {}
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
     mutating func endRecord() {}
 }

@@ -196,16 +196,14 @@ package struct AuditTable: Sendable {
 
     /// Removes a number of events of before a time; true when there may be more.
     package func removeBefore(_ time: Timestamp, atMost count: Int = 10_000) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                DELETE FROM \(schema.internal)._audit WHERE id IN (
-                    SELECT old.id FROM \(schema.internal)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
-                    ORDER BY old.at LIMIT \(Int64(count)) FOR UPDATE SKIP LOCKED
-                )
-                """
-            ).affectedRows == count
-        }
+        try await store.write(
+            """
+            DELETE FROM \(schema.internal)._audit WHERE id IN (
+                SELECT old.id FROM \(schema.internal)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
+                ORDER BY old.at LIMIT \(Int64(count)) FOR UPDATE SKIP LOCKED
+            )
+            """
+        ) == count
     }
 
     /// A code of login keys that recognises them and does not reveal them.

@@ -48,15 +48,7 @@ extension UserTable {
     ) async throws(SkyrowError) -> Bool {
         let schema = store.schema
         let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
-        let goesOn: SQL =
-            kept.map { hash in
-                """
-                 AND EXISTS (
-                    SELECT FROM \(schema.internal)._session AS session
-                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
-                )
-                """
-            } ?? ""
+        let goesOn = store.sessions.goesOn(kept)
         return try await changingAddress(
             """
             WITH account AS (

@@ -288,14 +288,12 @@ package struct CodeTable: Sendable {
     ///
     /// Who asks by the address alone is a stranger, to whom a change of a record would show whose the address is.
     package func begin(_ user: UserID, at address: String) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                UPDATE \(schema)."user" AS profile SET _verified = false
-                WHERE profile._id = \(user) AND profile.email = \(address) AND profile._verified IS NULL
-                """
-            )
-        }
+        try await store.write(
+            """
+            UPDATE \(schema)."user" AS profile SET _verified = false
+            WHERE profile._id = \(user) AND profile.email = \(address) AND profile._verified IS NULL
+            """
+        )
     }
 
     /// The account that has an address, and whether it is one that its user can log in to.
@@ -338,11 +336,9 @@ package struct CodeTable: Sendable {
     /// Removes codes that ended a day ago, until when they count the guesses of their address; returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            try await store.client.write(
-                "DELETE FROM \(schema.internal)._code WHERE link_expires_at < now() - interval '1 day'"
-            ).affectedRows
-        }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._code WHERE link_expires_at < now() - interval '1 day'"
+        )
     }
 }
 

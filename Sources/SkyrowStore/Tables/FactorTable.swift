@@ -74,18 +74,16 @@ package struct FactorTable: Sendable {
         of user: UserID,
         session tokenHash: [UInt8]?
     ) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                WITH locked AS (\(locking(user, tokenHash)))
-                INSERT INTO \(schema.internal)._factor (user_id, kind, pending_sealed, pending_at)
-                SELECT locked.id, 'totp', \(sealed), now() FROM locked
-                ON CONFLICT (user_id) WHERE kind = 'totp'
-                DO UPDATE SET pending_sealed = EXCLUDED.pending_sealed, pending_at = EXCLUDED.pending_at,
-                    pending_attempts = 0
-                """
-            ).affectedRows > 0
-        }
+        try await store.write(
+            """
+            WITH locked AS (\(locking(user, tokenHash)))
+            INSERT INTO \(schema.internal)._factor (user_id, kind, pending_sealed, pending_at)
+            SELECT locked.id, 'totp', \(sealed), now() FROM locked
+            ON CONFLICT (user_id) WHERE kind = 'totp'
+            DO UPDATE SET pending_sealed = EXCLUDED.pending_sealed, pending_at = EXCLUDED.pending_at,
+                pending_attempts = 0
+            """
+        ) > 0
     }
 
     /// Pays for one try of the secret that waits for its first code; nil without one, and when it has no try left.
@@ -274,22 +272,18 @@ package struct FactorTable: Sendable {
 
     /// Pays for one try with a handle; false when it has none left.
     package func attempt(_ handleHash: [UInt8]) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                UPDATE \(schema.internal)._pending_login AS pending SET attempts = pending.attempts + 1
-                WHERE pending.handle_hash = \(handleHash) AND pending.expires_at > now()
-                    AND pending.attempts < \(Self.maximumAttempts)
-                """
-            ).affectedRows > 0
-        }
+        try await store.write(
+            """
+            UPDATE \(schema.internal)._pending_login AS pending SET attempts = pending.attempts + 1
+            WHERE pending.handle_hash = \(handleHash) AND pending.expires_at > now()
+                AND pending.attempts < \(Self.maximumAttempts)
+            """
+        ) > 0
     }
 
     /// Removes the log-ins that wait no longer.
     package func purgeExpired() async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write("DELETE FROM \(schema.internal)._pending_login WHERE expires_at < now()")
-        }
+        try await store.write("DELETE FROM \(schema.internal)._pending_login WHERE expires_at < now()")
     }
 
     // MARK: Parts of statements

@@ -228,9 +228,7 @@ package struct FlowTable: Sendable {
     /// Removes what has expired; returns how many.
     @discardableResult
     package func purge() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            try await store.client.write("DELETE FROM \(schema.internal)._flow WHERE expires_at < now()").affectedRows
-        }
+        try await store.write("DELETE FROM \(schema.internal)._flow WHERE expires_at < now()")
     }
 }
 

@@ -97,11 +97,9 @@ package struct IdempotencyTable: Sendable {
     /// Forgets the results that are older than a day; returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            try await store.client.write(
-                "DELETE FROM \(schema.internal)._idempotency WHERE created_at < now() - interval '24 hours'"
-            ).affectedRows
-        }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._idempotency WHERE created_at < now() - interval '24 hours'"
+        )
     }
 }
 

@@ -113,24 +113,20 @@ package struct IdentityTable: Sendable {
     ///   - hash: what stands for the token, 32 bytes.
     ///   - end: when it counts no more by itself.
     package func use(_ hash: [UInt8], until end: Timestamp) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                INSERT INTO \(schema.internal)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
-                ON CONFLICT DO NOTHING
-                """
-            ).affectedRows > 0
-        }
+        try await store.write(
+            """
+            INSERT INTO \(schema.internal)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
+            ON CONFLICT DO NOTHING
+            """
+        ) > 0
     }
 
     /// Removes the tokens that have ended an hour ago, by which the clocks of servers may differ; returns how many.
     @discardableResult
     package func purgeUsedTokens() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            try await store.client.write(
-                "DELETE FROM \(schema.internal)._used_token WHERE expires_at < now() - interval '1 hour'"
-            ).affectedRows
-        }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._used_token WHERE expires_at < now() - interval '1 hour'"
+        )
     }
 
     /// The identities of a user, sorted by their providers.
@@ -326,15 +322,13 @@ package struct IdentityTable: Sendable {
     /// Stores the tokens that came with an identity of an account.
     package func keep(_ identity: ProvenIdentity, of user: UserID) async throws(SkyrowError) {
         guard let sealed = identity.sealedTokens else { return }
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
-                WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
-                    AND identity.user_id = \(user)
-                """
-            )
-        }
+        try await store.write(
+            """
+            UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
+            WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
+                AND identity.user_id = \(user)
+            """
+        )
     }
 
     private func keep(_ identity: ProvenIdentity, in transaction: StoreTransaction) async throws {

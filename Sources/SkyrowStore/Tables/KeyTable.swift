@@ -166,28 +166,24 @@ package struct KeyTable: Sendable {
     /// Writes down that these keys were used. A row that another statement holds is passed over: it says the same, or ends
     /// the key.
     package func noteUse(of ids: [KeyID], at now: Timestamp) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH used AS (
-                    SELECT key.id FROM \(schema.internal)._key AS key
-                    WHERE key.id = ANY (\(ids.map(\.rawValue))) FOR NO KEY UPDATE SKIP LOCKED
-                )
-                UPDATE \(schema.internal)._key AS key
-                SET last_used_at = greatest(key.last_used_at, \(PostgresTimestamp(now)))
-                FROM used WHERE key.id = used.id
-                """
+        try await store.write(
+            """
+            WITH used AS (
+                SELECT key.id FROM \(schema.internal)._key AS key
+                WHERE key.id = ANY (\(ids.map(\.rawValue))) FOR NO KEY UPDATE SKIP LOCKED
             )
-        }
+            UPDATE \(schema.internal)._key AS key
+            SET last_used_at = greatest(key.last_used_at, \(PostgresTimestamp(now)))
+            FROM used WHERE key.id = used.id
+            """
+        )
     }
 
     /// Removes the keys that were revoked more than 90 days ago.
     package func purgeRevoked() async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                "DELETE FROM \(schema.internal)._key AS key WHERE key.revoked_at < now() - interval '90 days'"
-            )
-        }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._key AS key WHERE key.revoked_at < now() - interval '90 days'"
+        )
     }
 
     private static let columns: SQL = """

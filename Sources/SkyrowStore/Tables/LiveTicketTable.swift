@@ -86,17 +86,15 @@ package struct LiveTicketTable: Sendable {
 
     /// Removes tokens that were not used in time.
     package func purgeExpired() async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH ended AS (
-                    SELECT ticket.token_hash FROM \(schema.internal)._live_ticket AS ticket
-                    WHERE ticket.expires_at < now() FOR UPDATE SKIP LOCKED
-                )
-                DELETE FROM \(schema.internal)._live_ticket AS ticket USING ended WHERE ticket.token_hash = ended.token_hash
-                """
+        try await store.write(
+            """
+            WITH ended AS (
+                SELECT ticket.token_hash FROM \(schema.internal)._live_ticket AS ticket
+                WHERE ticket.expires_at < now() FOR UPDATE SKIP LOCKED
             )
-        }
+            DELETE FROM \(schema.internal)._live_ticket AS ticket USING ended WHERE ticket.token_hash = ended.token_hash
+            """
+        )
     }
 }
 

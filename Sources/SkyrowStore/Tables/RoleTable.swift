@@ -13,23 +13,21 @@ package struct RoleTable: Sendable {
         to users: [UserID],
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH named AS (
-                    INSERT INTO \(schema.internal)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
-                    ON CONFLICT DO NOTHING
-                ), given AS (
-                    INSERT INTO \(schema.internal)._user_role (user_id, role)
-                    SELECT account.id, given.role
-                    FROM \(schema.internal)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
-                    WHERE account.id = ANY (\(users)) ORDER BY 1, 2
-                    ON CONFLICT DO NOTHING RETURNING user_id, role
-                )\(memberEvent(event, of: "given"))
-                SELECT
-                """
-            )
-        }
+        try await store.write(
+            """
+            WITH named AS (
+                INSERT INTO \(schema.internal)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
+                ON CONFLICT DO NOTHING
+            ), given AS (
+                INSERT INTO \(schema.internal)._user_role (user_id, role)
+                SELECT account.id, given.role
+                FROM \(schema.internal)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
+                WHERE account.id = ANY (\(users)) ORDER BY 1, 2
+                ON CONFLICT DO NOTHING RETURNING user_id, role
+            )\(memberEvent(event, of: "given"))
+            SELECT
+            """
+        )
     }
 
     /// Takes all of the roles from each of the users.
@@ -38,17 +36,15 @@ package struct RoleTable: Sendable {
         from users: [UserID],
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH gone AS (
-                    DELETE FROM \(schema.internal)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
-                    RETURNING user_id, role
-                )\(memberEvent(event, of: "gone"))
-                SELECT
-                """
-            )
-        }
+        try await store.write(
+            """
+            WITH gone AS (
+                DELETE FROM \(schema.internal)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
+                RETURNING user_id, role
+            )\(memberEvent(event, of: "gone"))
+            SELECT
+            """
+        )
     }
 
     /// A further part of a statement that stores an event for each row of one that has users and roles.
@@ -102,25 +98,23 @@ package struct RoleTable: Sendable {
         flag: SQLIdentifier,
         recording event: AuditEvent?
     ) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH chosen AS (
-                    INSERT INTO \(schema.internal)._role AS role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
-                    ON CONFLICT (name) DO UPDATE SET \(flag) = true WHERE NOT role.\(flag)
-                    RETURNING role.name, role.\(flag) AS holds
-                ), others AS (
-                    UPDATE \(schema.internal)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
-                    RETURNING role.name, role.\(flag) AS holds
-                )\(event.part(
-                    into: schema,
-                    from: "(SELECT * FROM chosen UNION ALL SELECT * FROM others) AS changed",
-                    data: "jsonb_build_object('role', changed.name, \(flag.name)::text, changed.holds)"
-                ))
-                SELECT
-                """
-            )
-        }
+        try await store.write(
+            """
+            WITH chosen AS (
+                INSERT INTO \(schema.internal)._role AS role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
+                ON CONFLICT (name) DO UPDATE SET \(flag) = true WHERE NOT role.\(flag)
+                RETURNING role.name, role.\(flag) AS holds
+            ), others AS (
+                UPDATE \(schema.internal)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
+                RETURNING role.name, role.\(flag) AS holds
+            )\(event.part(
+                into: schema,
+                from: "(SELECT * FROM chosen UNION ALL SELECT * FROM others) AS changed",
+                data: "jsonb_build_object('role', changed.name, \(flag.name)::text, changed.holds)"
+            ))
+            SELECT
+            """
+        )
     }
 }
 

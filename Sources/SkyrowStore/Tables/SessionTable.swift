@@ -142,6 +142,18 @@ package struct SessionTable: Sendable {
         "(session.token_hash = \(tokenHash) OR session.previous_hash = \(tokenHash))"
     }
 
+    /// ` AND EXISTS (…)`: whether the `account` has the session that is to go on; nothing where none is.
+    func goesOn(_ kept: [UInt8]?) -> SQL {
+        kept.map { hash in
+            """
+             AND EXISTS (
+                SELECT FROM \(schema.internal)._session AS session
+                WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+            )
+            """
+        } ?? ""
+    }
+
     /// Ends a session; true when there was one.
     ///
     /// - Parameter event: what is stored about it.
@@ -173,20 +185,18 @@ package struct SessionTable: Sendable {
         of user: UserID,
         to newHash: [UInt8]
     ) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                WITH account AS (
-                    SELECT account.id, account.epoch FROM \(schema.internal)._user AS account
-                    WHERE account.id = \(user) FOR NO KEY UPDATE
-                )
-                UPDATE \(schema.internal)._session AS session
-                SET token_hash = \(newHash), previous_hash = session.token_hash, rotated_at = now()
-                FROM account
-                WHERE session.token_hash = \(tokenHash) AND session.user_id = account.id AND session.epoch = account.epoch
-                """
-            ).affectedRows > 0
-        }
+        try await store.write(
+            """
+            WITH account AS (
+                SELECT account.id, account.epoch FROM \(schema.internal)._user AS account
+                WHERE account.id = \(user) FOR NO KEY UPDATE
+            )
+            UPDATE \(schema.internal)._session AS session
+            SET token_hash = \(newHash), previous_hash = session.token_hash, rotated_at = now()
+            FROM account
+            WHERE session.token_hash = \(tokenHash) AND session.user_id = account.id AND session.epoch = account.epoch
+            """
+        ) > 0
     }
 
     /// The sessions of a user that have not ended, those used last first, up to a number.
@@ -289,15 +299,7 @@ package struct SessionTable: Sendable {
     ) async throws(SkyrowError) -> Int? {
         try await store.reporting {
             let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
-            let condition: SQL =
-                kept.map { hash in
-                    """
-                     AND EXISTS (
-                        SELECT FROM \(schema.internal)._session AS session
-                        WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
-                    )
-                    """
-                } ?? ""
+            let condition = goesOn(kept)
             let result = try await store.client.write(
                 """
                 WITH account AS (
@@ -321,9 +323,7 @@ package struct SessionTable: Sendable {
 
     /// Ends every session of a user.
     package func deleteAll(of user: UserID) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write("DELETE FROM \(schema.internal)._session WHERE user_id = \(user)")
-        }
+        try await store.write("DELETE FROM \(schema.internal)._session WHERE user_id = \(user)")
     }
 
     /// Writes down that these sessions were used; those that have ended stay ended.
@@ -331,19 +331,17 @@ package struct SessionTable: Sendable {
     /// A row that another statement holds is passed over: whatever holds it ends the session or says the same.
     package func noteUse(of tokenHashes: [[UInt8]], at now: Timestamp) async throws(SkyrowError) {
         guard !tokenHashes.isEmpty else { return }
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                WITH used AS (
-                    SELECT session.token_hash FROM \(schema.internal)._session AS session
-                    WHERE session.token_hash = ANY (\(tokenHashes)) FOR NO KEY UPDATE SKIP LOCKED
-                )
-                UPDATE \(schema.internal)._session AS session
-                SET last_used_at = greatest(session.last_used_at, \(PostgresTimestamp(now)))
-                FROM used WHERE session.token_hash = used.token_hash
-                """
+        try await store.write(
+            """
+            WITH used AS (
+                SELECT session.token_hash FROM \(schema.internal)._session AS session
+                WHERE session.token_hash = ANY (\(tokenHashes)) FOR NO KEY UPDATE SKIP LOCKED
             )
-        }
+            UPDATE \(schema.internal)._session AS session
+            SET last_used_at = greatest(session.last_used_at, \(PostgresTimestamp(now)))
+            FROM used WHERE session.token_hash = used.token_hash
+            """
+        )
     }
 
     /// Removes the sessions that have ended by their age, by an epoch that is over or by not being used; returns how
@@ -352,22 +350,20 @@ package struct SessionTable: Sendable {
     /// - Parameter unusedSince: sessions last used before it are removed; nil: none for that reason.
     @discardableResult
     package func purgeExpired(unusedSince: Timestamp? = nil) async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            try await store.client.write(
-                """
-                WITH ended AS (
-                    SELECT session.token_hash
-                    FROM \(schema.internal)._session AS session
-                    JOIN \(schema.internal)._user AS account ON account.id = session.user_id
-                    WHERE session.expires_at < now()
-                        OR session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)
-                        OR (session.epoch <> account.epoch AND NOT (\(UserTable.isDisabled)))
-                    FOR UPDATE OF session SKIP LOCKED
-                )
-                DELETE FROM \(schema.internal)._session AS session USING ended WHERE session.token_hash = ended.token_hash
-                """
-            ).affectedRows
-        }
+        try await store.write(
+            """
+            WITH ended AS (
+                SELECT session.token_hash
+                FROM \(schema.internal)._session AS session
+                JOIN \(schema.internal)._user AS account ON account.id = session.user_id
+                WHERE session.expires_at < now()
+                    OR session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)
+                    OR (session.epoch <> account.epoch AND NOT (\(UserTable.isDisabled)))
+                FOR UPDATE OF session SKIP LOCKED
+            )
+            DELETE FROM \(schema.internal)._session AS session USING ended WHERE session.token_hash = ended.token_hash
+            """
+        )
     }
 }
 

@@ -99,24 +99,20 @@ package struct ThrottleTable: Sendable {
     /// The guess was right: its client is known from now on, and has no pause.
     package func succeed(_ claim: GuessClaim, by user: UserID) async throws(SkyrowError) {
         guard !claim.buckets.isEmpty || !claim.known.isEmpty else { return }
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                SELECT \(schema)._settle_guess(\(claim.buckets), \(claim.pauses), \(claim.allowed), true),
-                    \(schema)._remember_client(\(claim.known), \(user))
-                """
-            )
-        }
+        try await store.write(
+            """
+            SELECT \(schema)._settle_guess(\(claim.buckets), \(claim.pauses), \(claim.allowed), true),
+                \(schema)._remember_client(\(claim.known), \(user))
+            """
+        )
     }
 
     /// The guess was not judged, so it does not count.
     package func withdraw(_ claim: GuessClaim) async throws(SkyrowError) {
         guard !claim.buckets.isEmpty else { return }
-        try await store.reporting {
-            _ = try await store.client.write(
-                "SELECT \(schema)._settle_guess(\(claim.buckets), \(claim.pauses), \(claim.allowed), false)"
-            )
-        }
+        try await store.write(
+            "SELECT \(schema)._settle_guess(\(claim.buckets), \(claim.pauses), \(claim.allowed), false)"
+        )
     }
 
     /// Removes what is over, and what is beyond the bound; returns how many rows are left.

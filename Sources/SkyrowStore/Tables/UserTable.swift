@@ -262,15 +262,13 @@ package struct UserTable: Sendable {
 
     /// Replaces a password's hash by one of the same password with newer parameters.
     package func rehash(_ credentials: AccountCredentials, as passwordHash: String) async throws(SkyrowError) {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._user AS account SET password_hash = \(passwordHash)
-                WHERE account.id = \(credentials.id)
-                    AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
-                """
-            )
-        }
+        try await store.write(
+            """
+            UPDATE \(schema.internal)._user AS account SET password_hash = \(passwordHash)
+            WHERE account.id = \(credentials.id)
+                AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
+            """
+        )
     }
 
     /// Says which access list the new public records of a user get that bring none; false when there is no such user.

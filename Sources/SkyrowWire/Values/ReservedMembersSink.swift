@@ -24,13 +24,6 @@ struct ReservedMembersSink: RecordSink {
         writer.member(key, value)
     }
 
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
-
     mutating func endRecord() {
         depth -= 1
         guard depth == 0 else { return }

@@ -33,12 +33,6 @@ private struct LineSink: RecordSink {
         }
     }
     mutating func endRecord() { lines.append(line) }
-    mutating func beginTransients() {}
-    mutating func transient(_ name: String) {}
-    mutating func missingTransient() {}
-    mutating func beginList(count: Int?) {}
-    mutating func endList() {}
-    mutating func endTransients() {}
 }
 
 private func text(_ utf8: UnsafeRawBufferPointer) -> String {
