@@ -11,7 +11,8 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
     typealias Head = Deferred<Result<TransportStream, any Error>>
 
     private struct Response {
-        let head: Head
+        /// Nil once it has arrived: it has the stream, which ends when its reader has no reference to it any more.
+        var head: Head?
         var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
     }
 
@@ -40,7 +41,7 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
         continuation.onTermination = { [weak dataTask] _ in dataTask?.cancel() }
         let head = responses.withLock { responses in
             responses[dataTask.taskIdentifier]?.body = continuation
-            return responses[dataTask.taskIdentifier]?.head
+            return responses[dataTask.taskIdentifier]?.head.take()
         }
         guard let response = response as? HTTPURLResponse else {
             head?.settle(.failure(URLError(.badServerResponse)))
@@ -64,7 +65,7 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = responses.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        response?.head.settle(.failure(error ?? URLError(.badServerResponse)))
+        response?.head?.settle(.failure(error ?? URLError(.badServerResponse)))
         response?.body?.finish(throwing: error)
     }
 
