@@ -57,6 +57,7 @@ package final class AccountSettings: SettingGroup {
         "login-scripts",
         AccountPolicy.Scripts.single,
         of: "scripts",
+        mustBe: "single or any",
         "Whether a new login key has letters of one script (and those written with it), or of `any`."
     ).ofApplications
 
