@@ -139,9 +139,9 @@ extension OracleRun {
                         try await change(0)
                     }
                 case "response":
-                    if data["error"]["code"].integer == 135, phases.count == 1 { return nil }
-                    try #require(data["error"] == .null, "\(data)")
-                    try #require(data["result"]["source"].string == "logical", "\(data)")
+                    let answers = data.elements
+                    if phases.count == 1, answers.contains(where: { $0["error"]["code"].integer == 135 }) { return nil }
+                    try #require(answers.map { $0["result"]["source"].string } == ["logical", "logical"], "\(data)")
                 case "live:reset", "close":
                     throw UnexpectedResponse(response: "\(name) \(data)")
                 default: break
