@@ -46,7 +46,7 @@ extension LiveDispatcher {
     private func waitUntilUnused() async {
         while !Task.isCancelled {
             await wait(for: .use) { !$0.isWanted }
-            await wait(for: .use, during: { try await ServiceTimer.sleep(for: Self.linger) }) { $0.isWanted }
+            await wait(for: .use, during: { try await ServiceTimer.sleep(for: Self.linger) }, until: { $0.isWanted })
             if !state.withLock({ $0.isWanted }) { return }
         }
     }
@@ -70,9 +70,11 @@ extension LiveDispatcher {
         while !Task.isCancelled {
             await wait(for: .mode) { $0.mode == .none }
             // What the stream says ends the time that it has.
-            await wait(for: .mode, during: { try await ServiceTimer.sleep(for: Self.bridgeAfter) }) {
-                $0.mode != .none || self.isAskedMeanwhile
-            }
+            await wait(
+                for: .mode,
+                during: { try await ServiceTimer.sleep(for: Self.bridgeAfter) },
+                until: { $0.mode != .none || self.isAskedMeanwhile }
+            )
             if state.withLock({ $0.mode == .none }) { await ask() }
         }
     }

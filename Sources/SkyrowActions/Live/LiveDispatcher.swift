@@ -152,7 +152,11 @@ final class LiveDispatcher: Sendable {
         state.withLock { $0.awaitingSource += 1 }
         defer { state.withLock { $0.awaitingSource -= 1 } }
         demand.continuation.yield()
-        await wait(for: .mode, during: { try await ServiceTimer.sleep(for: limit) }) { $0.mode != .none || $0.hasEnded }
+        await wait(
+            for: .mode,
+            during: { try await ServiceTimer.sleep(for: limit) },
+            until: { $0.mode != .none || $0.hasEnded }
+        )
         return state.withLock { $0.mode != .none }
     }
 

@@ -69,9 +69,11 @@ package final class SchemaCache: Sendable {
 
     /// Returns when the catalogue is another one than that of a version, when the time is over and when the task is cancelled.
     package func waitForChange(since version: Int, atMost limit: Duration) async {
-        await changed.wait(for: version, during: { try await ServiceTimer.sleep(for: limit) }) {
-            current.version != version
-        }
+        await changed.wait(
+            for: version,
+            during: { try await ServiceTimer.sleep(for: limit) },
+            unless: { current.version != version }
+        )
     }
 
     package var statistics: Statistics {
