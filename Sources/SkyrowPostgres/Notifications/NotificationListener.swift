@@ -135,15 +135,16 @@ final class NotificationListener: Sendable {
             let subscribers = state.withLock { state in
                 state.channels.first { $0.key.name == channel }?.value.compactMap(\.subscriber) ?? []
             }
-            #if DEBUG
-                Lateness.holdThread()
-            #endif
             for subscriber in subscribers { subscriber.deliver(event) }
         }
     }
 
     private func waitForInput(of connection: PostgresConnection) throws(PostgresError) {
         guard waker.wait(for: PQsocket(connection.handle), events: POLLIN, until: .distantFuture) else { return }
+        #if DEBUG
+            // What has arrived together is late together: a flood of notices takes no longer for it.
+            Lateness.holdThread()
+        #endif
         guard PQconsumeInput(connection.handle) == 1, PQstatus(connection.handle) == CONNECTION_OK else {
             throw PostgresError(code: .connectionLost, message: connection.lastMessage)
         }
