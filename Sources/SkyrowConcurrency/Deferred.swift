@@ -3,6 +3,7 @@ internal import Synchronization
 /// A value that arrives once, for any number of tasks that wait for it, and from any thread.
 ///
 /// It is the one place where tasks are suspended by hand: what else waits keeps values of this kind.
+/// A value that has arrived is kept for as long as this is, with all that it refers to.
 ///
 /// ```swift
 /// let outcome = Deferred<Int>()

@@ -116,7 +116,9 @@ package final class ReadAdmission: Sendable {
 
     private func wait(_ ticket: TurnQueue.Ticket, _ waiter: Waiter) async throws(SkyrowError) {
         let patience = patience
-        let end = await waiter.value(during: { try await ServiceTimer.sleep(for: patience) }) { end in
+        let end = await waiter.value {
+            try await ServiceTimer.sleep(for: patience)
+        } _: { end in
             self.state.withLock { state in
                 state.queue.giveUp(ticket) ? state.waiters.removeValue(forKey: ticket) : nil
             }?.settle(end)

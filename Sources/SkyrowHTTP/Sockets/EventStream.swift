@@ -124,7 +124,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     /// Waits until all that it has taken has left, or the stream has ended.
     func waitForRoom(atMost limit: Duration) async {
-        await room.wait(during: { try await ServiceTimer.sleep(for: limit) }) {
+        await room.wait {
+            try await ServiceTimer.sleep(for: limit)
+        } unless: {
             state.withLock { $0.queue.liveBytes == 0 || $0.hasEnded }
         }
     }

@@ -58,7 +58,9 @@ final class SocketOutlet: Sendable {
 
     /// Waits until all that it has taken has left, or the connection has ended.
     func waitForRoom(atMost limit: Duration) async {
-        await room.wait(during: { try await ServiceTimer.sleep(for: limit) }) {
+        await room.wait {
+            try await ServiceTimer.sleep(for: limit)
+        } unless: {
             let isEmpty = pending.load(ordering: .relaxed) == 0 && heldBytes.load(ordering: .relaxed) == 0
             return isEmpty || hasEnded.load(ordering: .relaxed)
         }

@@ -98,7 +98,9 @@ final class RulesWatch: Sendable {
     /// Overloaded` for what passes by itself, and `10002 UnexpectedUnableToOpenDatabase` where PostgreSQL has no rules to show.
     func requireKnown() async throws(SkyrowError) {
         guard isOverdue else { return }
-        await waiting.wait(during: { try await ServiceTimer.sleep(for: Self.pause) }) {
+        await waiting.wait {
+            try await ServiceTimer.sleep(for: Self.pause)
+        } unless: {
             !isOverdue || failure != nil
         }
         guard isOverdue else { return }
