@@ -47,9 +47,13 @@ public struct TextIdentity<Kind>: Hashable, Comparable, Sendable, CustomStringCo
 
 /// Whose ids or names a ``TextIdentity`` is of.
 public enum IdentityKind {
+    /// Ids of accounts.
     public enum User {}
+    /// Names of roles.
     public enum Role {}
+    /// Tags of users.
     public enum Group {}
+    /// Names of keys with scopes.
     public enum Key {}
 }
 
