@@ -108,8 +108,10 @@ extension LiveRegistry {
         if let after = last.after {
             // It changes faster than it is judged.
             guard let matches = verdicts[last.number] else { return .unknown }
-            // What comes of relations of users is in an event.
-            if matches, subscriber.audience.key.read.admits(after, isRelated: { _, _ in false }) { return .present }
+            // PostgreSQL has asked for relations of users where the page has the record as the change left it; else an event says what
+            // comes of them.
+            let isSame = record.revision != nil && record.revision == after.revision
+            if matches, subscriber.audience.key.read.admits(after, isRelated: { _, _ in isSame }) { return .present }
         }
         guard let moment = last.readAt else { return .unknown }
         // The page is newer than the change where its transaction was not visible yet.

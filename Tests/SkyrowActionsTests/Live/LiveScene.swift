@@ -100,6 +100,7 @@ struct LiveScene {
     ///   - group: the value of `grp` that is asked for; nil for all records.
     ///   - title: a title that is not asked for, so that every change is judged.
     ///   - length: of another such title.
+    ///   - relations: those of users that lists of records name; nil for none.
     mutating func subscribe(
         _ name: String,
         on connection: LiveRegistry.Connection,
@@ -111,6 +112,7 @@ struct LiveScene {
         of table: RecordTable = LiveScene.table,
         asking asked: Set<FieldName>? = nil,
         hasKeysAlone: Bool = false,
+        naming relations: RelationEntries? = nil,
         by client: ClientKey = .none
     ) throws -> LiveRegistry.Subscriber {
         var parts: [RecordPredicate] = []
@@ -125,6 +127,8 @@ struct LiveScene {
         let access = RecordAccess(in: .everyone, for: .reading, by: caller)
         var resolver = Resolver(schema: Self.catalog, root: Self.table, access: access)
         let query = try resolver.resolve(RecordQuery(type: Self.table.name, predicate: predicate))
+        let rules = ClassRules(ClassAccess(), relations: relations) { _ in nil }
+        let read = rules.map { access.of($0).read } ?? query.visibility.records
         return try state.registry.subscribe(
             LiveRegistry.Request(
                 name: name,
@@ -144,7 +148,7 @@ struct LiveScene {
                 database: .everyone,
                 predicate: query.predicate,
                 asked: asked,
-                audience: SubscriptionGroup.AudienceKey(read: query.visibility.records, fields: access.fields),
+                audience: SubscriptionGroup.AudienceKey(read: read, fields: access.fields),
                 filter: LiveFilter(LiveEventKind.all, watched: nil, previous: .none),
                 hasKeysAlone: hasKeysAlone
             )
