@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Work that is done once for all who ask for it at the same time, in a task of its own: the one that asked first may be
+/// Work that is done once for all callers that ask for it at the same time. It has a separate task, so that the first caller may be
 /// cancelled while others wait.
 ///
 /// ```swift

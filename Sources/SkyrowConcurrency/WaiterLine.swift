@@ -1,4 +1,4 @@
-/// Those who wait for a turn, first come, first served: as a value, without a lock, a clock or a task.
+/// Waiters for a turn, first come, first served: as a value, without a lock, a clock or a task.
 ///
 /// A waiter is taken out of the line once: by ``serve()``, by ``leave(_:)`` or with others. It belongs to the state that its owner
 /// guards with a lock; what takes a waiter out resumes it, after the lock. So each is resumed once, and a turn never goes to one
@@ -54,14 +54,14 @@ package struct WaiterLine<Waiter> {
         return nil
     }
 
-    /// Takes out one whose wait ends without a turn; nil when it does not wait any more.
+    /// Takes out a waiter whose wait ends without a turn; nil when it does not wait any more.
     @inlinable
     package mutating func leave(_ ticket: Ticket) -> Waiter? {
         defer { if waiters.isEmpty { first = next } }
         return waiters.removeValue(forKey: ticket)
     }
 
-    /// Takes out all of a kind, such as those whose time is up.
+    /// Takes out all waiters of a kind, such as all whose time is up.
     package mutating func leave(where hasToLeave: (Waiter) -> Bool) -> [Waiter] {
         let tickets = waiters.filter { hasToLeave($0.value) }.keys.sorted()
         return tickets.compactMap { leave($0) }

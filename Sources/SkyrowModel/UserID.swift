@@ -1,6 +1,6 @@
 /// An id or name that is known by its bytes: ``UserID``, ``RoleName``, ``GroupName`` and the names of keys.
 ///
-/// Two are the same when their bytes are, as in PostgreSQL, whatever their Unicode normalisation. Any text makes one,
+/// Two are the same when their bytes are, as in PostgreSQL, in any Unicode normalisation. Any text makes one,
 /// since psql may have written any; a request's texts are checked where they enter.
 ///
 /// ```swift

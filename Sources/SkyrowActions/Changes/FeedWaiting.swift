@@ -14,7 +14,7 @@ final class FeedWaiting: Sendable {
         var waiters: [FeedWaits.Ticket: Deferred<Void>] = [:]
         var lastTicket: FeedWaits.Ticket = 0
 
-        /// Takes out those whose waits have ended.
+        /// Takes out the waiters whose waits have ended.
         mutating func take(_ tickets: [FeedWaits.Ticket]) -> [Deferred<Void>] {
             tickets.compactMap { waiters.removeValue(forKey: $0) }
         }

@@ -31,7 +31,7 @@ final class LiveDispatcher: Sendable {
     let isPolling = Atomic(false)
     /// One event is handled after the other, whichever source it comes from.
     let turns = SerialGate()
-    /// Those who wait for the state to be otherwise.
+    /// The tasks that wait for a change of the state.
     let waiting: WaitingTasks<LiveState.Aspect>
     let rightsLooks = Mutex(RightsLooks())
     let clock: ServiceClock
@@ -162,7 +162,7 @@ final class LiveDispatcher: Sendable {
 
     // MARK: Checkpoints
 
-    /// Says what is new every few seconds, and something whatever happens: a heartbeat, which time alone is the rule of.
+    /// Says what is new every few seconds, and sends a heartbeat where nothing is: time alone decides when.
     private func keepCheckpoints() async {
         var lastMoment = ContinuousClock.now
         var publication = PublicationLook()

@@ -56,7 +56,7 @@ extension LiveRegistry {
         membersLoading.changes(since: reading, of: number).filter { !start.covers($0.mark) }
     }
 
-    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that counts no more.
+    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that was given up.
     ///
     /// Its subscriptions begin later, so that no event of these changes is sent.
     ///

@@ -71,7 +71,7 @@ struct LiveState {
     var mode = Mode.none { didSet { wake() } }
     /// How many wait for a source to begin.
     var awaitingSource = 0 { didSet { wake() } }
-    /// Whether live queries are served no more.
+    /// Whether the service has stopped to serve live queries.
     var hasEnded = false
     /// All transactions that were visible at this moment have been dispatched.
     var complete: LiveMark?

@@ -24,7 +24,7 @@ struct MembersLoading {
 
     private var readings: [SubscriptionIndex.Group: Begun] = [:]
     private var lastReading = 0
-    /// How many have ended, in whatever way.
+    /// How many have ended, in any way.
     private(set) var ended = 0
     /// How many readings each type has.
     private var types: [RecordTypeName: Int] = [:]

@@ -71,7 +71,7 @@ struct SubscriptionBook {
         }
     }
 
-    /// One who has subscriptions, as the connection has it already where that is so.
+    /// The holder as the connection has it already; the same one where it has none that is equal.
     func known(_ holder: LiveHolder, on connection: Connection) -> LiveHolder {
         accounts[connection]?.parties.first { $0.holder.isSame(as: holder) }?.holder ?? holder
     }
@@ -123,7 +123,7 @@ struct FollowedTables {
         known[table.name] = entry
     }
 
-    /// A group is about a type no more.
+    /// A group about a type has ended.
     mutating func leave(_ type: RecordTypeName) {
         known[type]?.groups -= 1
         if known[type]?.groups == 0 { known[type] = nil }

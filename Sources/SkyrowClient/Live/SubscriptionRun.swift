@@ -1,13 +1,13 @@
 import SkyrowModel
 
-/// One run of a subscription: does what is to be done next, as it is asked for, and ends with the task that asks, with an error, or when it is
-/// dropped.
+/// One run of a subscription: takes a step whenever its reader asks for the next value, and ends with the reader's task, with an error, or
+/// when the reader drops it.
 protocol SubscriptionRun: AnyObject {
     associatedtype Output
 
     var link: StreamLink { get }
 
-    /// Does what is to be done next; nil where nothing comes of it yet.
+    /// Takes the next step; nil where it brings no value yet.
     func step() async throws(ClientError) -> Output?
 }
 

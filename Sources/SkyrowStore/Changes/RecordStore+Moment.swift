@@ -87,7 +87,7 @@ extension RecordStore {
 
     /// Returns when PostgreSQL's log is on the disk up to a position.
     ///
-    /// Commits have it written, of others too, of which PostgreSQL says nothing. Where none does, a message of its own is committed.
+    /// Any commit writes it, those of other sessions too, of which PostgreSQL gives no notice. Where none comes, a message is committed.
     private func flushLog(upTo position: UInt64) async throws {
         let position = Int64(bitPattern: position)
         func isFlushed() async throws -> Bool {
@@ -152,7 +152,7 @@ extension RecordStore {
                 _ = try await transaction.query("SELECT _move_revisions()")
             }
         } catch let error as PostgresError where error.code == .indeterminateCommit {
-            // Whether it took effect is seen by the next look. To those who only read a lost write means nothing.
+            // The next look shows whether it took effect. A caller that only reads has lost nothing.
         }
     }
 }
