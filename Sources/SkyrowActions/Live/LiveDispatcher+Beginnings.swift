@@ -121,21 +121,31 @@ extension LiveDispatcher {
             limit: configuration.limits.members
         )
         guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
+        let start = LiveStart(moment: moment)
         // Nothing else changes meanwhile.
-        try await turns.pass { try await self.takeMembers(records, of: question, readAt: LiveStart(moment: moment)) }
+        try await turns.pass {
+            let verdicts = await self.verdicts(ofChangesDuring: question, readAt: start)
+            try Task.checkCancellation()
+            try self.setMembers(records, of: question, readAt: start, verdicts)
+        }
     }
 
-    private func takeMembers(
-        _ records: [StoredRecord],
-        of question: MembersQuestion,
-        readAt start: LiveStart
-    ) async throws {
-        let waiting = state.withLock { state in
+    /// What the predicate of a group is for what has changed while its members were read.
+    private func verdicts(ofChangesDuring question: MembersQuestion, readAt start: LiveStart) async -> [LiveVerdicts] {
+        let changes = state.withLock { state in
             state.registry.changes(duringReading: question.reading, of: question.number, readAt: start)
         }
         var verdicts: [LiveVerdicts] = []
-        for transaction in waiting { verdicts.append(await judged(transaction, only: question.number)) }
-        try Task.checkCancellation()
+        for transaction in changes { verdicts.append(await judged(transaction, only: question.number)) }
+        return verdicts
+    }
+
+    private func setMembers(
+        _ records: [StoredRecord],
+        of question: MembersQuestion,
+        readAt start: LiveStart,
+        _ verdicts: [LiveVerdicts]
+    ) throws(SkyrowError) {
         try state.withLock { state throws(SkyrowError) in
             guard state.registry.hasRoom(forMembers: records.count, of: question.number) else {
                 throw .noMemoryLeft(.client(limit: configuration.limits.share.client(of: configuration.limits.memory)))
