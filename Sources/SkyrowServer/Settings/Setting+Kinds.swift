@@ -151,7 +151,7 @@ extension Setting where Value == [AddressRange] {
 }
 
 extension String {
-    /// What stands in the text with commas between; nil where an element is none.
+    /// What stands in the text with commas between; nil where an element is not valid.
     func list<Element>(_ element: (String) -> Element?) -> [Element]? {
         let texts = split(separator: ",", omittingEmptySubsequences: false)
         let elements = texts.compactMap { element(String($0)) }
