@@ -14,12 +14,16 @@ extension LiveDispatcher {
         fileprivate(set) var lookedAt = ContinuousClock.now
     }
 
-    /// Publishes a type whose changes the stream does not bring; throws `111 NotSupported` where the role may not.
+    /// Publishes a type whose changes the stream does not bring; throws `111 NotSupported` where the role may not, and `110
+    /// ResourceNotFound` for a type that was dropped meanwhile.
     ///
     /// Where changes are asked for nothing has to be published.
     func requirePublished(_ type: RecordTypeName) async throws(SkyrowError) {
         guard state.withLock({ $0.mode == .logical }) else { return }
         guard try await store.publish()[type] == nil else { return }
+        guard try await store.recordSchema().types[type] != nil else {
+            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+        }
         throw SkyrowError(
             .notSupported,
             "The changes of \(type) are not published, and the service may not do so. The operator sees with \"skyrow doctor\" how "

@@ -158,6 +158,23 @@ import Testing
         }
     }
 
+    /// Failed once: a subscription to a type that was dropped in that moment said that the service may not publish it.
+    @Test func aTypeThatIsDroppedMeanwhileIsMissing() async throws {
+        try await withLiveService(.logical) { fixture in
+            let outlet = MemoryOutlet()
+            let session = LiveSession(of: fixture.service, outlet: outlet)
+            try await session.subscribe(LiveSubscribeRequest(name: "s", type: type("category")), as: .anonymous)
+            try await outlet.waitUntilReady("s")
+            try await fixture.service.live.requirePublished(type("note"))
+            try await fixture.change("DROP TABLE note")
+            let error = await #expect(throws: SkyrowError.self) {
+                try await fixture.service.live.requirePublished(type("note"))
+            }
+            #expect(error?.code == .resourceNotFound)
+            session.end()
+        }
+    }
+
     /// Waits until rights and rules were looked at twice.
     static func waitForLooks(_ fixture: ServiceFixture) async throws {
         for _ in 0..<2 {
