@@ -52,7 +52,7 @@ extension LiveSession {
         var beginning: [LiveMessage] = []
         var resumed = request
         // Where the type was made in this moment, it begins as it was asked for: a token would be of after its first records.
-        if let token = page.token, ChangeToken(text: token)?.form.table == 0 {
+        if let token = page.token, ChangeToken(text: token)?.isOfAbsentTable == true {
             beginning = [LiveText.checkpoint([(request.name, token)], isReady: true)]
             if request.since == nil, request.sendsInitial {
                 beginning.insert(LiveText.changes(.initial, [], wholeOf: request.name), at: 0)

@@ -58,7 +58,7 @@ package final class LiveSession: Sendable {
             if let since = request.since {
                 guard let token = ChangeToken(text: since), token.pass == nil else { throw .tokenUnreadable }
                 // Of a type that there was not its client has nothing. The table may have been another type's, with older records.
-                position = token.form.table == 0 ? .initial : .since(since)
+                position = token.isOfAbsentTable ? .initial : .since(since)
                 try await service.store.requireFollowing(resolved.whole)
             } else {
                 position = request.sendsInitial ? .initial : .now

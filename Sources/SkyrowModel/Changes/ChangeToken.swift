@@ -101,6 +101,9 @@ package struct ChangeToken: Hashable, Sendable {
         self.pass = pass
     }
 
+    /// Whether the type had no table when the token was made: its client holds no record.
+    package var isOfAbsentTable: Bool { form.table == 0 }
+
     /// Since when changes have to be known.
     package var oldest: Int64 { min(takenAt, pass?.base?.takenAt ?? takenAt) }
 }

@@ -78,7 +78,7 @@ extension RecordStore {
                 if let statement { try await admit?(statement.cost) }
                 // Most clients that ask have everything, which one statement says.
                 var since: (token: ChangeToken, hasNews: SQL)?
-                if let known, known.pass == nil {
+                if let known, known.pass == nil, table == nil || !known.isOfAbsentTable {
                     let seen = known.transactions
                     since = (known, Self.hasNews(of: type, table, in: access.database, since: seen, self.schema))
                 }
@@ -168,7 +168,7 @@ enum FeedStart: Sendable {
         }
         let parameter = known.pass == nil ? "since" : "cursor"
         guard known.scope == present.scope else { throw .changeTokenInvalid(parameter) }
-        if known.form.table != 0 {
+        if !known.isOfAbsentTable {
             guard let table else {
                 throw SkyrowError(.resourceNotFound, "There is no such record type any more.")
             }
@@ -185,7 +185,7 @@ enum FeedStart: Sendable {
             self = .reset(.expired)
             return
         }
-        if known.form.table != 0 {
+        if !known.isOfAbsentTable {
             if known.audience != present.audience {
                 self = .reset(.access)
                 return
@@ -193,7 +193,10 @@ enum FeedStart: Sendable {
             guard known.query == present.query else { throw .changeTokenInvalid(parameter) }
         }
         var pass = present
-        if known.pass != nil {
+        if known.isOfAbsentTable, table != nil {
+            // The table may have been renamed to this name, with records that are older than the token.
+            pass.pass = ChangeToken.Pass(step: .initial)
+        } else if known.pass != nil {
             // The end of the pass was settled at its beginning.
             pass.takenAt = known.takenAt
             pass.transactions = known.transactions

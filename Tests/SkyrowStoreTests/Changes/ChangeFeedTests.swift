@@ -273,4 +273,22 @@ import Testing
             #expect(error?.code == .resourceNotFound)
         }
     }
+
+    /// Failed once: the feed went on from the token, and left out the records that were older.
+    @Test func aTableThatIsRenamedToAnAwaitedTypeBringsItsRecords() async throws {
+        try await withRecords { f in
+            try await f.psql("SELECT _create_type('draft'); INSERT INTO draft (_id) VALUES ('1'), ('2'), ('3')")
+            var reader = FeedReader(f.store, type: "later")
+            try await reader.catchUp()
+            #expect(reader.ids == [])
+            try await f.psql("ALTER TABLE draft RENAME TO later")
+            try await f.store.cache.reload()
+            reader.limit = 2
+            #expect(try await reader.catchUp() == 2)
+            #expect(reader.ids == ["1", "2", "3"])
+            try await f.psql("INSERT INTO later (_id) VALUES ('4'); DELETE FROM later WHERE _id = '1'")
+            try await reader.catchUp()
+            #expect(reader.ids == ["2", "3", "4"])
+        }
+    }
 }
