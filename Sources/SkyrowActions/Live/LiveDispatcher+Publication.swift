@@ -8,9 +8,8 @@ extension LiveDispatcher {
 
     /// What is published, as it was found last.
     struct PublicationLook {
-        fileprivate var members: [RecordTypeName: UInt32] = [:]
-        /// The tables that the types had then.
-        fileprivate var tables: [RecordTypeName: UInt32] = [:]
+        /// The oids of memberships by the oids of tables.
+        fileprivate var members: [UInt32: UInt32] = [:]
         fileprivate(set) var lookedAt = ContinuousClock.now
     }
 
@@ -20,9 +19,18 @@ extension LiveDispatcher {
     /// Where changes are asked for nothing has to be published.
     func requirePublished(_ type: RecordTypeName) async throws(SkyrowError) {
         guard state.withLock({ $0.mode == .logical }) else { return }
-        guard try await store.publish()[type] == nil else { return }
-        guard try await store.recordSchema().types[type] != nil else {
-            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+        // A table that is replaced between two of these statements is looked up again, but not forever.
+        var former: UInt32?
+        for _ in 0..<4 {
+            try await store.publish()
+            let published = try await store.publishedTables()
+            _ = try await store.recordSchema()
+            guard let table = store.cache.current.tables[type] else {
+                throw SkyrowError(.resourceNotFound, "There is no such record type.")
+            }
+            if published[table.oid] != nil { return }
+            if former == table.oid { break }
+            former = table.oid
         }
         throw SkyrowError(
             .notSupported,
@@ -38,13 +46,13 @@ extension LiveDispatcher {
     func lookAtPublication(_ last: inout PublicationLook) async -> Bool {
         let former = last
         last.lookedAt = .now
-        guard let present = try? await store.publishedTypes() else { return false }
+        guard let present = try? await store.publishedTables() else { return false }
         let tables = store.cache.current.tables
-        (last.members, last.tables) = (present, tables.mapValues(\.oid))
+        last.members = present
         var lost = state.withLock { $0.watchedTypes.keys }.filter { type in
             guard let table = tables[type] else { return false }
-            guard let number = present[type] else { return true }
-            return former.tables[type] == table.oid && former.members[type].map { $0 != number } ?? false
+            guard let membership = present[table.oid] else { return true }
+            return former.members[table.oid].map { $0 != membership } ?? false
         }
         guard !lost.isEmpty else { return true }
         // A table that was renamed or replaced ends its subscriptions by its schema, once the catalogue has it.

@@ -20,23 +20,24 @@ package struct Publication: Hashable, Sendable {
         )
     }
 
-    /// The record tables of which every change is published, by their names: a number that a table which was taken out and put in again has
-    /// another of.
+    /// The record tables of which every change is published: the oid of the membership by the oid of the table.
+    ///
+    /// A table that left the publication and came back has another membership. A table that is renamed keeps its own.
     ///
     /// - Throws: ``PostgresError``.
-    static func members(of schema: SQLIdentifier, by client: PostgresClient) async throws -> [String: UInt32] {
+    static func members(of schema: SQLIdentifier, by client: PostgresClient) async throws -> [UInt32: UInt32] {
         let result = try await client.read(
             """
-            SELECT relname::text, member.oid FROM pg_catalog.pg_publication_rel AS member
+            SELECT prrelid, member.oid FROM pg_catalog.pg_publication_rel AS member
             JOIN pg_catalog.pg_class ON pg_class.oid = prrelid
             WHERE \(isWhole(in: schema)) AND relnamespace = (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
             )
             """
         )
-        let names: [String] = try result.decodeColumn(0)
-        let numbers: [PostgresOID] = try result.decodeColumn(1)
-        return Dictionary(zip(names, numbers.map(\.rawValue))) { first, _ in first }
+        let tables: [PostgresOID] = try result.decodeColumn(0)
+        let memberships: [PostgresOID] = try result.decodeColumn(1)
+        return Dictionary(zip(tables.map(\.rawValue), memberships.map(\.rawValue))) { first, _ in first }
     }
 
     /// Whether a row of `pg_publication_rel`, which is called `member`, publishes every change of its table, as those do that

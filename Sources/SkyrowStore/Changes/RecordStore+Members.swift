@@ -33,19 +33,14 @@ extension RecordStore {
         }
     }
 
-    /// The types whose changes are all published: a number that one which was taken out and put in again has another of.
-    package func publishedTypes() async throws(SkyrowError) -> [RecordTypeName: UInt32] {
-        try await reporting {
-            let members = try await Publication.members(of: self.schema, by: self.client)
-            let types = members.compactMap { name, number in (try? RecordTypeName(name)).map { ($0, number) } }
-            return Dictionary(types) { first, _ in first }
-        }
+    /// The tables of which every change is published: the oid of the membership by the oid of the table.
+    package func publishedTables() async throws(SkyrowError) -> [UInt32: UInt32] {
+        try await reporting { try await Publication.members(of: self.schema, by: self.client) }
     }
 
-    /// Publishes the changes of all types, as far as the role may; returns those of which they are.
-    package func publish() async throws(SkyrowError) -> [RecordTypeName: UInt32] {
+    /// Publishes the changes of all types, as far as the role has the right.
+    package func publish() async throws(SkyrowError) {
         try await reporting { _ = try await Publication.prepare(of: self.schema, by: self.client) }
-        return try await publishedTypes()
     }
 
     /// Records as they are now, in the place of changes that did not come whole: of one that is gone meanwhile, its end.

@@ -77,14 +77,29 @@ import Testing
         try await withStore { fixture in
             try await fixture.keep(draft("note/1"))
             let client = fixture.store.client
-            #expect(try await Publication.members(of: "app", by: client).keys.contains("note"))
+            let note = try #require(UInt32(try await fixture.psql("SELECT 'note'::regclass::oid")))
+            #expect(try await Publication.members(of: "app", by: client).keys.contains(note))
             #expect(try await fixture.psql("SELECT count(*) FROM _unpublished()") == "0")
             try await fixture.psql(loss)
             #expect(try await fixture.psql("SELECT _unpublished()").contains("note"))
-            #expect(try await !Publication.members(of: "app", by: client).keys.contains("note"))
+            #expect(try await !Publication.members(of: "app", by: client).keys.contains(note))
             #expect(try await Publication.prepare(of: "app", by: client).refusal == nil)
             #expect(try await fixture.psql("SELECT count(*) FROM _unpublished()") == "0")
-            #expect(try await Publication.members(of: "app", by: client).keys.contains("note"))
+            #expect(try await Publication.members(of: "app", by: client).keys.contains(note))
+        }
+    }
+
+    @Test func aTableThatIsRenamedKeepsItsMembership() async throws {
+        try await withStore { fixture in
+            try await fixture.keep(draft("note/1"))
+            let client = fixture.store.client
+            let before = try await Publication.members(of: "app", by: client)
+            try await fixture.psql("ALTER TABLE note RENAME TO memo")
+            #expect(try await Publication.members(of: "app", by: client) == before)
+            try await fixture.psql("ALTER PUBLICATION skyrow_app DROP TABLE memo")
+            _ = try await Publication.prepare(of: "app", by: client)
+            #expect(try await Publication.members(of: "app", by: client).keys == before.keys)
+            #expect(try await Publication.members(of: "app", by: client) != before)
         }
     }
 
