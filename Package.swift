@@ -72,7 +72,6 @@ let package = Package(
             dependencies: [
                 .target(name: "CLibpq", condition: server), "SkyrowConcurrency", "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
         .target(
@@ -191,7 +190,6 @@ let package = Package(
             dependencies: [
                 "SkyrowPostgres", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
         .testTarget(name: "SkyrowRemoteTests", dependencies: ["SkyrowModel", "SkyrowRemote", "SkyrowTestSupport"]),

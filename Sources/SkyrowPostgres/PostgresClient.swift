@@ -1,5 +1,4 @@
 package import Logging
-internal import ServiceLifecycle
 internal import SkyrowSystem
 internal import Synchronization
 
@@ -14,11 +13,12 @@ internal import Synchronization
 /// Each connection has a thread of its own that turns whatever waits into one pipeline; the calling tasks are resumed
 /// from there (Documentation/Decisions/0002-postgres-pipelines.md). Statements that were accepted before `run()` wait
 /// for it. Cancelling a task takes its statement out of the queue, or cancels it on the server.
-package final class PostgresClient: Service {
+package final class PostgresClient: Sendable {
     package let configuration: PostgresConfiguration
     private let logger: Logger
     private let threads = ThreadGroup()
     private let canceller = StatementCanceller()
+    private let signal = ShutdownSignal()
     private let times = StatementTimes()
     let control: BackendControl
     private let reads: ConnectionPool
@@ -76,17 +76,16 @@ package final class PostgresClient: Service {
 
     /// Owns every thread and connection of the client.
     ///
-    /// It returns after a graceful shutdown, when everything that had been accepted is done or the drain timeout has
+    /// It returns after ``shutDown()``, when everything that had been accepted is done or the drain timeout has
     /// passed, or soon after its task is cancelled; a silent server does not hold it up. A client runs once.
     package func run() async throws {
-        let signal = ShutdownSignal()
         try threads.start(named: "pg-listen") { [listener] in listener.run() }
         let monitor = ThreadGroup()
         try monitor.start(named: "pg-monitor") { [self] in
             var shutdown = ShutdownDeadlines(drain: configuration.drainTimeout)
             var connects = 0
             canceller.run { time in
-                enforceTimeLimits(at: time, signal, &shutdown)
+                enforceTimeLimits(at: time, &shutdown)
                 endBackOffs(after: &connects)
             }
         }
@@ -95,11 +94,7 @@ package final class PostgresClient: Service {
         await withTaskGroup { group in
             group.addTask { await self.probe.run { _ = try await self.read($0) } }
             await withTaskCancellationHandler {
-                await withGracefulShutdownHandler {
-                    await signal.wait()
-                } onGracefulShutdown: {
-                    signal.raise()
-                }
+                await signal.wait()
                 drain()
                 await threads.wait()
             } onCancel: {
@@ -111,6 +106,9 @@ package final class PostgresClient: Service {
         canceller.stop()
         await monitor.wait()
     }
+
+    /// Has ``run()`` end when everything that was accepted is done; what comes later is refused.
+    package func shutDown() { signal.raise() }
 
     /// Runs a statement that changes nothing, and returns its rows.
     ///
@@ -347,7 +345,7 @@ package final class PostgresClient: Service {
     }
 
     /// Looks after what no thread of its own looks after, ten times a second.
-    private func enforceTimeLimits(at now: MonotonicTime, _ signal: ShutdownSignal, _ shutdown: inout ShutdownDeadlines)
+    private func enforceTimeLimits(at now: MonotonicTime, _ shutdown: inout ShutdownDeadlines)
     {
         for pool in [reads, writes, groupCommits] { pool.enforceTimeLimits(at: now) }
         transactions.enforceTimeLimits(at: now)

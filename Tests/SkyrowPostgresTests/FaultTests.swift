@@ -1,4 +1,3 @@
-import ServiceLifecycle
 import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
@@ -262,12 +261,9 @@ import Testing
                 }
             }
             try await waiting(until: "forty statements wait") { client.waitingStatements >= 40 }
-            let group = ServiceGroup(
-                configuration: .init(services: [.init(service: client)], logger: .silent)
-            )
-            let running = Task { try await group.run() }
+            let running = Task { try await client.run() }
             try await waiting(until: "the client has a connection") { client.statistics.reads.connections > 0 }
-            await group.triggerGracefulShutdown()
+            client.shutDown()
             try await waiting(for: "the client to shut down") {
                 running.cancel()
             } _: {

@@ -1,5 +1,4 @@
 import Foundation
-import ServiceLifecycle
 import SkyrowTestSupport
 import Testing
 
@@ -17,7 +16,7 @@ import Testing
 
     /// A client whose reads, writes and transactions all sleep, behind a proxy that falls silent.
     private func withSilence(
-        _ body: (PostgresClient, [Task<Void, any Error>], _ service: ServiceGroup, Task<Void, any Error>) async throws
+        _ body: (PostgresClient, [Task<Void, any Error>], Task<Void, any Error>) async throws
             -> Void
     ) async throws {
         try await withTemporaryDatabaseAndPsql { database in
@@ -28,8 +27,7 @@ import Testing
             )
             configuration.drainTimeout = .milliseconds(200)
             let client = PostgresClient(configuration: configuration, logger: .silent)
-            let group = ServiceGroup(configuration: .init(services: [.init(service: client)], logger: .silent))
-            let service = Task { try await group.run() }
+            let service = Task { try await client.run() }
             var tasks = (0..<6).map { _ in Task { _ = try await client.write("SELECT pg_sleep(600)") } }
             tasks.append(Task { _ = try await client.read("SELECT pg_sleep(600)") })
             tasks.append(
@@ -39,16 +37,16 @@ import Testing
             #expect(await events.next() == .connected)
             try await sleepers(tasks.count, in: database)
             proxy.fallSilent()
-            try await body(client, tasks, group, service)
+            try await body(client, tasks, service)
         }
     }
 
     @Test(arguments: [true, false])
     func aClientEndsThoughItsServerIsSilent(isGraceful: Bool) async throws {
-        try await withSilence { client, tasks, group, service in
+        try await withSilence { client, tasks, service in
             // Their cancels will not be answered either.
             for task in tasks { task.cancel() }
-            if isGraceful { await group.triggerGracefulShutdown() } else { service.cancel() }
+            if isGraceful { client.shutDown() } else { service.cancel() }
             try await waiting(for: "the end of the client") { _ = await service.result }
             let outcomes = try await waiting(for: "the end of its statements") {
                 var outcomes: [Result<Void, any Error>] = []
@@ -60,7 +58,7 @@ import Testing
     }
 
     @Test func cancelsThatAreNotAnsweredHoldAFewThreads() async throws {
-        try await withSilence { client, tasks, _, service in
+        try await withSilence { client, tasks, service in
             for task in tasks { task.cancel() }
             try await waiting(until: "cancels are being sent") {
                 client.control.cancelThreadCount == BackendControl.maximumCancelThreads

@@ -151,7 +151,7 @@ package struct ServiceProcess: Sendable {
         let prepared = ApplicationsService(applications)
         var services: [any Service] = []
         if let embedded = ground.embedded { services.append(embedded) }
-        services.append(client)
+        services.append(DatabaseService(client: client))
         let clients = ClientIdentification(settings)
         let metrics = observability.server(
             page: page,

@@ -1,6 +1,20 @@
 import ServiceLifecycle
 import SkyrowActions
 import SkyrowConcurrency
+import SkyrowPostgres
+
+/// The connections to PostgreSQL, which a graceful shutdown lets finish what they have accepted.
+struct DatabaseService: Service {
+    let client: PostgresClient
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await client.run()
+        } onGracefulShutdown: {
+            client.shutDown()
+        }
+    }
+}
 
 /// Opens the default application, lets the services that need it begin, and follows what changes of the applications.
 struct ApplicationsService: Service {
