@@ -1,12 +1,12 @@
 package import SkyrowPostgres
 
 extension PostgresConfiguration {
-    /// The name that a service's connections carry in `pg_stat_activity`, by which a restore detects that it runs.
+    /// The `application_name` of a service's connections in `pg_stat_activity`, by which a restore detects a running service.
     package static func serviceName(of schema: SQLIdentifier) -> String {
-        // PostgreSQL cuts it there.
+        // PostgreSQL truncates the name at 63 bytes.
         String((servicePrefix + schema.name).prefix(63))
     }
 
-    /// How the names of all services begin.
+    /// Prefix of the names of all services.
     package static let servicePrefix = "skyrow "
 }

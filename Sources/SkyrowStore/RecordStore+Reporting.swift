@@ -2,15 +2,15 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
-    /// Runs a statement that writes; returns how many rows it has changed.
+    /// Runs a statement that writes; returns the number of affected rows.
     @discardableResult
     func write(_ statement: SQL) async throws(SkyrowError) -> Int {
         try await reporting { try await client.write(statement).affectedRows }
     }
 
-    /// Runs `body`; whatever goes wrong leaves as `SkyrowError`.
+    /// Runs `body` and converts every error to `SkyrowError`.
     ///
-    /// - Parameter special: errors of the database that mean something of their own here.
+    /// - Parameter special: maps database errors that have a specific meaning for this call.
     package func reporting<Success>(
         special: (PostgresError) -> SkyrowError? = { _ in nil },
         _ body: () async throws -> Success

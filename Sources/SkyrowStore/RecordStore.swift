@@ -5,7 +5,7 @@ package import SkyrowPostgres
 internal import SkyrowSystem
 internal import Synchronization
 
-/// The application's records, accounts and schema in PostgreSQL; every SQL statement the service runs lives behind it.
+/// The application's records, accounts and schema in PostgreSQL; the only way to every SQL statement that the service runs.
 ///
 /// ```swift
 /// let store = RecordStore(client: client, schema: "app", mode: .development, logger: logger)
@@ -13,8 +13,8 @@ internal import Synchronization
 /// // elsewhere, for as long as the store is used: await store.run()
 /// ```
 ///
-/// Its methods are grouped by concern in extensions: records in `Records/`, types and fields in `Schema/`. The client's
-/// own `run()` is its owner's affair and must be running before ``prepare()``.
+/// Its methods are grouped by concern in extensions: records in `Records/`, types and fields in `Schema/`. The owner of the
+/// client runs the client's `run()`, which must be running before ``prepare()``.
 package final class RecordStore: Sendable {
     package let client: PostgresClient
     /// The PostgreSQL schema of the application.
@@ -24,42 +24,41 @@ package final class RecordStore: Sendable {
     package let logger: Logger
     /// The fields of `user` that accounts log in with.
     package let loginKeys: [FieldName]
-    /// The rules of the types that have some.
+    /// The rules of record types that have special ones.
     package let rules: [RecordTypeName: TypeRules]
-    /// The roles as the records of a type.
+    /// The record type `_role`, by which roles are read as records.
     let roleRecords: RecordTable
-    /// How many entries an access list may have.
+    /// Upper bound on the entries of an access list.
     let maximumAccessEntries: Int
     /// The keys of the setting `secrets-key`.
     let sealingKeys: [SealingKey]
     package let changer: SchemaChanger
     private let schemaCheckInterval: Duration
     private let pauseAfterHands: @Sendable (Duration) async -> Void
-    /// What the catalogue was read at, before anything was heard of changes.
+    /// The schema versions at the last check; first set before the store listens for changes.
     private let versions = Mutex<SchemaVersions?>(nil)
-    /// Whether the rules of types are those of the tables.
+    /// Checks whether the cached rules of types are those of the tables.
     let rulesWatch: RulesWatch
-    /// The numbers of rows of large tables.
+    /// The row counts of large tables.
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
     private let loadedChannel = Mutex<String?>(nil)
     private let derivedKeys = Mutex<[KeyPurpose: [UInt8]]>([:])
 
-    /// How many bytes a table has at most whose rows are written or read while others wait.
+    /// Size in bytes up to which a schema change may read or rewrite a table while other statements wait for it.
     package let largeTableBound: Int64
 
     /// - Parameters:
-    ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
-    ///   - accessListReaders: who sees the access lists of records; nil for those who change them.
-    ///   - defaultAccess: the list of a new public record that brings none, of types without one of their own.
-    ///   - maximumAccessEntries: how many entries an access list may have.
-    ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
-    ///   - rulesCheckInterval: how often it is asked whether the rules of types did; nil for a process that goes by none, as
-    ///     those of versions do that had none.
-    ///   - rulesPatience: for how long without an answer records are served.
-    ///   - largeTableBound: how many bytes a table has at most that a change of the schema keeps from others.
-    ///   - pauseAfterHands: waits after the catalogue was read because of a change by hand.
+    ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not only its owner.
+    ///   - accessListReaders: who sees the access lists of records; nil for those who may change them.
+    ///   - defaultAccess: the list of a new public record that is saved without one, for types without a default.
+    ///   - maximumAccessEntries: upper bound on the entries of an access list.
+    ///   - schemaCheckInterval: how often to check for schema changes that no notification announced.
+    ///   - rulesCheckInterval: how often to check for changed rules of types; nil for a process of a version without rules.
+    ///   - rulesPatience: how long records are served while that check gets no response.
+    ///   - largeTableBound: size in bytes up to which a schema change may lock a table while it reads or rewrites it.
+    ///   - pauseAfterHands: waits after the catalog was reloaded because of a manual change.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -109,10 +108,10 @@ package final class RecordStore: Sendable {
         changer = SchemaChanger(client: client, cache: cache, schema: schema, largeTableBound: largeTableBound)
     }
 
-    /// Brings the reserved tables up to date and reads the catalogue; call it before anything else.
+    /// Brings the reserved tables up to date and reads the catalog; call it before any other method.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, `108 InvalidArgument` for a
-    /// login key that cannot be one, and `PostgresError`, whose sentence is for the operator.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, `108 InvalidArgument` for a login key
+    /// of an unsuitable type or name, and `PostgresError`, whose message is for the operator.
     package func prepare() async throws {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
         let versions = try await SchemaVersions.load(from: client, of: schema)
@@ -133,27 +132,27 @@ package final class RecordStore: Sendable {
         return keys
     }
 
-    /// The key by which guesses are counted, as PostgreSQL takes it.
+    /// The HMAC blocks of the key that counts password guesses, in the form that PostgreSQL takes.
     func guessKeys() async throws -> (inner: [UInt8], outer: [UInt8]) {
         let blocks = HMACBlocks(key: try await guessKey())
         return (blocks.inner, blocks.outer)
     }
 
-    /// The key by which guesses are counted.
+    /// The key that counts password guesses.
     func guessKey() async throws -> [UInt8] { try await key(for: .guess) }
 
-    /// The key of what `live:ticket` gives out.
+    /// The key that signs the tickets of `live:ticket`.
     package func liveTicketKey() async throws(SkyrowError) -> [UInt8] {
         try await reporting { try await key(for: .liveTicket) }
     }
 
-    /// What a key is for that is made of the application's secret.
+    /// The purpose of a key that is derived from the application's secret.
     private enum KeyPurpose: String {
         case guess
         case liveTicket = "live ticket"
     }
 
-    /// A key of its own, so that the secret may serve other purposes too; the secret is read once.
+    /// Returns a key derived for one purpose, so that the secret can serve several; reads the secret once.
     private func key(for purpose: KeyPurpose) async throws -> [UInt8] {
         if let key = derivedKeys.withLock({ $0[purpose] }) { return key }
         let secrets = try await SecretTable(client: client, schema: schema).secrets()
@@ -163,12 +162,13 @@ package final class RecordStore: Sendable {
         return key
     }
 
-    /// What notices of the application are about.
+    /// The subject of the application's notifications.
     package enum NoticeKind: String, Sendable {
         case schema, session
     }
 
-    /// The channel of notices of a kind, whose name is found in the reserved tables alone: every role can listen to one that it knows.
+    /// Returns the channel of one kind of notification. Its name is random and stored only in the reserved tables, since any
+    /// role can listen to a channel whose name it has.
     package func channel(of kind: NoticeKind) async throws -> SQLIdentifier {
         var name = loadedChannel.withLock { $0 }
         if name == nil {
@@ -183,14 +183,14 @@ package final class RecordStore: Sendable {
         return try SQLIdentifier("\(name)_\(kind.rawValue)")
     }
 
-    /// On which is said that psql has changed a table of the database, and not which one.
+    /// The channel that announces that psql changed a table of the database, without its name.
     private static let handChannel: SQLIdentifier = "skyrow_schema"
 
-    /// Reads the catalogue again when a table was changed by hand, until the task is cancelled.
+    /// Reloads the catalog after manual changes, until the task is cancelled.
     ///
-    /// Every role can say so as often as it likes, so that this takes no more than a twentieth of the time.
+    /// Every role can notify this channel as often as it likes, so reloading takes at most a twentieth of the time.
     ///
-    /// - Parameter isConnected: called when listening has begun, before which something may have been said.
+    /// - Parameter isConnected: called when listening begins; earlier notifications may have been missed.
     private func followHands(_ isConnected: @escaping @Sendable () -> Void) async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -211,16 +211,16 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
+    /// Keeps the catalog current while other processes change the schema; returns when the client shuts down.
     package func run() async {
-        // Changes that come while the catalogue is being read cause one further reading.
+        // Changes that arrive while the catalog is being read cause one more read.
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changed = CatalogChanges()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in signals {
                     guard let part = changed.take() else { continue }
-                    // What was missed is read with the next change.
+                    // A part that could not be read is retried with the next change.
                     if (try? await self.reloadCatalog(part)) == nil { changed.add(part) }
                 }
             }
@@ -237,7 +237,7 @@ package final class RecordStore: Sendable {
                     continuation.yield()
                 }
             }
-            // It was read when the store was prepared.
+            // `prepare()` has already loaded the channel name.
             guard let channel = try? await channel(of: .schema) else { return }
             for await event in client.listen(channel) {
                 let part: CatalogPart? =
@@ -254,13 +254,13 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Asks every few seconds what has changed, until the task is cancelled; of a large schema less often, so that it
-    /// takes no more than a two-hundredth of the time.
+    /// Checks for changes every few seconds, until the task is cancelled; less often for a large schema, so that checking takes
+    /// at most 1/200 of the time.
     private func lookForChanges(_ found: (CatalogPart) -> Void) async {
         var pause = schemaCheckInterval
         while (try? await ServiceTimer.sleep(for: pause)) != nil {
             let start = ContinuousClock.now
-            // A database that is away says so elsewhere.
+            // Other code reports an unavailable database.
             if let current = try? await SchemaVersions.load(from: client, of: schema) {
                 let previous = versions.withLock { versions in
                     defer { versions = current }
@@ -274,7 +274,8 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Reads what another process has changed of the catalogue, where that may be asked again already; true where it is another one.
+    /// Reloads the parts of the catalog that another process has changed, unless the last check is too recent; returns whether
+    /// the catalog now differs from `catalog`.
     func lookForChanges(since catalog: SchemaCatalog) async throws -> Bool {
         guard cache.mayLook() else { return false }
         let current = try await SchemaVersions.load(from: client, of: schema)
@@ -286,13 +287,13 @@ package final class RecordStore: Sendable {
         return !cache.current.isSame(as: catalog)
     }
 
-    /// Finds out whether the rules of types are those that this process goes by, and reads them again where they are not;
-    /// false where that cannot be said.
+    /// Checks whether this process applies the current rules of types, and reloads them if not; returns false if the check
+    /// fails.
     package func lookAtRules() async -> Bool {
         await rulesWatch.look { try await self.reloadCatalog(.everything) }
     }
 
-    /// How long ago it was found that the rules of types are those that this process goes by; nil while that is not watched.
+    /// Time since the rules were last found to be current; nil while they are not watched.
     package var rulesAge: Duration? { rulesWatch.age }
 
     private func reloadCatalog(_ part: CatalogPart) async throws {
@@ -307,7 +308,7 @@ package final class RecordStore: Sendable {
     }
 }
 
-/// What has changed of the catalogue since it was taken last.
+/// The parts of the catalog that have changed and have not been taken yet.
 private final class CatalogChanges: Sendable {
     private let part = Mutex<CatalogPart?>(nil)
 

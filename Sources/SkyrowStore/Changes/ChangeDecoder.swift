@@ -2,16 +2,16 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// Makes changes of records of the rows of a replication stream, in the columns and types in which statements have them.
+/// Converts the rows of a replication stream to record changes, with the columns and types that statements return.
 struct ChangeDecoder {
-    /// How the columns of a table as it is sent become those of its rows.
+    /// How the columns of a replicated table map to those of its record rows.
     fileprivate struct Mapping {
         let relation: ReplicationRelation
         let table: RecordTable
         let layout: PostgresRowLayout
         let columns: [Column]
         let id: Int
-        /// The columns that are not sent, and how they are computed; none where all are sent.
+        /// The columns that are not replicated, and their expressions; empty if all columns are replicated.
         let computed: [ComputedColumn]
     }
 
@@ -20,16 +20,16 @@ struct ChangeDecoder {
         let definition: GeneratedColumn
     }
 
-    /// Where the value of a column comes from.
+    /// The source of a column's value.
     fileprivate enum Column {
-        /// From this column, as it was sent.
+        /// This column, as it was sent.
         case same(Int)
         case converted(Int, NumberWidening)
-        /// True where this column has a value.
+        /// True if this column is not null.
         case presence(Int)
         /// True in every row.
         case constant
-        /// The column of this place among those that PostgreSQL computes of others, and does not send.
+        /// The generated column at this index of `computed`; PostgreSQL does not replicate it.
         case computed(Int)
     }
 
@@ -40,17 +40,17 @@ struct ChangeDecoder {
         self.schema = schema.name
     }
 
-    /// The record type whose table it is; nil for another table.
+    /// Returns the record type of a table; nil for a table that is not one of records.
     func type(of relation: ReplicationRelation) -> RecordTypeName? {
         guard relation.schema == schema else { return nil }
         return try? RecordTypeName(relation.name)
     }
 
-    /// Takes a table as it is sent; false where the catalogue has another form of it.
+    /// Registers a table as it is replicated; returns false if the catalog has it in another form.
     ///
     /// - Parameters:
-    ///   - generated: the columns that PostgreSQL computes, which it does not send.
-    ///   - isPresent: whether the catalogue was read after the change: a column that it lacks is none any more then, or no field.
+    ///   - generated: the generated columns, which PostgreSQL does not replicate.
+    ///   - isPresent: whether the catalog was read after the change; a column missing from it is then dropped or not a field.
     mutating func accepts(
         _ relation: ReplicationRelation,
         as table: RecordTable,
@@ -77,7 +77,7 @@ struct ChangeDecoder {
         let isComplete = sent.keys.allSatisfy { name in
             isPresent || known.contains(name) || table.isUnlisted(name) || (try? FieldName(name)) == nil
         }
-        // A table that was made in the place of another one may have the same columns.
+        // A table that replaced another one may have the same columns.
         guard isComplete, relation.oid.rawValue == table.oid, let id = sent["_id"]?.place else { return nil }
         var columns: [Column] = []
         var computed: [ComputedColumn] = []
@@ -101,7 +101,7 @@ struct ChangeDecoder {
             if member.kind == .unknown {
                 columns.append(.presence(found.place))
             } else if found.type == member.kind.oid || member.kind == .location || member.kind == .geometry {
-                // PostGIS sends its types in the form that it casts to bytes.
+                // PostGIS sends its types in the form that its cast to `bytea` returns.
                 columns.append(.same(found.place))
             } else if let widening = NumberWidening(from: found.type, to: member.kind.oid) {
                 columns.append(.converted(found.place, widening))
@@ -109,7 +109,7 @@ struct ChangeDecoder {
                 return nil
             }
         }
-        // Fields that rules name are selected behind the members, and a whole row has all of them already.
+        // Fields that rules name are selected after the members, and a whole row already contains all of them.
         guard columns.count == table.wholeRow.width else { return nil }
         return Mapping(
             relation: relation,
@@ -123,20 +123,21 @@ struct ChangeDecoder {
 
     // MARK: Columns that are not sent
 
-    /// How many rows of changes ``completion(of:)`` asks for: the row after, if there is one, and the row before, if all of it was sent.
-    /// None where everything is sent.
+    /// The number of rows that ``completion(of:)`` requests for a change: one for the new row, if any, and one for the old row,
+    /// if all of it was sent. 0 if every column is replicated.
     func completedRows(of row: RowChange) -> Int {
         guard mappings[row.relation.oid]?.computed.isEmpty == false else { return 0 }
         return row.wholeTuples.count
     }
 
-    /// The statements that have PostgreSQL compute what is not sent of the rows of changes of one table, in their order.
+    /// Returns the statements by which PostgreSQL computes the columns that are not replicated, for changes of one table, in
+    /// their order.
     func completion(of rows: [RowChange]) -> [SQL] {
         guard let relation = rows.first?.relation, let mapping = mappings[relation.oid] else { return [] }
         var rest = rows.flatMap(\.wholeTuples)[...]
         var statements: [SQL] = []
         while !rest.isEmpty {
-            // Powers of two, so that there are few texts for a table.
+            // Powers of two keep the number of statement texts of a table small.
             var count = Self.completedAtOnce
             while count > rest.count { count /= 2 }
             statements.append(mapping.completion(of: rest.prefix(count)))
@@ -147,8 +148,8 @@ struct ChangeDecoder {
 
     private static let completedAtOnce = 64
 
-    /// The record of a change that left large values alone, which were not sent and are not in the row before either; nil where
-    /// that is not so, or where the record got another id as well.
+    /// Returns the record of a change whose unchanged large (TOASTed) values are in neither the new nor the old row; nil if no
+    /// value is missing, or if the id changed too.
     func incomplete(_ row: RowChange) -> (table: RecordTable, storedID: String)? {
         guard let mapping = mappings[row.relation.oid], row.old == nil, let new = row.new,
             (0..<new.count).contains(where: { new.form($0) == .unchanged }),
@@ -157,9 +158,9 @@ struct ChangeDecoder {
         return (mapping.table, id)
     }
 
-    /// The changes that a row amounts to: two where a record got another id. nil where what was sent is not enough.
+    /// Returns the record changes that a row change amounts to: two if the id changed, nil if the row data is insufficient.
     ///
-    /// - Parameter whole: its rows as ``completion(of:)`` has asked for them.
+    /// - Parameter whole: the rows that ``completion(of:)`` requested for it.
     func changes(_ row: RowChange, whole: [CompletedRow] = []) -> [RecordChange]? {
         guard let mapping = mappings[row.relation.oid] else { return [] }
         func rows(hasAfter: Bool = true, hasBefore: Bool = true) -> PostgresResult {
@@ -204,7 +205,7 @@ struct ChangeDecoder {
         return change.map { [$0] } ?? []
     }
 
-    /// The row after, if there is one, and then the row before, if all of it was sent.
+    /// Returns the new row, if any, followed by the old row, if all of it was sent.
     private func rows(
         _ row: RowChange,
         _ mapping: Mapping,
@@ -239,21 +240,21 @@ struct ChangeDecoder {
     }
 }
 
-/// What is not sent of a row, in the row of a result.
+/// The columns of a row that are not replicated, in a row of a result.
 struct CompletedRow {
     let rows: PostgresResult
     let row: Int
 }
 
-/// A column that PostgreSQL computes of others of its row.
+/// A column that PostgreSQL generates from others of its row.
 struct GeneratedColumn: Sendable {
     let name: String
-    /// PostgreSQL's own text of the definition.
+    /// The definition, in PostgreSQL's text.
     let expression: SQL
-    /// The columns that are in it, and the collations of those that have one.
+    /// The columns in the expression, with their collations, if any.
     private(set) var sources: [String: SQL?]
 
-    /// Those of a table.
+    /// Reads the generated columns of a table.
     static func all(of table: RecordTable, by client: PostgresClient) async throws -> [GeneratedColumn] {
         let result = try await client.read(
             """
@@ -279,7 +280,7 @@ struct GeneratedColumn: Sendable {
         var columns: [String: GeneratedColumn] = [:]
         for row in 0..<result.rowCount {
             let name = try result.decode(row: row, column: 0, as: String.self)
-            // Both are PostgreSQL's own texts of what is in its catalogue.
+            // Both texts were produced by PostgreSQL from its catalog.
             let expression = SQL(trustedText: try result.decode(row: row, column: 1, as: String.self))
             let source = try result.decode(row: row, column: 2, as: String?.self)
             let collation = try result.decode(row: row, column: 3, as: String?.self).map { SQL(trustedText: $0) }
@@ -300,27 +301,27 @@ struct GeneratedColumn: Sendable {
 }
 
 extension RowChange {
-    /// The row after, if there is one, and the row before, if all of it was sent.
+    /// The new row, if any, and the old row, if all of it was sent.
     fileprivate var wholeTuples: [(change: RowChange, isNew: Bool)] {
         var tuples = new == nil ? [] : [(change: self, isNew: true)]
         if case .full? = old { tuples.append((self, false)) }
         return tuples
     }
 
-    /// The bytes of a column in one of them.
+    /// Returns the bytes of a column in the new or the old row.
     fileprivate func unsafeBytes(_ column: Int, ofNew isNew: Bool) -> UnsafeRawBufferPointer? {
         isNew ? unsafeNewBytes(column) : old?.tuple.unsafeBytes(column)
     }
 }
 
 extension ChangeDecoder.Mapping {
-    /// What is not sent of some rows, as a statement on the table has it.
+    /// Returns the statement that computes the columns of some rows that are not replicated.
     fileprivate func completion(of tuples: some Collection<(change: RowChange, isNew: Bool)>) -> SQL {
         let sources: [String: SQL?] = computed.reduce(into: [:]) { known, column in
             known.merge(column.definition.sources) { first, _ in first }
         }
         let needed = relation.columns.enumerated().compactMap { place, column in
-            // An expression may be a constant, and rows have a column at least.
+            // An expression may be constant, and a row needs at least one column.
             sources.keys.contains(column.name) || place == id
                 ? (try? SQLIdentifier(column.name)).map { (place: place, column: column, identifier: $0) } : nil
         }
@@ -363,17 +364,17 @@ extension ChangeDecoder.Mapping {
 }
 
 extension RecordTable {
-    /// Whether a column of the table is none of the catalogue's: one that keeps the words of a text.
+    /// Whether a column of the table is not in the catalog because it stores the words of a text.
     fileprivate func isUnlisted(_ name: String) -> Bool {
         columns.contains { $0.storedWords?.name == name }
     }
 }
 
-/// Bytes that were made of others, until they are copied.
+/// Owns converted bytes until they are copied.
 private final class ScratchBytes {
     private var blocks: [UnsafeMutableRawBufferPointer] = []
 
-    /// What PostgreSQL sends for true.
+    /// The wire form of `true`.
     nonisolated(unsafe) static let `true`: UnsafeRawBufferPointer = {
         let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
         byte[0] = 1
@@ -392,7 +393,7 @@ private final class ScratchBytes {
     }
 }
 
-/// How narrower numbers that psql made columns of become those of fields, as the casts of statements do it.
+/// Widens the narrower numbers of columns that psql created to those of fields, as the casts in statements do.
 struct NumberWidening {
     private let element: Element
     private let isArray: Bool
@@ -422,7 +423,7 @@ struct NumberWidening {
         }
     }
 
-    /// nil where one is not a narrower form of the other.
+    /// nil if `type` is not a narrower form of `target`.
     init?(from type: PostgresOID, to target: PostgresOID) {
         switch (type, target) {
         case (.int2, .int8): (element, isArray) = (.int2, false)
@@ -435,7 +436,7 @@ struct NumberWidening {
         }
     }
 
-    /// nil for bytes that are no value of the type.
+    /// Returns nil for bytes that are not a value of the type.
     fileprivate func widened(
         _ bytes: UnsafeRawBufferPointer,
         in scratch: ScratchBytes
@@ -445,7 +446,7 @@ struct NumberWidening {
 
     func widened(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         guard isArray else { return element.widened(bytes) }
-        // Dimensions, a flag and the type; for each dimension its length and first place; then the elements.
+        // Dimensions, a flag and the element type; the length and lower bound of each dimension; then the elements.
         func integer(_ place: Int) -> Int32? {
             guard bytes.count >= place + 4 else { return nil }
             return Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int32.self))

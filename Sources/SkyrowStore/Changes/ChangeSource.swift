@@ -1,39 +1,39 @@
 package import SkyrowModel
 
-/// Where the changes of records come from, for as long as someone wants them.
+/// A source of record changes.
 ///
-/// One contract and several sources: every transaction that commits after the first ``ChangeSourceEvent/started`` is handed
-/// on, until an ``ChangeSourceEvent/interrupted(_:)``.
+/// All sources have one contract: they deliver every transaction that commits after ``ChangeSourceEvent/started``, until an
+/// ``ChangeSourceEvent/interrupted(_:)``.
 package protocol ChangeSource: Sendable {
-    /// Hands events on, one after the other, until the task is cancelled.
+    /// Delivers events one after the other, until the task is cancelled.
     func run(_ take: @Sendable (ChangeSourceEvent) async -> Void) async
 }
 
 package enum ChangeSourceEvent: Sendable {
-    /// From here on every transaction comes.
+    /// Every transaction from here on will be delivered.
     case started
-    /// A stream cannot begin yet, since transactions that write are open.
+    /// A stream cannot start yet, because transactions that write are open.
     case delayed
     case transaction(CommittedTransaction)
-    /// Every transaction whose commit ends at or before this position of the log has come.
+    /// Every transaction whose commit ends at or before this LSN has been delivered.
     case position(UInt64)
-    /// Every transaction that was visible at this moment has come.
+    /// Every transaction that was visible at this point in time has been delivered.
     case moment(ChangeMoment)
-    /// Changes are missed until it starts again.
+    /// Changes are missed until the next `started`.
     case interrupted(ChangeInterruption)
 }
 
-/// Why changes are missed.
+/// The reason why changes are missed.
 package struct ChangeInterruption: Error, Hashable, Sendable {
-    /// A word for a label.
+    /// A word for a metric label.
     package let reason: String
-    /// Whether it stays until a setting or a role is changed.
+    /// Whether it lasts until a setting or a role is changed.
     package let isLasting: Bool
-    /// Whether what came could not be read.
+    /// Whether received data could not be decoded.
     package var isUnreadable = false
-    /// A sentence for the log and for doctor.
+    /// A sentence for the log and for `skyrow doctor`.
     package let message: String
 }
 
-/// The types whose changes are wanted, and the databases of their records.
+/// Returns the types whose changes are subscribed to, and the databases of their records.
 package typealias WatchedTypes = @Sendable () -> [RecordTypeName: [DatabaseScope]]

@@ -2,10 +2,10 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The statements of one question to the change feed, with its access, predicate and fields settled.
+/// The statements of one request to the change feed, with access, predicate and fields resolved.
 ///
-/// What changed since a moment are the rows whose revisions are not in its set of transactions, in two branches that have an
-/// order by themselves, so that a page sorts no more than the rows of the transactions that ran then:
+/// The rows changed since a snapshot are those whose revisions are not in its set of transactions. They are selected in two
+/// branches, each in index order, so that a page sorts only the rows of the transactions that were running then:
 ///
 /// ```sql
 /// SELECT "p".* FROM (
@@ -15,25 +15,25 @@ internal import SkyrowQuery
 /// ) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT $n
 /// ```
 ///
-/// Tombstones are judged by the same condition, on the owner and the list that the row had.
+/// Tombstones pass the same access condition, applied to the owner and the access list that the row had.
 struct ChangesStatement {
     let table: RecordTable
     let plan: RowPlan
     let cost: QueryCost
-    /// Digests of what the caller may read, and of predicate and fields.
+    /// Digests of what the caller may read, and of the predicate and fields.
     let audience: UInt64
     let query: UInt64
-    /// The user on whose relations it depends what may be read; nil where that is none.
+    /// The user whose relations affect what may be read; nil if none do.
     let related: UserID?
     private let text: QueryText
     private let scope: AccessScope
     private let columns: SQL
     private let width: Int
     private let condition: SQL?
-    /// What of the predicate is about `_id` and `_owner` alone: no change but that of an owner makes it false of a record.
+    /// The conjuncts of the predicate on `_id` and `_owner` alone; only a change of owner can make them false for a record.
     private let fixedTerms: SQL?
 
-    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    /// Throws `108`, `111`, `120` or `124` for an invalid request.
     init(
         _ asked: ChangeQuery,
         table: RecordTable,
@@ -81,7 +81,7 @@ struct ChangesStatement {
         }
     }
 
-    /// The digest of what a token is about, whatever the query.
+    /// Returns the digest of a token's type and database, independent of the query.
     static func scope(of type: RecordTypeName, in database: DatabaseScope, _ schema: SQLIdentifier) -> UInt64 {
         ChangeDigest.of { identity in
             for name in [schema.name, type.rawValue] { identity.append(counted: Array(name.utf8)[...]) }
@@ -97,12 +97,12 @@ struct ChangesStatement {
 
     // MARK: Statements
 
-    /// All that matches, by `_id`.
+    /// Selects all matching records, by `_id`.
     func initial(after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         byID(columns, place, limit)
     }
 
-    /// Ids and revisions of all that matches, by `_id`.
+    /// Selects the ids and revisions of all matching records, by `_id`.
     func pairs(after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         byID("\"r\".\"_id\", \"r\".\"_revision\"", place, limit)
     }
@@ -116,7 +116,8 @@ struct ChangesStatement {
         return sql
     }
 
-    /// What was changed since, by revision and `_id`; behind the record's columns are those two, and whether it matches.
+    /// Selects the rows changed since `seen`, by revision and `_id`; after the record's columns come these two, and whether the
+    /// row matches.
     func rows(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         let matches: SQL = condition.map { "coalesce((\($0)), false)" } ?? "true"
         var source: SQL = "FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
@@ -131,7 +132,7 @@ struct ChangesStatement {
         )
     }
 
-    /// What is gone or out of sight since, by revision and `_id`: these two.
+    /// Selects the revisions and ids of records that were deleted or hidden since `seen`, in that order.
     func tombstones(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         let fields = Dictionary(
             (scope.clauses + scope.others.joined()).compactMap(\.memberField).map { ($0.name, $0) },
@@ -184,7 +185,7 @@ struct ChangesStatement {
 
     // MARK: Rows
 
-    /// The place of a row of ``rows(since:after:limit:)``.
+    /// Returns the position of a row of ``rows(since:after:limit:)``.
     func place(_ row: Int, of result: PostgresResult) throws -> ChangeToken.Pass.Place {
         ChangeToken.Pass.Place(
             revision: try result.decode(row: row, column: width),
@@ -192,14 +193,14 @@ struct ChangesStatement {
         )
     }
 
-    /// Whether a row of ``rows(since:after:limit:)`` matches.
+    /// Returns whether a row of ``rows(since:after:limit:)`` matches the predicate.
     func matches(_ row: Int, of result: PostgresResult) throws -> Bool {
         try result.decode(row: row, column: width + 2)
     }
 
     // MARK: Terms
 
-    /// What of a conjunction is about `_id` and `_owner` alone.
+    /// Returns the conjuncts on `_id` and `_owner` alone.
     private static func fixed(_ predicate: ResolvedPredicate) -> [ResolvedPredicate] {
         if case .and(let parts) = predicate { return parts.flatMap(fixed) }
         return predicate.isAboutIdentity ? [predicate] : []
@@ -207,7 +208,7 @@ struct ChangesStatement {
 }
 
 extension ResolvedPredicate {
-    /// Whether it asks for nothing but the id and the owner of a record.
+    /// Whether the predicate depends only on the id and the owner of a record.
     fileprivate var isAboutIdentity: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.allSatisfy(\.isAboutIdentity)
@@ -245,12 +246,12 @@ extension AccessClause {
 }
 
 extension RecordTable {
-    /// What a client's records depend on besides their rows.
+    /// The form of the table: what a client's records depend on apart from their rows.
     var form: ChangeToken.Form {
         form(upTo: askedColumns.map(\.number).max() ?? 0)
     }
 
-    /// The form without columns that were added behind one.
+    /// Returns the form without the columns added after number `last`.
     private func form(upTo last: Int) -> ChangeToken.Form {
         ChangeToken.Form(
             table: oid,
@@ -264,7 +265,7 @@ extension RecordTable {
         )
     }
 
-    /// Whether records of a form are as those of this one: new fields that are empty make no difference.
+    /// Whether records of form `known` remain valid in this form; new fields without values make no difference.
     ///
     /// - Parameter isSameBranch: whether the table would have the same number in PostgreSQL.
     func continues(_ known: ChangeToken.Form, isSameBranch: Bool) -> Bool {
@@ -273,7 +274,7 @@ extension RecordTable {
             && !askedColumns.contains { $0.number > last && $0.isFilled }
     }
 
-    /// Appends which fields this form of the table has, and in which records.
+    /// Appends the fields that this form of the table shows, and in which records.
     fileprivate func appendVisibility(for access: RecordAccess, to identity: inout [UInt8]) {
         for name in hidden.map(\.rawValue).sorted() { identity.append(counted: Array(name.utf8)[...]) }
         var dependsOnUser = false
@@ -297,7 +298,7 @@ extension RecordTable {
             if let reach = column.reach { append(column.field.rawValue, reach) }
         }
         switch listStanding {
-        // As for most types.
+        // The case of most types.
         case .owned, .none: break
         case .all: identity.append(counted: Array("_access".utf8)[...])
         case .some(let reach): append("_access", reach)
@@ -307,7 +308,7 @@ extension RecordTable {
 }
 
 extension SkyrowError {
-    /// `120` for a predicate that no row answers by itself.
+    /// `120` for a predicate that needs other records than the one it judges.
     static let changesNeedOtherRecords = SkyrowError(
         .recordQueryInvalid,
         """
@@ -317,7 +318,7 @@ extension SkyrowError {
         info: ["arguments": .list([.string("predicate")])]
     ).at("predicate")
 
-    /// `134` for a text that is no change token of the query.
+    /// `134` for a text that is not a change token of the query.
     static func changeTokenInvalid(_ parameter: String) -> SkyrowError {
         SkyrowError(
             .invalidToken,

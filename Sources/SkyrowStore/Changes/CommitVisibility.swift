@@ -2,28 +2,28 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowSystem
 
-/// Waits until others see what a transaction has written.
+/// Waits until a committed transaction is visible to other sessions.
 ///
-/// PostgreSQL has a commit in its log before it takes the transaction from those that run: a moment earlier mostly, and with
-/// synchronous replication as long as standbys take to confirm it. A reader that acts on the log would find the rows from before.
-/// One snapshot answers for all transactions that it shows.
+/// PostgreSQL writes a commit to its log before it removes the transaction from the running ones: usually microseconds earlier,
+/// and with synchronous replication as long as standbys take to confirm it. A reader that acts on the log would find the old
+/// rows. One snapshot serves all transactions that it shows as visible.
 struct CommitVisibility {
     private let client: PostgresClient
     private var snapshot: TransactionSnapshot?
     private var askedAt = ContinuousClock.now
 
-    /// The ids of the log have 32 bits, so a snapshot says nothing of transactions that came two thousand million later.
+    /// The log has 32-bit transaction ids, so a snapshot is ambiguous for transactions two billion ids later.
     private static let validity: Duration = .seconds(60)
-    /// The pause before a transaction is looked at again, the first time and at most.
+    /// The shortest and the longest pause between two checks.
     private static let pauses: ClosedRange<Duration> = .milliseconds(1) ... .milliseconds(32)
 
     init(_ client: PostgresClient) {
         self.client = client
     }
 
-    /// Returns when a transaction is visible that has committed according to the log.
+    /// Returns when a transaction that the log has as committed is visible.
     ///
-    /// Throws `CancellationError`, and what the database failed with where it is away; where it is busy, it is asked again.
+    /// Throws `CancellationError`, and the error of an unavailable database; an overloaded one is queried again.
     ///
     /// - Parameter transaction: the last 32 bits of its id.
     mutating func wait(for transaction: UInt32) async throws {
@@ -33,7 +33,7 @@ struct CommitVisibility {
                 self.snapshot = snapshot
                 if snapshot.isVisible(truncated: transaction) { return }
             }
-            // PostgreSQL says nothing when it becomes visible.
+            // PostgreSQL sends no notification of visibility.
             try await ServiceTimer.sleep(for: pause)
             pause = min(pause * 2, Self.pauses.upperBound)
         }
@@ -44,7 +44,7 @@ struct CommitVisibility {
         return snapshot.isVisible(truncated: transaction)
     }
 
-    /// nil where the database is too busy to say.
+    /// Returns nil if the database is overloaded.
     private mutating func present() async throws -> TransactionSnapshot? {
         let now = ContinuousClock.now
         do {

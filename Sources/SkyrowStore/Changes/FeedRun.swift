@@ -2,11 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import Synchronization
 
-/// Reads the pages of one question to the change feed.
+/// Reads the pages of one request to the change feed.
 struct FeedRun: Sendable {
-    /// The bytes of rows after which a page ends.
+    /// Size in bytes of rows at which a page ends.
     static let pageBytes = 1 << 20
-    /// The bytes of rows that are read for a page at most, unless a record alone has more.
+    /// Upper bound on the bytes of rows read for a page, except for a single larger record.
     private static let readBytes = 4 << 20
 
     private let store: RecordStore
@@ -23,9 +23,9 @@ struct FeedRun: Sendable {
     }
 
     /// - Parameters:
-    ///   - pass: the token of the end of the pass, and the place in it.
+    ///   - pass: the token of the end of the pass, and the position in it.
     ///   - isNew: whether the pass begins with this page.
-    ///   - hasNews: whether anything may have changed that the client has not seen.
+    ///   - hasNews: whether anything may have changed since the client's token.
     func page(
         _ pass: ChangeToken,
         moment: ChangeMoment,
@@ -52,7 +52,8 @@ struct FeedRun: Sendable {
             }
         case .tombstones:
             let seen = step.base?.transactions ?? pass.transactions
-            // Both are read after the moment, in whichever order: what comes between is of transactions that it does not have.
+            // Both are read after the snapshot was taken, in either order: changes committed in between belong to transactions
+            // outside its set.
             async let changed = step.place == nil ? rows(in: statement, step, since: seen) : nil
             let limit = request.limit
             let graves = try await store.client.read(
@@ -115,7 +116,7 @@ struct FeedRun: Sendable {
 
     // MARK: Rows
 
-    /// The rows of a page, how many of them belong to it, and whether there are more.
+    /// The rows of a page, the number of them that belong to it, and whether more follow.
     private struct Page: Sendable {
         let result: PostgresResult
         let count: Int
@@ -131,7 +132,7 @@ struct FeedRun: Sendable {
         return try await rows(in: statement, step) { statement.rows(since: seen, after: place, limit: $0) }
     }
 
-    /// Reads as many rows as a page has, fewer where they are large.
+    /// Reads the rows of a page, fewer if they are large.
     private func rows(
         in statement: ChangesStatement,
         _ step: ChangeToken.Pass,
@@ -160,7 +161,7 @@ struct FeedRun: Sendable {
         }
     }
 
-    /// Adds what was changed; returns where the pass goes on.
+    /// Adds the changes of a page; returns where the pass continues.
     private func add(
         _ page: Page,
         to result: inout ChangesResult,
@@ -183,7 +184,7 @@ struct FeedRun: Sendable {
         )
     }
 
-    /// What is said of a record that the client is to drop; nil where it does not hold it.
+    /// Returns the id of a record for the client to drop; nil if the client does not hold it.
     private func removed(_ stored: String) -> String? {
         let id = "\(request.query.type)/\(StoredID.wireID(of: stored))"
         guard request.holding?.mayHold(id) ?? true else { return nil }
@@ -191,7 +192,7 @@ struct FeedRun: Sendable {
     }
 }
 
-/// What the rows of one statement may have, within what those of the request may.
+/// The budget of one statement within that of the request.
 private final class FeedBudget: PostgresRowBudget {
     private let limit: Int
     private let outer: PostgresRowLimit?
@@ -219,7 +220,7 @@ private final class FeedBudget: PostgresRowBudget {
 }
 
 extension PostgresResult {
-    /// How many bytes the values of a row have.
+    /// Returns the size of a row's values in bytes.
     fileprivate func byteCount(ofRow row: Int) -> Int {
         (0..<columnCount).reduce(0) { $0 + (unsafeBytes(row, $1)?.count ?? 0) }
     }

@@ -3,26 +3,26 @@ internal import SkyrowPostgres
 internal import SkyrowSystem
 internal import Synchronization
 
-/// Streams changes from PostgreSQL's log, through a slot that lives as long as its connection.
+/// Streams changes from PostgreSQL's log, through a replication slot that lives as long as its connection.
 ///
-/// A transaction is handed on when others see it, so that what is read because of it is not older than it.
+/// A transaction is delivered once it is visible to other sessions, so that reads it triggers are at least as recent.
 package final class LogicalChangeSource: ChangeSource {
     private let store: RecordStore
     private let rowLimit: Int
     private let stream = Mutex<PostgresChanges?>(nil)
 
-    /// The pause where the stream cannot be asked for.
+    /// The pause after the stream was refused.
     private static let pauseAfterRefusal: Duration = .seconds(1)
-    /// The pause where what a transaction needs besides the stream cannot be asked for.
+    /// The pause after a failed read that a transaction needs in addition to the stream.
     private static let pauseAfterFailure: Duration = .milliseconds(100)
 
-    /// - Parameter rowLimit: how many rows of a transaction are handed on one by one.
+    /// - Parameter rowLimit: upper bound on the rows of a transaction that are delivered one by one.
     package init(_ store: RecordStore, rowLimit: Int) {
         self.store = store
         self.rowLimit = rowLimit
     }
 
-    /// Has the server be asked how far it is, so that an ``ChangeSourceEvent/position(_:)`` comes soon.
+    /// Requests the server's current position, so that a ``ChangeSourceEvent/position(_:)`` comes soon.
     package func requestPosition() {
         stream.withLock { $0 }?.requestPosition()
     }
@@ -65,7 +65,7 @@ package final class LogicalChangeSource: ChangeSource {
                     }
                     if Task.isCancelled { return }
                 }
-                // The client shuts down.
+                // The client is shutting down.
                 return
             } catch {
                 if Task.isCancelled { return }
@@ -75,7 +75,7 @@ package final class LogicalChangeSource: ChangeSource {
         }
     }
 
-    /// nil for a transaction that changed no record.
+    /// Returns nil for a transaction that changed no record.
     private func decode(
         _ transaction: ChangeTransaction,
         _ decoder: inout ChangeDecoder
@@ -100,14 +100,14 @@ package final class LogicalChangeSource: ChangeSource {
                     if let type = decoder.type(of: relation) { bulk.insert(type) }
                 }
             }
-            // Records that are read, and where among the changes each stands.
+            // Records to read, and the indexes of their changes.
             var incomplete: [RecordTypeName: (table: RecordTable, ids: [String], places: [Int])] = [:]
             for row in transaction.rows {
                 guard let type = decoder.type(of: row.relation), !bulk.contains(type) else { continue }
                 if !unknown.contains(row.relation.oid), let (table, id) = decoder.incomplete(row) {
                     incomplete[type, default: (table, [], [])].ids.append(id)
                     incomplete[type]?.places.append(changes.count)
-                    // In its place until it is read.
+                    // A placeholder until the record is read.
                     changes.append(RecordChange(deleting: id, of: table))
                     continue
                 }
@@ -115,7 +115,7 @@ package final class LogicalChangeSource: ChangeSource {
                 if let rest { completed[row.relation.oid]?.removeFirst(rest.count) }
                 guard !unknown.contains(row.relation.oid), let found = decoder.changes(row, whole: Array(rest ?? []))
                 else {
-                    // What was sent is not enough to judge it by.
+                    // The row data was insufficient.
                     bulk.insert(type)
                     continue
                 }
@@ -143,7 +143,7 @@ package final class LogicalChangeSource: ChangeSource {
         )
     }
 
-    /// Whether the catalogue has the table as it is sent; it is read again where it has not.
+    /// Returns whether the catalog has the table in the replicated form; reloads the catalog if it does not.
     private func accepts(
         _ relation: ReplicationRelation,
         of type: RecordTypeName,
@@ -157,7 +157,7 @@ package final class LogicalChangeSource: ChangeSource {
         return decoder.accepts(relation, as: table, computing: generated, isPresent: true)
     }
 
-    /// What is not sent of the rows of a table in a transaction, in their order; nil where everything is.
+    /// Returns the columns of a table's rows that are not replicated, in row order; nil if all are replicated.
     private func completedRows(
         of table: PostgresOID,
         in transaction: ChangeTransaction,
@@ -185,7 +185,7 @@ extension ChangeInterruption {
         )
     }
 
-    /// Of what failed while a transaction was read: that the database is away says nothing of what it sends.
+    /// Classifies an error of reading a transaction: an unavailable database does not mean that the transaction is undecodable.
     fileprivate init(whileReading error: any Error) {
         let isAway = (error as? PostgresError).map { SkyrowError($0).isTransient } ?? (error is SkyrowError)
         self.init(

@@ -4,9 +4,9 @@ internal import SkyrowQuery
 internal import SkyrowSystem
 internal import Synchronization
 
-/// Asks for changes again and again: which transactions have become visible, and when any did, which rows they wrote.
+/// Polls for changes: first which transactions have become visible, and if any have, which rows they wrote.
 ///
-/// It comes without the records before, and reports several changes of a record between two questions as one.
+/// It does not deliver old rows, and reports several changes of a record between two polls as one.
 package final class PollingChangeSource: ChangeSource {
     private let store: RecordStore
     private let interval: Duration
@@ -14,16 +14,16 @@ package final class PollingChangeSource: ChangeSource {
     private let watched: WatchedTypes
     private let pause = Pause()
 
-    /// So much longer is the pause when nothing has changed for a while.
+    /// Factor by which the interval grows after a time without changes.
     private static let quietFactor = 10
     private static let quietAfter: Duration = .seconds(10)
-    /// The pause after a question that was not answered.
+    /// The pause after a failed poll.
     private static let patience: Duration = .milliseconds(100)
 
     /// - Parameters:
-    ///   - interval: the pause between two questions.
-    ///   - rowLimit: how many rows of a type are handed on one by one.
-    ///   - watched: asked before every question.
+    ///   - interval: the pause between two polls.
+    ///   - rowLimit: upper bound on the rows of a type that are delivered one by one.
+    ///   - watched: called before every poll.
     package init(_ store: RecordStore, interval: Duration, rowLimit: Int, watched: @escaping WatchedTypes) {
         self.store = store
         self.interval = interval
@@ -31,7 +31,7 @@ package final class PollingChangeSource: ChangeSource {
         self.watched = watched
     }
 
-    /// Has it ask at once.
+    /// Starts the next poll at once.
     package func wake() {
         pause.wake()
     }
@@ -63,12 +63,12 @@ package final class PollingChangeSource: ChangeSource {
                 await take(.moment(moment))
             } catch {
                 if Task.isCancelled { return }
-                // A table is another one than the catalogue has: without it the next question would fail too.
+                // A table differs from the catalog; without a reload the next poll would fail too.
                 if let state = (error as? PostgresError)?.sqlState, [.undefinedTable, .undefinedColumn].contains(state)
                 {
                     try? await store.cache.reload()
                 }
-                // What was missed is asked for once the database is back.
+                // The next successful poll reads the changes missed meanwhile.
                 try? await ServiceTimer.sleep(for: Self.patience)
                 continue
             }
@@ -79,10 +79,10 @@ package final class PollingChangeSource: ChangeSource {
 
     // MARK: Rows
 
-    /// What is visible at the present moment and was not at one before.
+    /// Returns the changes that are visible now and were not visible in `seen`.
     ///
-    /// All of it is read at that moment: a row that is written again meanwhile has the version before, or that would never be
-    /// seen by those whom the stream brings the version after.
+    /// Everything is read in one snapshot. A row that is written again meanwhile is returned in its earlier version; otherwise
+    /// clients that get the later version from the stream would never receive it.
     private func changes(since seen: ChangeMoment) async throws -> (ChangeMoment, [CommittedTransaction]) {
         try await store.atOneMoment { transaction, moment in
             (moment, try await self.changes(since: seen, at: moment, in: transaction))
@@ -96,7 +96,7 @@ package final class PollingChangeSource: ChangeSource {
     ) async throws -> [CommittedTransaction] {
         var parts: [Int64: [RecordChange]] = [:]
         var bulk: Set<RecordTypeName> = []
-        // Asked after the moment: what is wanted from now on begins later than it.
+        // Called after the snapshot is taken, so that types subscribed to from now on start at a later point.
         for (type, databases) in watched() {
             guard let table = store.cache.current.tables[type] else { continue }
             let statement = PolledRows(table, databases, limit: rowLimit)
@@ -115,7 +115,7 @@ package final class PollingChangeSource: ChangeSource {
             }
             for row in 0..<rows.rowCount {
                 guard let after = StoredRecord(rows, row: row, of: table), let revision = after.revision,
-                    // One that another start of PostgreSQL has stamped is not among the revisions of this one.
+                    // A revision stamped under another start of PostgreSQL is not in the set.
                     moment.transactions.contains(revision)
                 else { continue }
                 let wasDeleted = deleted.removeValue(forKey: after.storedID) != nil
@@ -152,8 +152,8 @@ extension ChangeInterruption {
 }
 
 extension StoredRecord {
-    /// Whether it was made since a moment, as far as its times show: a transaction that began before it and ended after it, and
-    /// whose record another one has changed since, is not recognised.
+    /// Whether the record was created since `moment`, according to its timestamps. They miss a record whose transaction began
+    /// before `moment` and ended after it, and which another transaction has changed since.
     fileprivate func isNew(since moment: ChangeMoment) -> Bool {
         guard let createdAt, let updatedAt else { return false }
         if createdAt == updatedAt { return true }
@@ -202,13 +202,13 @@ private final class Pause: Sendable {
     }
 }
 
-/// The statements by which the changes of a type are asked for, in the databases that they are wanted of.
+/// The statements that poll for the changes of a type in some databases.
 struct PolledRows {
     private let table: RecordTable
     private let databases: [String]?
     private let limit: Int
 
-    /// - Parameter databases: all of them where the union is among them.
+    /// - Parameter databases: if they include the union, all databases.
     init(_ table: RecordTable, _ databases: [DatabaseScope], limit: Int) {
         self.table = table
         self.limit = limit
@@ -223,7 +223,7 @@ struct PolledRows {
             }
     }
 
-    /// All columns of the rows that were changed since, one more than the limit at most.
+    /// Selects all columns of the rows changed since `seen`, at most `limit + 1`.
     func rows(since seen: TransactionSet) -> SQL {
         unseen(
             "SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS \"r\" WHERE \(within("\"r\".\"_database\""))",
@@ -232,7 +232,7 @@ struct PolledRows {
         )
     }
 
-    /// Revision and stored id of the rows that were deleted since.
+    /// Selects the revisions and stored ids of the records deleted since `seen`.
     func tombstones(since seen: TransactionSet) -> SQL {
         unseen(
             """

@@ -1,17 +1,16 @@
 package import SkyrowPostgres
 
-/// The publication whose changes live queries follow, `skyrow_app`: every record table of an application is in it,
-/// and the tombstones.
+/// The publication that live queries follow, such as `skyrow_app`: every record table of an application, and the tombstones.
 package struct Publication: Hashable, Sendable {
     package let name: SQLIdentifier
-    /// PostgreSQL's sentence about what the role may not do; nil when every table is in the publication.
+    /// PostgreSQL's error message for the right that the role lacks; nil when every table is in the publication.
     package let refusal: String?
 
-    /// Makes the publication where there is none, and adds the record tables that psql made.
+    /// Creates a missing publication, and adds the record tables that psql created.
     ///
-    /// A stream of changes asks for it before it makes a slot: one that is made later is not seen by the slot.
+    /// A stream of changes calls it before it creates its slot, since a slot does not see a publication created after it.
     ///
-    /// - Throws: ``PostgresError``. That the role lacks a right is no error.
+    /// - Throws: ``PostgresError``. A missing right of the role is not an error.
     package static func prepare(of schema: SQLIdentifier, by client: PostgresClient) async throws -> Publication {
         let result = try await client.write("SELECT \(schema)._publication_name(), \(schema)._publish()")
         return Publication(
@@ -40,8 +39,8 @@ package struct Publication: Hashable, Sendable {
         return Dictionary(zip(tables.map(\.rawValue), memberships.map(\.rawValue))) { first, _ in first }
     }
 
-    /// Whether a row of `pg_publication_rel`, which is called `member`, publishes every change of its table, as those do that
-    /// `_unpublished` leaves out.
+    /// Whether a row of `pg_publication_rel`, aliased `member`, publishes every change of its table; `_unpublished` skips these
+    /// tables.
     static func isWhole(in schema: SQLIdentifier) -> SQL {
         """
         to_jsonb(member) ->> 'prqual' IS NULL AND to_jsonb(member) ->> 'prattrs' IS NULL AND member.prpubid IN (
@@ -51,7 +50,7 @@ package struct Publication: Hashable, Sendable {
         """
     }
 
-    /// Drops the publications that have tables of an application which is about to be dropped, as far as the role may.
+    /// Drops the publications with tables of an application that is about to be dropped, if the role may drop them.
     static func drop(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let names = try await transaction.query(
             """

@@ -1,11 +1,11 @@
 internal import SkyrowModel
 
 extension [RecordChange] {
-    /// What the changes of a whole transaction come to: of each record how it was before the transaction and is after it.
+    /// The net changes of a whole transaction: each record as it was before and as it is after.
     ///
-    /// No one outside has ever seen what was in between, and who reads records one by one may not be allowed to: a record
-    /// that is made for all and hidden before the commit was visible to none. A record that is deleted and made again has two
-    /// changes, since the new one is another.
+    /// The states in between were never visible outside, and per-record readers may not be allowed to see them: a record that
+    /// was created public and hidden before the commit was visible to no other session. A record that was deleted and created
+    /// again has two changes, since it is a new record.
     var ofWholeTransaction: [RecordChange] {
         guard count > 1 else { return self }
         var places: [Key: Int] = [:]
@@ -30,11 +30,11 @@ private struct Key: Hashable {
     let storedID: TextKey
 }
 
-/// What a transaction has done to one record so far.
+/// The net changes of one record in a transaction so far.
 private struct Net {
-    /// From the record before the transaction to its end, or to what it is now.
+    /// The change from the record before the transaction to its deletion, or to its current state.
     private var first: RecordChange
-    /// From nothing to the record that was made in the place of the deleted one.
+    /// The creation of the record that replaced the deleted one.
     private var second: RecordChange?
 
     init(_ change: RecordChange) {
@@ -57,7 +57,7 @@ private struct Net {
 }
 
 extension RecordChange {
-    /// Whether there was no record before.
+    /// Whether the record did not exist before.
     fileprivate var isMade: Bool {
         if case .missing = before { true } else { false }
     }

@@ -2,26 +2,26 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowQuery
 
-/// What one committed transaction changed in the records of an application.
+/// The record changes of one committed transaction of an application.
 package struct CommittedTransaction: Sendable {
-    /// What distinguishes it from others.
+    /// Identifies a transaction.
     package enum ID: Hashable, Sendable {
-        /// The revision that it stamped.
+        /// The revision that the transaction stamped.
         case revision(Int64)
-        /// The last 32 bits of its id, as PostgreSQL's log has them.
+        /// The low 32 bits of its transaction id, as in PostgreSQL's log.
         case truncated(UInt32)
     }
 
     package let id: ID
-    /// Where its commit ends in PostgreSQL's log; nil where that is not known.
+    /// The LSN at which its commit ends; nil if unknown.
     package let end: UInt64?
-    /// In their order.
+    /// The changes in their order.
     package let changes: [RecordChange]
-    /// The types of which it changed more than is handed on, all of a table perhaps.
+    /// The types with more changes than are delivered, possibly a whole table.
     package let bulk: Set<RecordTypeName>
-    /// When it was committed; nil where that is not known.
+    /// The commit time; nil if unknown.
     package let committedAt: Timestamp?
-    /// The moment at which its records were as they are after it; nil where that is not known.
+    /// The snapshot in which its records had their state after it; nil if unknown.
     package let readAt: ChangeMoment?
 
     package init(
@@ -42,7 +42,7 @@ package struct CommittedTransaction: Sendable {
 }
 
 extension ChangeMoment {
-    /// Whether what a transaction wrote was visible.
+    /// Whether the writes of a transaction were visible.
     package func hasSeen(_ transaction: CommittedTransaction.ID) -> Bool {
         switch transaction {
         case .revision(let revision): transactions.contains(revision)
@@ -53,14 +53,14 @@ extension ChangeMoment {
 
 /// One record before and after a change.
 ///
-/// An object, since everything that waits for it refers to it.
+/// A class, since everything that waits for the change shares it.
 package final class RecordChange: Sendable {
-    /// What is known of the record before.
+    /// What is known of the record before the change.
     package enum Before: Sendable {
-        /// There was none.
+        /// The record did not exist.
         case missing
         case row(StoredRecord)
-        /// It is not known; a record that was sent as new may have been there too.
+        /// The old row is unknown; a record that was reported as new may have existed.
         case unknown(mayBeNew: Bool)
     }
 
@@ -68,7 +68,7 @@ package final class RecordChange: Sendable {
     package let storedID: String
     package let database: DatabaseScope
     package let before: Before
-    /// nil for a record that is gone.
+    /// nil for a deleted record.
     package let after: StoredRecord?
     /// A row with all columns of the table.
     private struct Place: Sendable {
@@ -76,14 +76,14 @@ package final class RecordChange: Sendable {
         let row: Int
     }
 
-    /// The row after, if there is one.
+    /// The new row, if any.
     private let newRow: Place?
-    /// The row before, if that is known.
+    /// The old row, if known.
     private let oldRow: Place?
 
     /// - Parameters:
-    ///   - rows: have the row after, if there is one, and behind it the row before, if that is known.
-    ///   - row: the first of them.
+    ///   - rows: contain the new row, if any, followed by the old row, if known.
+    ///   - row: the index of the first of them.
     package init(
         of table: RecordTable,
         storedID: String,
@@ -102,7 +102,7 @@ package final class RecordChange: Sendable {
         database = after?.database ?? DatabaseScope(ofStoredID: storedID)
     }
 
-    /// What two changes of one record come to.
+    /// Combines two successive changes of one record.
     init(_ first: RecordChange, then last: RecordChange) {
         table = last.table
         storedID = last.storedID
@@ -113,13 +113,13 @@ package final class RecordChange: Sendable {
         oldRow = first.oldRow
     }
 
-    /// The end of a record of which nothing else is known.
+    /// The deletion of a record of which nothing else is known.
     package convenience init(deleting storedID: String, of table: RecordTable) {
         self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
     }
 
-    /// A change whose rows have all columns of the table: the row after, if there is one, and then the row before, if that is
-    /// known; nil for rows without an id.
+    /// A change from rows with all columns of the table: the new row, if any, followed by the old row, if known; nil for rows
+    /// without an id.
     package convenience init?(
         of table: RecordTable,
         rows: PostgresResult,
@@ -139,30 +139,30 @@ package final class RecordChange: Sendable {
         )
     }
 
-    /// The record that was there before, where that is known.
+    /// The record before the change, if known.
     package var old: StoredRecord? {
         if case .row(let record) = before { record } else { nil }
     }
 
-    /// Whether the record before is not known.
+    /// Whether the record before the change is unknown.
     package var lacksBefore: Bool {
         if case .unknown = before { true } else { false }
     }
 
-    /// The id that clients see, `note/1`.
+    /// The record id on the wire, `note/1`.
     package var wireID: String { "\(table.name)/\(StoredID.wireID(of: storedID))" }
 
-    /// The record after, as the JSON writer takes it; nil for one that is gone.
+    /// Returns the new record for the JSON writer; nil for a deleted one.
     package func source(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
         newRow.map { StoredRows($0.rows, plan: plan, for: reader)[$0.row] }
     }
 
-    /// The record before, likewise; nil where it is not known.
+    /// Returns the old record for the JSON writer; nil if it is unknown.
     package func oldSource(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
         oldRow.map { StoredRows($0.rows, plan: plan, for: reader)[$0.row] }
     }
 
-    /// The fields that have another value after the change; all where the record before is not known.
+    /// The fields whose values changed; all fields if the old record is unknown.
     package var changedFields: Set<FieldName> {
         guard let newRow, let oldRow else { return Set(table.columns.map(\.field)) }
         let reserved = table.wholeRow.reservedWidth
@@ -184,12 +184,12 @@ package final class RecordChange: Sendable {
 }
 
 extension RecordTable {
-    /// How rows with all columns of this table are sent where some fields are seen and some are asked for.
+    /// Returns the plan for sending rows with all columns of this table.
     ///
     /// - Parameters:
-    ///   - view: the fields that are hidden, or seen in some records only.
+    ///   - view: the fields that are hidden, or visible in some records only.
     ///   - asked: the fields to send; nil for all.
-    ///   - hasReserved: whether id, owner and the like are sent too.
+    ///   - hasReserved: whether to send id, owner and the other reserved members.
     package func plan(_ view: FieldView, asked: Set<FieldName>?, hasReserved: Bool = true) -> RowPlan {
         let whole = wholeRow.plan
         let reserved = hasReserved ? Array(whole.members.prefix(wholeRow.reservedWidth)) : []
@@ -210,14 +210,14 @@ extension RecordTable {
         )
     }
 
-    /// The columns of ``wholeRow``, for rows that come otherwise than as the result of a statement.
+    /// The columns of ``wholeRow``, for rows that are not the result of a statement.
     package var rowLayout: PostgresRowLayout {
         PostgresRowLayout(wholeRow.plan.columnTypes(width: wholeRow.width))
     }
 }
 
 extension RowPlan {
-    /// The name and the type of each column; of one that is no member, `text`.
+    /// Returns the name and type of each column; `text` for a column that is not a member.
     fileprivate func columnTypes(width: Int) -> [(name: String, type: PostgresOID)] {
         var columns = [(name: String, type: PostgresOID)](repeating: ("", .text), count: width)
         for member in members { columns[member.column] = (member.key.name, member.kind.oid) }

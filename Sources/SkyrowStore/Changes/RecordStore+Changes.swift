@@ -3,15 +3,15 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// A page of the change feed: what a client of a query has to change to be up to date.
+    /// Returns a page of the change feed: the changes that bring a client's copy of a query up to date.
     ///
-    /// A pass begins with a moment and ends with its token: everything that was visible then was sent, as it was or newer.
-    /// Throws `134 InvalidToken` for a text that is no token or cursor of the query, `108`, `111`, `120` or `124` for what
-    /// cannot be asked, `110 ResourceNotFound` for a type that is gone, and what the database failed with.
+    /// A pass starts with a snapshot and ends with its token: everything visible in the snapshot has been sent, in that state
+    /// or a newer one. Throws `134 InvalidToken` for a text that is not a token or cursor of the query, `108`, `111`, `120` or
+    /// `124` for an invalid request, `110 ResourceNotFound` for a dropped type, and database errors.
     ///
     /// - Parameters:
-    ///   - retention: for how long a token is good.
-    ///   - admit: asked before records are.
+    ///   - retention: how long a token is valid.
+    ///   - admit: called before records are read.
     package func changes(
         _ request: ChangesRequest,
         with access: RecordAccess,
@@ -27,7 +27,7 @@ extension RecordStore {
         }
     }
 
-    /// A page of the ids and revisions of all that matches.
+    /// Returns a page of the ids and revisions of all matching records.
     ///
     /// Throws as ``changes(_:with:retention:admitting:)`` does.
     package func compare(
@@ -44,7 +44,7 @@ extension RecordStore {
         }
     }
 
-    /// Settles what is asked and from where on, then has `body` answer it.
+    /// Resolves the request and its starting position, then lets `body` respond.
     private func asking<Answer: Sendable>(
         _ request: ChangesRequest,
         with access: RecordAccess,
@@ -63,7 +63,7 @@ extension RecordStore {
         return try await reporting {
             try await withCatalog { _ in
                 let type = request.query.type
-                // Its form is that of all fields: which of them the caller sees is a matter of access.
+                // The form covers all fields; access decides which of them the caller sees.
                 let table = try await self.table(of: type)
                 let statement = try table.map {
                     try ChangesStatement(
@@ -76,7 +76,7 @@ extension RecordStore {
                 }
                 if case .since = request.position, let table { try await self.requireFollowing(table) }
                 if let statement { try await admit?(statement.cost) }
-                // Most clients that ask have everything, which one statement says.
+                // Most clients are up to date, which one statement finds out.
                 var since: (token: ChangeToken, hasNews: SQL)?
                 if let known, known.pass == nil, table == nil || !known.isOfAbsentTable {
                     let seen = known.transactions
@@ -111,7 +111,7 @@ extension RecordStore {
 }
 
 extension ChangeToken {
-    /// What a request goes on from; nil where it begins. Throws `134` for any other text.
+    /// The token that a request continues from; nil for a request that starts. Throws `134` for any other text.
     fileprivate init?(_ position: ChangesRequest.Position) throws(SkyrowError) {
         let parameter: String
         let text: String
@@ -126,7 +126,7 @@ extension ChangeToken {
         self = token
     }
 
-    /// nil for a text that is no token.
+    /// nil for a text that is not a token.
     package init?(text: String) {
         guard text.utf8.count <= ChangeToken.maximumBytes / 3 * 4, let bytes = Base64URL.decode(text) else {
             return nil
@@ -134,23 +134,24 @@ extension ChangeToken {
         self.init(bytes: bytes)
     }
 
-    /// As clients have it.
+    /// The form that clients receive.
     package var text: String { Base64URL.encode(bytes) }
 }
 
-/// From where a request goes on.
+/// How a request continues.
 enum FeedStart: Sendable {
-    /// Its token leads no further.
+    /// Its token cannot be continued.
     case reset(ChangeReset)
-    /// The token of the end of the pass, with the place in it that was reached, and the moment it began at where it is new.
+    /// The token of the end of the pass with the current position in it, and the snapshot; `isNew` if the pass starts with this
+    /// request.
     case pass(ChangeToken, PresentMoment, isNew: Bool)
 
     /// - Parameters:
-    ///   - known: what the request brought.
-    ///   - present: a token of the present moment.
-    ///   - isSameHistory: whether the database was where that was made.
+    ///   - known: the token in the request.
+    ///   - present: a token of the present snapshot.
+    ///   - isSameHistory: whether the token was made in this history of the database.
     ///
-    /// Throws `134` for a token of another query and `110` for one of a type that is gone.
+    /// Throws `134` for a token of another query and `110` for a token of a dropped type.
     init(
         _ known: ChangeToken?,
         _ present: ChangeToken,
@@ -197,7 +198,7 @@ enum FeedStart: Sendable {
             // The table may have been renamed to this name, with records that are older than the token.
             pass.pass = ChangeToken.Pass(step: .initial)
         } else if known.pass != nil {
-            // The end of the pass was settled at its beginning.
+            // The end of the pass was fixed when it started.
             pass.takenAt = known.takenAt
             pass.transactions = known.transactions
             pass.pass = known.pass

@@ -2,10 +2,10 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
-    /// Throws for a large type whose changes no index leads to: each look for them would read the whole table.
+    /// Throws for a large type without an index on revisions: each poll for its changes would read the whole table.
     ///
-    /// Where clients may make types and fields, the index is asked for here. Throws `135 Overloaded` while the index is being
-    /// built, and `111 NotSupported` where no index was asked for or it could not be built.
+    /// In development mode, this method requests the index. Throws `135 Overloaded` while the index is being built, and `111
+    /// NotSupported` where no index was requested or its build failed.
     package func requireFollowing(_ table: RecordTable) async throws(SkyrowError) {
         guard size(of: table.name) > QueryAdvice.largeTable, !table.indexes.contains(where: \.leadsToRevisions) else {
             return
@@ -26,17 +26,17 @@ extension RecordStore {
         throw isBuilding ? .followingBegins(table.name) : .notFollowed(table.name)
     }
 
-    /// Asks for the index by which the changes of a type are found, which an ``IndexBuilder`` then builds; nothing happens
-    /// where it is there or on its way.
+    /// Requests the index that finds the changes of a type, which an ``IndexBuilder`` then builds; does nothing if the index
+    /// exists or is requested.
     ///
-    /// Throws `110 ResourceNotFound` for a type that there is not.
+    /// Throws `110 ResourceNotFound` for a type that does not exist.
     package func follow(_ type: RecordTypeName) async throws(SkyrowError) {
         try await changeFollowing(of: type, FollowedTypes.wish(for: type, in: schema))
     }
 
-    /// Takes the index away again, by an ``IndexBuilder``.
+    /// Requests an ``IndexBuilder`` to drop the index.
     ///
-    /// Throws `110 ResourceNotFound` for a type that there is not.
+    /// Throws `110 ResourceNotFound` for a type that does not exist.
     package func unfollow(_ type: RecordTypeName) async throws(SkyrowError) {
         try await changeFollowing(of: type, FollowedTypes.removal(for: type, in: schema))
     }
@@ -54,20 +54,20 @@ extension RecordStore {
     }
 }
 
-/// The types that have an index on `(_database, _revision)`, and those that are to have it.
+/// The followed types: those with an index on `(_database, _revision)`, and those for which one is requested.
 ///
-/// The wish is a row of `_index`, as of any index that is asked for, whatever expresses it: a schema file, the tool, or a
-/// request where clients may make types and fields.
+/// A request is a row of `_index`, as for any other index, whether a schema file, the tool, or a request in development mode
+/// made it.
 package enum FollowedTypes {
     static let columns = ["_database", "_revision"]
 
-    /// Whether a row of `_index` is such a wish, of a type or of any.
+    /// Whether a row of `_index` requests this index, of one type or of any.
     package static func isWish(of type: RecordTypeName? = nil) -> SQL {
         let wish: SQL = "kind = 'order' AND fields = ARRAY['_database', '_revision']"
         return type.map { "\(wish) AND type = \(literal: $0.rawValue)" } ?? wish
     }
 
-    /// The types that are followed or to be so, in a schema: those of wishes, and those to which psql gave the index.
+    /// Selects the followed types of a schema: the requested ones, and those to which psql gave the index.
     package static func list(in schema: SQLIdentifier) -> SQL {
         """
         SELECT type FROM \(schema.internal)._index WHERE \(isWish()) AND state <> 'deleting'
@@ -77,7 +77,7 @@ package enum FollowedTypes {
         """
     }
 
-    /// The statements of a transaction that asks for the index; one that failed is begun anew.
+    /// Returns the statements of a transaction that requests the index, or retries a failed request.
     package static func wish(for type: RecordTypeName, in schema: SQLIdentifier) -> [SQL] {
         let name: SQL = "\(literal: type.rawValue)"
         let head: SQL = "\(literal: String("\(type.rawValue)__database__revision".prefix(55)))"
@@ -106,7 +106,7 @@ package enum FollowedTypes {
         ]
     }
 
-    /// The statements of a transaction that takes the index away.
+    /// Returns the statements of a transaction that requests to drop the index.
     package static func removal(for type: RecordTypeName, in schema: SQLIdentifier) -> [SQL] {
         [
             "DELETE FROM \(schema.internal)._index WHERE \(isWish(of: type)) AND NOT has_begun",
@@ -121,7 +121,7 @@ package enum FollowedTypes {
         ]
     }
 
-    /// The indexes that hold nothing else, `index` and `relation`.
+    /// Selects the indexes with exactly these columns, as `index` and `relation`.
     private static func present(in schema: SQLIdentifier) -> SQL {
         """
         SELECT index_class.relname::text AS index, record_table.relname::text AS relation
@@ -144,14 +144,14 @@ package enum FollowedTypes {
 }
 
 extension TableIndex {
-    /// Whether the rows of a database are found by it in the order of their revisions.
+    /// Whether the index returns the rows of a database in the order of their revisions.
     package var leadsToRevisions: Bool {
         isValid && method == "btree" && condition == nil && columns.starts(with: FollowedTypes.columns)
     }
 }
 
 extension IndexDefinition {
-    /// Whether it is the index of a followed type, which clients cannot ask for by its fields.
+    /// Whether it is the index of a followed type, which clients cannot request by its fields.
     package var isOfFollowedType: Bool { kind == .order && !isUnique && fields.map(\.name) == FollowedTypes.columns }
 }
 

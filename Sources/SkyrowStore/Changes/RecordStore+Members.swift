@@ -2,16 +2,16 @@ package import SkyrowModel
 internal import SkyrowPostgres
 package import SkyrowQuery
 
-/// What PostgreSQL's log has of the changes of a type.
+/// What PostgreSQL's log contains of the changes of a type.
 package struct ChangeLogging: Hashable, Sendable {
-    /// Whether it has of records before their changes nothing but their ids.
+    /// Whether the log contains only the ids of old rows.
     package let hasKeysAlone: Bool
-    /// Whether a stream of changes brings them.
+    /// Whether the publication includes the changes.
     package let isPublished: Bool
 }
 
 extension RecordStore {
-    /// What PostgreSQL's log has of the changes of a type.
+    /// Reads what PostgreSQL's log contains of the changes of a type.
     package func logging(of table: RecordTable) async throws(SkyrowError) -> ChangeLogging {
         try await reporting {
             let result = try await self.client.read(
@@ -43,7 +43,8 @@ extension RecordStore {
         try await reporting { _ = try await Publication.prepare(of: self.schema, by: self.client) }
     }
 
-    /// Records as they are now, in the place of changes that did not come whole: of one that is gone meanwhile, its end.
+    /// Reads the current records in place of changes that arrived incomplete; a record that no longer exists becomes a
+    /// deletion.
     func presentChanges(of table: RecordTable, _ ids: [String]) async throws -> [RecordChange] {
         let sql: SQL = """
             SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY (\(ids))
@@ -67,11 +68,11 @@ extension RecordStore {
         }
     }
 
-    /// All records of a database that match a predicate, for any reader, and a moment before they were read.
+    /// Returns all records of a database that match a predicate, for any reader, and a snapshot from before they were read.
     ///
-    /// nil for the records where more than the limit match.
+    /// The records are nil if more than `limit` match.
     ///
-    /// - Parameter predicate: one that asks for nothing but the records themselves, with the columns of `table`.
+    /// - Parameter predicate: one that depends only on the record itself, with the columns of `table`.
     package func matchingRecords(
         of table: RecordTable,
         in database: DatabaseScope,

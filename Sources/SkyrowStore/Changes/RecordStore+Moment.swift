@@ -4,42 +4,42 @@ internal import SkyrowPostgres
 internal import SkyrowSystem
 
 extension RecordStore {
-    /// How often a moment is asked for while too many transactions run.
+    /// Upper bound on attempts to read the snapshot while too many transactions run.
     private static let momentAttempts = 200
-    /// More transactions that run make no token.
+    /// The most running transactions for which a token is made.
     private static let maximumRunning = 4096
-    /// How often it is looked whether PostgreSQL has written its log by itself, each time after a pause twice as long.
+    /// How many times to check whether PostgreSQL has flushed its log by itself, with doubling pauses.
     private static let flushLooks = 4
-    /// How often it is looked afterwards: its log writer does so three times a second, whatever happens.
+    /// How many further checks to make: PostgreSQL's log writer flushes three times a second in any case.
     private static let patientFlushLooks = 20
-    /// For how long a client goes on with a token since which nothing has changed, rather than wait for the log; in seconds.
+    /// The age in seconds up to which a client without changes keeps its token instead of waiting for the log.
     private static let keptTokenAge: Int64 = 3600
 
-    /// The present moment: the first question of every pass through the change feed.
+    /// Returns the present snapshot: the first query of every pass through the change feed.
     ///
-    /// Where PostgreSQL was started anew, revisions are moved first. All that had ended at the moment is in the log on the disk
-    /// when it is returned: PostgreSQL gives ids out again that a crash has taken back, also where it goes on by itself with the
-    /// same start, and a token that had seen them would take the next ones for seen.
+    /// After a restart of PostgreSQL, it moves revisions first. On return, the log is flushed up to the end of every
+    /// transaction that had ended in the snapshot. PostgreSQL reuses transaction ids that a crash has taken back, even if it
+    /// recovers without a restart, and a token that had seen them would treat the next transactions as seen.
     ///
-    /// Throws what the database failed with, and `135 Overloaded` where more than 4,096 transactions run for two seconds.
+    /// Throws database errors, and `135 Overloaded` where more than 4,096 transactions run for two seconds.
     package func changeMoment() async throws -> ChangeMoment {
         try await changeMoment(relationsOf: nil, since: nil).moment
     }
 
-    /// The present moment, with what else is asked of it in the same statement.
+    /// Returns the present snapshot, with further values from the same statement.
     ///
-    /// Where nothing has changed since a token and the log is not on the disk, the moment has the transactions of that token: a client
-    /// that has seen these has seen everything, and nothing waits for the disk.
+    /// If nothing has changed since a token and the log is not flushed yet, the result has the transactions of that token: a
+    /// client that has seen these has seen everything, and nothing waits for the disk.
     ///
     /// - Parameters:
-    ///   - user: whose relations are asked for too; nil for nothing.
-    ///   - since: a token, and what is true if anything has changed that it has not seen; nil for nothing.
+    ///   - user: the user whose relations are digested; nil for none.
+    ///   - since: a token, and a condition that is true if anything has changed since it; nil for none.
     func changeMoment(
         relationsOf user: UserID?,
         since known: (token: ChangeToken, hasNews: SQL)?
     ) async throws -> PresentMoment {
         for attempt in 0..<Self.momentAttempts {
-            // PostgreSQL says nothing when transactions end.
+            // PostgreSQL sends no notification when transactions end.
             if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.read(
                 MomentStatement.make(in: schema, relationsOf: user, hasNews: known?.hasNews)
@@ -57,14 +57,14 @@ extension RecordStore {
         throw SkyrowError.tooManyRun
     }
 
-    /// Reads at one moment: all statements of `body` see what was visible at the moment that it is given.
+    /// Runs `body` in a transaction with one snapshot: all its statements see what the given `ChangeMoment` has as visible.
     ///
     /// Throws what `body` throws, and as ``changeMoment()``.
     func atOneMoment<Success>(
         _ body: (PostgresTransaction, ChangeMoment) async throws -> Success
     ) async throws -> Success {
         for attempt in 0..<Self.momentAttempts {
-            // PostgreSQL says nothing when transactions end.
+            // PostgreSQL sends no notification when transactions end.
             if attempt > 0 { try await ServiceTimer.sleep(for: .milliseconds(10)) }
             let found = try await client.withTransaction(isolation: .snapshot) { transaction in
                 let rows = try await transaction.query(MomentStatement.make(in: schema, relationsOf: nil))
@@ -85,9 +85,10 @@ extension RecordStore {
         throw SkyrowError.tooManyRun
     }
 
-    /// Returns when PostgreSQL's log is on the disk up to a position.
+    /// Returns when PostgreSQL's log is flushed up to `position`.
     ///
-    /// Any commit writes it, those of other sessions too, of which PostgreSQL gives no notice. Where none comes, a message is committed.
+    /// Any commit flushes it, those of other sessions too, but without a notification. If none does soon, this method commits a
+    /// message.
     private func flushLog(upTo position: UInt64) async throws {
         let position = Int64(bitPattern: position)
         func isFlushed() async throws -> Bool {
@@ -99,7 +100,7 @@ extension RecordStore {
             if try await isFlushed() { return }
         }
         do {
-            // A standby that is away is no reason to wait.
+            // Does not wait for a standby, which may be unavailable.
             _ = try await client.write(
                 """
                 SELECT pg_logical_emit_message(true, 'skyrow', set_config('synchronous_commit', 'local', true))
@@ -107,7 +108,7 @@ extension RecordStore {
                 groupCommit: .never
             )
         } catch is PostgresError {
-            // Who may not send messages waits for the log writer.
+            // A role that may not emit messages waits for the log writer.
             for _ in 0..<Self.patientFlushLooks {
                 try await ServiceTimer.sleep(for: .milliseconds(50))
                 if try await isFlushed() { return }
@@ -115,7 +116,7 @@ extension RecordStore {
         }
     }
 
-    /// Whether the database was at a place of its history before it came to the present one.
+    /// Returns whether the database was at `known` in its history before it came to `present`.
     func hasPassed(_ known: HistoryPlace, at present: HistoryPlace) async throws -> Bool {
         guard known.branch == present.branch, known.start != present.start else {
             return known.isBehind(present, endOfStart: nil)
@@ -130,10 +131,10 @@ extension RecordStore {
         return known.isBehind(present, endOfStart: end.map { UInt64(bitPattern: $0) })
     }
 
-    /// Has revisions moved where PostgreSQL was started anew.
+    /// Moves revisions if PostgreSQL was restarted.
     ///
-    /// Soon after a start: where the log of the one before has ended is known until the next checkpoint, and no token of that
-    /// one is good without it.
+    /// Runs soon after a restart: until the next checkpoint, PostgreSQL has the end of the previous start's log, and no token
+    /// of that start can be continued without it.
     func followStart() async throws {
         let found = try await client.read(
             """
@@ -144,7 +145,7 @@ extension RecordStore {
         if try !found.isEmpty && !found.decode(row: 0, column: 0, as: Bool.self) { try await moveRevisions() }
     }
 
-    /// Has `_revision()` count on above all that was stamped since another start of PostgreSQL.
+    /// Makes `_revision()` continue above all revisions stamped under other starts of PostgreSQL.
     private func moveRevisions() async throws {
         do {
             try await client.withTransaction { transaction in
@@ -152,7 +153,7 @@ extension RecordStore {
                 _ = try await transaction.query("SELECT _move_revisions()")
             }
         } catch let error as PostgresError where error.code == .indeterminateCommit {
-            // The next look shows whether it took effect. A caller that only reads has lost nothing.
+            // The next attempt shows whether it took effect. A caller that only reads has lost nothing.
         }
     }
 }
@@ -164,18 +165,18 @@ extension SkyrowError {
     )
 }
 
-/// A moment, with what was asked for in the statement that read it.
+/// A snapshot, with further values of the statement that read it.
 struct PresentMoment: Sendable {
     var moment: ChangeMoment
     /// A digest of the relations of a user.
     let relations: Int64
-    /// Whether anything has changed that a token has not seen; true where that was not asked.
+    /// Whether anything has changed since a token; true if the statement did not check it.
     let hasNews: Bool
-    /// Whether PostgreSQL's log is on the disk, as far as it had come at the moment or farther.
+    /// Whether PostgreSQL's log was flushed at least up to the position of the snapshot.
     let isOnDisk: Bool
 
-    /// The moment with the transactions of a token since which nothing has changed; nil for one of another history and for an old one,
-    /// which would expire some day.
+    /// Returns the snapshot with the transactions of a token since which nothing has changed; nil for a token of another
+    /// history, and for one so old that it would expire.
     ///
     /// - Parameter age: in seconds.
     func keeping(_ token: ChangeToken, for age: Int64) -> PresentMoment? {
@@ -194,15 +195,15 @@ struct PresentMoment: Sendable {
     }
 }
 
-/// The question for the present moment, in one statement, so that all of it is of one snapshot.
+/// The query for the present snapshot: one statement, so that all its values are consistent.
 ///
 /// ```sql
 /// SELECT pg_current_snapshot()::text, …, pg_current_wal_insert_lsn() FROM "app_internal"."_meta" AS "meta"
 /// ```
 enum MomentStatement {
     /// - Parameters:
-    ///   - user: of whose relations a digest is asked for.
-    ///   - hasNews: a condition that is asked of the same snapshot.
+    ///   - user: the user whose relations are digested.
+    ///   - hasNews: a condition to evaluate in the same snapshot.
     static func make(in schema: SQLIdentifier, relationsOf user: UserID?, hasNews: SQL? = nil) -> SQL {
         let relations: SQL =
             if let user {
@@ -226,7 +227,7 @@ enum MomentStatement {
             """
     }
 
-    /// nil where PostgreSQL was started anew or the database restored, and revisions are to be moved.
+    /// Returns nil if PostgreSQL was restarted or the database restored, and revisions have to be moved.
     static func read(_ result: PostgresResult) throws -> PresentMoment? {
         guard try !result.isEmpty && result.decode(row: 0, column: 1, as: Bool.self) else { return nil }
         let text = try result.decode(row: 0, column: 0, as: String.self)
@@ -262,7 +263,7 @@ enum MomentStatement {
     }
 }
 
-/// The first bytes of a SHA-256, of what makes something the same.
+/// The first 64 bits of a SHA-256 hash, as the identity of a value.
 enum ChangeDigest {
     static func of(_ write: (inout [UInt8]) -> Void) -> UInt64 {
         var identity: [UInt8] = []
@@ -275,8 +276,8 @@ enum ChangeDigest {
 }
 
 extension RecordStore {
-    /// Whether anything of a type in a database was written, deleted or hidden that a set of transactions does not have,
-    /// for any reader.
+    /// Returns whether a transaction outside `seen` has written, deleted or hidden anything of a type in a database, for any
+    /// reader.
     package func hasChanges(
         of type: RecordTypeName,
         in database: DatabaseScope,
@@ -286,9 +287,9 @@ extension RecordStore {
         return try await client.read("SELECT \(question)").decode(row: 0, column: 0, as: Bool.self)
     }
 
-    /// The condition that anything of a type in a database was written, deleted or hidden that a set of transactions does not have.
+    /// Returns the condition that a transaction outside `seen` has written, deleted or hidden anything of a type in a database.
     ///
-    /// - Parameter table: nil for a type without one.
+    /// - Parameter table: nil for a type without a table.
     static func hasNews(
         of type: RecordTypeName,
         _ table: RecordTable?,
@@ -303,7 +304,7 @@ extension RecordStore {
             case .union: ""
             }
         func found(_ source: SQL, _ database: SQL, _ revision: SQL) -> SQL {
-            // In the order of the index: with EXISTS a plan for any revision reads the whole table, since it expects every third row.
+            // In index order. With EXISTS the planner expects every third row to match, and reads the whole table.
             func first(_ isUnseen: SQL) -> SQL {
                 """
                 (SELECT \(revision) FROM \(source) WHERE \(database) = \(name) AND \(revision) \(isUnseen) \

@@ -2,13 +2,13 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// How many tombstones a statement deletes.
+    /// The number of tombstones that one statement deletes.
     private static let sweepBatch: Int64 = 10_000
 
-    /// Deletes the tombstones that no change token needs any more: those older than tokens are good for, and a day.
+    /// Deletes the tombstones that no change token needs any more: those older than the lifetime of tokens plus a day.
     ///
-    /// Those of roles stay for a month, for which a role is not given the name of one that is gone. One process at a time does it; returns how
-    /// many it deleted, zero where another one is at it.
+    /// Tombstones of roles stay for a month, during which the name of a deleted role is not reused. One process at a time
+    /// sweeps; returns the number of deleted tombstones, 0 while another process sweeps.
     @discardableResult
     package func sweepTombstones(olderThan retention: Duration) async throws(SkyrowError) -> Int {
         try await reporting {

@@ -4,7 +4,7 @@ package import SkyrowPostgres
 package import SkyrowQuery
 
 extension StoredRecord {
-    /// The record in a row with all columns of a table (``RecordTable/wholeRow``), for the interpreter in memory.
+    /// Reads the record from a row with all columns of a table (``RecordTable/wholeRow``), for the in-memory interpreter.
     ///
     /// nil for a row without an id.
     package init?(_ result: PostgresResult, row: Int, of table: RecordTable) {
@@ -38,7 +38,7 @@ extension StoredRecord {
 }
 
 extension DatabaseScope {
-    /// The database whose records have ids of the form.
+    /// The database of a stored id.
     init(ofStoredID id: String) {
         let utf8 = id.utf8
         guard utf8.first == UInt8(ascii: "~"), let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else {
@@ -60,7 +60,7 @@ extension PostgresResult {
 }
 
 extension StoredValue {
-    /// What some bytes of a row are that are not NULL; nil for what is not of its kind.
+    /// Decodes the bytes of a column that is not NULL; nil for bytes that do not fit the kind.
     fileprivate init?(_ bytes: UnsafeRawBufferPointer, of kind: RowPlan.Kind) {
         switch kind {
         case .id, .text, .reference:
@@ -93,7 +93,7 @@ extension StoredValue {
         }
     }
 
-    /// Of several dimensions an array is a value of a type that is not ours.
+    /// Decodes an array; one of several dimensions is a value of an unsupported type.
     private init(arrayOf element: RowPlan.Element, _ bytes: UnsafeRawBufferPointer) {
         var value = StoredValue.opaque
         element.withValue(bytes, name: bytes) {

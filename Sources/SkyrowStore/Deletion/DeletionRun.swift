@@ -2,17 +2,17 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension DeletionTable {
-    /// Goes on with a deletion that was begun, until the account is gone or the most records of a call were worked on.
+    /// Continues a deletion until the account is gone or the call has processed `maximumRecords`.
     ///
-    /// Each statement changes 500 rows at most and is committed by itself, so nothing else waits long, and what a process that dies
-    /// has done stays done. Throws what the database failed with; another call goes on.
+    /// Each statement changes at most 500 rows and is committed separately, so it blocks others only briefly, and a process
+    /// that dies leaves its progress committed. Throws database errors; another call continues.
     ///
-    /// What a merged account has saved since its records moved is not deleted: it moves as they did.
+    /// Records that a merged account saved after its records moved are not deleted: they move too.
     ///
     /// - Parameters:
-    ///   - maximumRecords: after how many records the rest is left to a later call.
-    ///   - looksForTraces: whether records of others that name the user as who made or changed them are looked for as well, which
-    ///     reads all records; otherwise a later call of ``removeLateRows(of:_:)`` does.
+    ///   - maximumRecords: the number of records after which the rest is left to a later call.
+    ///   - looksForTraces: whether to search the records of others for the user as creator or last editor, which reads all
+    ///     records; otherwise a later call of ``removeLateRows(of:_:)`` does.
     package func run(
         _ user: UserID,
         _ rules: DeletedUserRules,
@@ -37,8 +37,8 @@ extension DeletionTable {
         }
     }
 
-    /// Removes what requests have saved that were under way when the accounts went, and moves what those of merged accounts have
-    /// saved; returns how many records that was.
+    /// Removes records saved by requests that were in progress when the accounts were deleted, and moves those of merged
+    /// accounts; returns the number of records.
     package func removeLateRows(
         of deletions: [ClaimedDeletion],
         _ rules: DeletedUserRules
@@ -62,7 +62,7 @@ extension DeletionTable {
         }
     }
 
-    /// Which of these own records, have private ones, or are named by tombstones.
+    /// Returns the users among these who own records, have private ones, or are named by tombstones.
     private func usersWithRows(among users: [UserID]) async throws -> [UserID] {
         try await store.withCatalog { catalog in
             var questions: [SQL] = [
@@ -80,14 +80,14 @@ extension DeletionTable {
     }
 }
 
-/// More is to be done than one call does.
+/// The work exceeds the budget of one call.
 private struct OutOfBudget: Error {}
 
-/// The deletion of one account, carried out step by step; each step may be repeated.
+/// The step-by-step deletion of one account; each step may be repeated.
 private struct DeletionRun {
-    /// How many rows a statement changes.
+    /// The number of rows that one statement changes.
     private static let batch: Int64 = 500
-    /// How often a step is repeated that waits for another one.
+    /// How often to repeat a step that depends on another one.
     private static let rounds = 8
 
     private let store: RecordStore
@@ -108,7 +108,7 @@ private struct DeletionRun {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Counts what a statement did; throws ``OutOfBudget`` when that was enough for one call.
+    /// Counts the work of a statement; throws ``OutOfBudget`` when the budget of the call is used up.
     private mutating func note(_ count: Int) async throws {
         if lastRenewal.duration(to: .now) > .seconds(30) {
             try await store.deletions.renew(user)
@@ -118,12 +118,12 @@ private struct DeletionRun {
         if remaining <= 0 { throw OutOfBudget() }
     }
 
-    /// All record types, by their names.
+    /// Returns all record types, ordered by name.
     private func tables() async throws -> [RecordTable] {
         try await store.withCatalog { catalog in catalog.tables.values.sorted { $0.name < $1.name } }
     }
 
-    /// Has a statement run until it changes fewer rows than one may.
+    /// Repeats a statement until it changes fewer rows than its limit.
     private mutating func repeating(
         _ statement: SQL,
         noting: WritableKeyPath<DeletionReport, Int>? = nil
@@ -138,7 +138,7 @@ private struct DeletionRun {
 
     // MARK: Records
 
-    /// Moves the records where the account was merged into another one, and removes them otherwise.
+    /// Moves the records if the account was merged into another one, and removes them otherwise.
     mutating func moveOrRemoveRecords() async throws {
         guard var merge = try await store.merges.run(of: user, maximumRecords: remaining) else {
             return try await removeRecords()
@@ -149,7 +149,7 @@ private struct DeletionRun {
         try await merge.moveReferences()
     }
 
-    /// Deletes private records, and deletes, anonymises or gives away public ones.
+    /// Deletes private records, and deletes, anonymises or transfers public ones.
     private mutating func removeRecords() async throws {
         let tables = try await tables()
         for table in tables where table.name != .user { try await releasePrivate(table) }
@@ -167,7 +167,8 @@ private struct DeletionRun {
         for table in tables { try await giveUp(table) }
     }
 
-    /// Sets the references of private records to NULL that would keep others from being deleted: all of them go.
+    /// Sets the references of private records to NULL that would prevent the deletion of others; all private records are
+    /// deleted.
     private mutating func releasePrivate(_ table: RecordTable) async throws {
         let columns = table.columns.filter { column in
             if case .reference = column.type { column.onDelete == .restrict } else { false }
@@ -185,18 +186,18 @@ private struct DeletionRun {
                 """
             )
         } catch let error as PostgresError where error.sqlState == .notNullViolation {
-            // One that psql made so; what refers to nothing that goes first is deleted all the same.
+            // psql made the column NOT NULL; records whose targets are not deleted first can still be deleted.
         }
     }
 
-    /// Deletes the user's records of these types by the rules of references; some may be left that others refer to.
+    /// Deletes the user's records of these types by the rules of references; records that others refer to may remain.
     private mutating func deletePublic(_ tables: [RecordTable]) async throws {
         var blocked: [(table: RecordTable, ids: [RecordID])] = []
         for table in tables {
             let ids = try await deleteOwned(table)
             if !ids.isEmpty { blocked.append((table, ids)) }
         }
-        // What is referred to by another one of these goes when that is gone.
+        // A record that another one of these refers to can be deleted after that one.
         for _ in 0..<Self.rounds where !blocked.isEmpty {
             let before = report.deleted
             for index in blocked.indices { blocked[index].ids = try await delete(blocked[index].ids) }
@@ -204,7 +205,7 @@ private struct DeletionRun {
             if report.deleted == before { break }
         }
         guard !blocked.isEmpty else { return }
-        // They refer to each other in a circle.
+        // The remaining records refer to each other in a cycle.
         for (table, _) in blocked {
             for source in tables { try await releaseOwned(source, references: table.name) }
         }
@@ -228,7 +229,7 @@ private struct DeletionRun {
         }
     }
 
-    /// Deletes the user's public records of a type; returns those that were not.
+    /// Deletes the user's public records of a type; returns those that could not be deleted.
     private mutating func deleteOwned(_ table: RecordTable) async throws -> [RecordID] {
         var blocked: [RecordID] = []
         var last: (time: PostgresTimestamp, id: String)?
@@ -244,14 +245,14 @@ private struct DeletionRun {
             )
             guard !rows.isEmpty else { return blocked }
             let texts = try rows.decodeColumn(0, as: String.self)
-            // An id of psql's making may be none that a record can have; such a record is anonymised.
+            // psql may have created an id that is not valid for a record; such a record is anonymised.
             blocked += try await delete(texts.compactMap { try? RecordID(type: table.name, id: $0) })
             guard texts.count == Int(Self.batch), let id = texts.last else { return blocked }
             last = (try rows.decode(row: rows.rowCount - 1, column: 1), id)
         }
     }
 
-    /// Deletes public records of one type by the rules of references; returns those that were not.
+    /// Deletes public records of one type by the rules of references; returns those that could not be deleted.
     private mutating func delete(_ ids: [RecordID], depth: Int = 0) async throws -> [RecordID] {
         var blocked: [RecordID] = []
         for start in stride(from: 0, to: ids.count, by: Int(Self.batch)) {
@@ -262,9 +263,9 @@ private struct DeletionRun {
             for (id, outcome) in zip(part, outcomes) {
                 switch outcome {
                 case .deleted(_, let dependents): count += 1 + dependents.ids.count + dependents.hidden
-                // It went with another one.
+                // It was deleted with another one.
                 case .failure(let error, _) where error.code == .resourceNotFound: break
-                // More goes with it than one statement takes.
+                // It has more dependents than one statement deletes.
                 case .failure(let error, _) where error.code == .invalidArgument: large.append(id)
                 case .record, .failure: blocked.append(id)
                 }
@@ -278,9 +279,9 @@ private struct DeletionRun {
         return blocked
     }
 
-    /// Deletes a record with more dependents than one statement takes; false where it is kept from being deleted.
+    /// Deletes a record with more dependents than one statement deletes; returns false if it cannot be deleted.
     private mutating func deleteLarge(_ id: RecordID, alone: Bool, depth: Int) async throws -> Bool {
-        // With fewer others it may be few enough.
+        // Without the others, its dependents may be within the bound.
         if !alone { return try await delete([id], depth: depth).isEmpty }
         guard depth < 32 else { return false }
         let references = try await store.withCatalog { $0.deleteRules[id.type] ?? [] }
@@ -311,7 +312,7 @@ private struct DeletionRun {
         )
     }
 
-    /// Takes the user's name from the records that stay, or gives them to another user. They keep the time of their last change.
+    /// Removes the user from the records that stay, or transfers them to another user. Their modification time stays the same.
     private mutating func giveUp(_ table: RecordTable) async throws {
         var heir: UserID?
         var counted: WritableKeyPath<DeletionReport, Int> = \.anonymised
@@ -322,7 +323,7 @@ private struct DeletionRun {
             if other != user { heir = other }
             counted = \.transferred
         }
-        // Where the account of the heir is gone, the record has no owner.
+        // If the account of the new owner is gone, the record has no owner.
         let owner: SQL =
             "(SELECT account.id FROM \(schema.internal)._user AS account WHERE account.id = \(heir as UserID?))"
         let profile: SQL = table.name == .user ? " AND \"r\".\"_id\" <> \(user)" : ""
@@ -338,7 +339,7 @@ private struct DeletionRun {
         )
     }
 
-    /// Takes the names of users from the records of others that they made or changed; returns from how many.
+    /// Removes users from the metadata of others' records that they created or changed; returns the number of records.
     mutating func removeTraces(of users: [UserID]) async throws -> Int {
         let most = 10_000
         var total = 0
@@ -374,7 +375,7 @@ private struct DeletionRun {
 
     // MARK: The profile and the account
 
-    /// Takes the user out of relations: those of users to each other, and those of records to profiles.
+    /// Removes the user from relations between users and from relations of records to profiles.
     mutating func removeRelations() async throws {
         try await repeating(
             """
@@ -398,8 +399,8 @@ private struct DeletionRun {
         }
     }
 
-    /// Deletes the public records that go with the profile by the rules of references, and sets all other references to it to NULL.
-    /// Those that would keep it were asked for before the deletion began.
+    /// Deletes the public records that depend on the profile by the rules of references, and sets all other references to it to
+    /// NULL. References that prevent its deletion were checked before the deletion began.
     mutating func removeReferences() async throws {
         for table in try await tables() {
             for column in table.columns where column.type == .reference(.user) {
@@ -412,7 +413,7 @@ private struct DeletionRun {
                     ).decodeColumn(0, as: String.self).compactMap { try? RecordID(type: table.name, id: $0) }
                     let blocked = ids.isEmpty ? [] : try await delete(ids)
                     guard ids.count == blocked.count else { continue }
-                    // What is left refers to nothing from here on.
+                    // The remaining records no longer refer to the profile.
                     report.kept += blocked.count
                     break
                 }
@@ -421,8 +422,8 @@ private struct DeletionRun {
         }
     }
 
-    /// Removes the responses that were kept for the user's retries and merges into the account, takes the user's name from tombstones, and addresses from the
-    /// audit log, which keeps the id.
+    /// Removes the stored responses for the user's retries and the merges into the account, removes the user from tombstones,
+    /// and addresses from the audit log, which keeps the id.
     mutating func removeNotes() async throws {
         let master = "_master:\(user)"
         let end = ":\(user)"
@@ -464,11 +465,11 @@ private struct DeletionRun {
                 """
             )
         } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
-            // An operator may let the service add to the log alone.
+            // An operator may grant the service only INSERT on the log.
         }
     }
 
-    /// Deletes the profile, and with it all that is bound to the account; its login keys are kept from others.
+    /// Deletes the profile, and with it everything that depends on the account; reserves its login keys for a time.
     mutating func finish(hasLookedForTraces: Bool) async throws {
         let keys = try store.loginKeys.map { key throws(PostgresError) -> SQL in
             "(\(key.rawValue)::text, profile.\(try SQLIdentifier(key.rawValue)))"
@@ -501,12 +502,12 @@ private struct DeletionRun {
                 )
                 break
             } catch let error as PostgresError where error.sqlState == .foreignKeyViolation && attempt < Self.rounds {
-                // A record that was saved meanwhile refers to the profile.
+                // A record saved meanwhile refers to the profile.
                 try await removeReferences()
             }
         }
         report.isFinished = true
-        // The profile's own tombstone, and those of what went with it.
+        // Covers the tombstone of the profile, and those of its dependents.
         try await removeNotes()
     }
 }

@@ -1,43 +1,43 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What must hold of an account in the statement that begins its deletion.
+/// The condition on an account in the statement that begins its deletion.
 package enum DeletionCondition: Hashable, Sendable {
-    /// Nothing more than that it is there.
+    /// The account exists.
     case none
-    /// The session of this token goes on, and its user has proved within the last minutes who it is.
+    /// The session of this token is valid, and its user has re-authenticated within the last minutes.
     case elevatedSession(tokenHash: [UInt8])
-    /// It is anonymous, and nothing was done with it since.
+    /// The account is anonymous and was not used since this time.
     case abandoned(since: Timestamp)
 }
 
-/// A deletion that a process has taken to go on with.
+/// A deletion that a process has claimed, to continue it.
 package struct ClaimedDeletion: Hashable, Sendable {
     package let user: UserID
-    /// Whether the account is gone, so that only what came late is looked for.
+    /// Whether the account is gone, so that only late rows are searched for.
     package let isFinished: Bool
-    /// Whether what it has done to records of others is to be looked for as well, which reads all records.
+    /// Whether to remove the user from others' records as well, which reads all records.
     package let looksForTraces: Bool
-    /// Whether it is for the last time.
+    /// Whether this is the last call for it.
     package let isLast: Bool
 }
 
 /// The accounts that are being deleted, and those that were.
 ///
-/// An account is disabled by the statement that begins its deletion, so a process that dies on the way leaves one that no one can
-/// use, and another process goes on.
+/// The statement that begins a deletion disables the account, so a process that dies in between leaves an unusable account, and
+/// another process continues.
 package struct DeletionTable: Sendable {
-    /// For how long a process has a deletion to itself, unless it renews that.
+    /// For how long a process has a deletion to itself unless it renews the claim.
     static let lease: SQL = "interval '2 minutes'"
-    /// For how long records are looked for that a request has saved which began before the deletion: longer than any request.
+    /// How long to search for records of requests that began before the deletion: longer than any request.
     static let lateness: SQL = "interval '15 minutes'"
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Disables an account, ends its sessions, forgets its password and codes, and writes down that it is being deleted; false
-    /// where there is none, or what was to hold does not.
+    /// Disables an account, ends its sessions, deletes its password and codes, and records its deletion; returns false if the
+    /// account does not exist or does not meet the condition.
     package func begin(
         _ user: UserID,
         if condition: DeletionCondition,
@@ -83,8 +83,8 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Which types have public records that refer to a profile by a reference that keeps it from being deleted: those of others,
-    /// since its owner's go with it, or name it no more.
+    /// Returns the types with public records of other users that refer to a profile by a restricting reference. Records of the
+    /// profile's owner are deleted with it or anonymised.
     package func blockingTypes(of user: UserID) async throws(SkyrowError) -> [RecordTypeName] {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -97,7 +97,8 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Anonymous accounts that were not used since a time, the oldest first; none that others' records keep from being deleted.
+    /// Returns anonymous accounts that were not used since a time, the oldest first, without those whose deletion others'
+    /// records prevent.
     package func abandoned(since time: Timestamp, atMost count: Int64) async throws(SkyrowError) -> [UserID] {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -113,7 +114,7 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Whether `account` is anonymous, has no login key, and was not used since.
+    /// Whether `account` is anonymous, has no login key, and was not used since a time.
     private func isAbandoned(since time: Timestamp) throws(PostgresError) -> SQL {
         let keys = try store.loginKeys.map { key throws(PostgresError) -> SQL in
             "profile.\(try SQLIdentifier(key.rawValue)) IS NOT NULL"
@@ -134,7 +135,7 @@ package struct DeletionTable: Sendable {
             """
     }
 
-    /// Takes deletions whose time has come, for the time of a lease.
+    /// Claims due deletions for the duration of a lease.
     package func claim(atMost count: Int64) async throws(SkyrowError) -> [ClaimedDeletion] {
         try await store.reporting {
             let result = try await store.client.write(
@@ -162,7 +163,7 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// How many deletions are not finished.
+    /// Returns the number of unfinished deletions.
     package func waiting() async throws(SkyrowError) -> Int {
         try await store.reporting {
             let result = try await store.client.read(
@@ -172,7 +173,8 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Says of finished deletions that what came late was looked for; it is again in a minute, except after the last time.
+    /// Records that finished deletions were searched for late rows; schedules the next search in a minute, except after the
+    /// last one.
     package func settle(_ deletions: [ClaimedDeletion]) async throws(SkyrowError) {
         try await store.write(
             """
@@ -187,21 +189,21 @@ package struct DeletionTable: Sendable {
         )
     }
 
-    /// Lets another process, or this one, go on with a deletion at once.
+    /// Makes a deletion due at once, for this or another process.
     package func release(_ user: UserID) async throws(SkyrowError) {
         try await store.write(
             "UPDATE \(schema.internal)._deletion SET next_at = now() WHERE user_id = \(user) AND finished_at IS NULL"
         )
     }
 
-    /// Keeps a deletion for the time of a further lease.
+    /// Extends the claim on a deletion by another lease.
     func renew(_ user: UserID) async throws {
         _ = try await store.client.write(
             "UPDATE \(schema.internal)._deletion SET next_at = now() + \(Self.lease) WHERE user_id = \(user)"
         )
     }
 
-    /// Forgets the deletions of 30 days ago, and the login keys that may be given again.
+    /// Deletes the entries of deletions finished 30 days ago, and expired reservations of login keys.
     package func purge() async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
@@ -211,7 +213,7 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Lets login keys of deleted accounts be given to others before their time.
+    /// Releases reserved login keys of deleted accounts before their time.
     package func forgetFormerLogins(_ values: [FieldName: String]) async throws(SkyrowError) {
         try await store.reporting {
             let sorted = values.sorted { $0.key < $1.key }
@@ -232,13 +234,13 @@ extension RecordStore {
 }
 
 extension UserTable {
-    /// Whether an account, a row of `_user`, is disabled in order to be deleted.
+    /// Whether an account, a row of `_user`, is disabled because it is being deleted.
     static func isBeingDeleted(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         "EXISTS (SELECT FROM \(schema.internal)._deletion AS deletion WHERE deletion.user_id = \(account).id)"
     }
 }
 
-/// The references to a type with the rule `restrict`, which keep public records from being deleted.
+/// The references to a type with the rule `restrict`, which prevent the deletion of public records.
 struct RestrictingReferences {
     private let references: [(table: RecordTable, column: RecordColumn)]
 
@@ -248,20 +250,21 @@ struct RestrictingReferences {
         }
     }
 
-    /// The names of the types whose records keep that of an id, whose owner has the same one; nil where there are none ever.
+    /// Selects the names of the types whose records restrict the deletion of the record with this id, whose owner has the same
+    /// id; nil if no reference can.
     func types(blocking id: SQL) -> SQL? {
         guard !references.isEmpty else { return nil }
         return references.map { "SELECT \($0.table.name.rawValue) WHERE EXISTS (\(rows($0, id)))" as SQL }
             .joined(separator: " UNION ")
     }
 
-    /// Whether any keeps that of an id.
+    /// Whether any record restricts the deletion of the record with this id.
     func isBlocked(_ id: SQL) -> SQL {
         guard !references.isEmpty else { return "false" }
         return references.map { "EXISTS (\(rows($0, id)))" as SQL }.joined(separator: " OR ")
     }
 
-    /// Private records keep nothing, nor do those of the user whose profile it is.
+    /// Private records and those of the profile's own user restrict nothing.
     private func rows(_ reference: (table: RecordTable, column: RecordColumn), _ id: SQL) -> SQL {
         """
         SELECT FROM \(reference.table.qualifiedName) AS "p" WHERE "p".\(reference.column.identifier) = \(id) \

@@ -1,16 +1,16 @@
 internal import SkyrowJSON
 package import SkyrowModel
 
-/// A node of a plan as PostgreSQL prints it in JSON, as much as advice needs.
+/// A node of a plan that PostgreSQL prints as JSON, with the properties that advice needs.
 package struct PlanNode: Hashable, Sendable {
     /// `Seq Scan`, `Index Scan`, `Sort`.
     package var type: String
     package var relation: String?
     package var alias: String?
     package var index: String?
-    /// What is looked for in the index.
+    /// The index condition.
     package var condition: String?
-    /// How many rows PostgreSQL expects of it.
+    /// The number of rows that PostgreSQL expects.
     package var rows: Double
     package var children: [PlanNode]
 
@@ -32,7 +32,7 @@ package struct PlanNode: Hashable, Sendable {
         self.children = children
     }
 
-    /// Reads the text of `EXPLAIN (FORMAT JSON)`, and the part of it that has the plan; nil when it has none.
+    /// Reads the output of `EXPLAIN (FORMAT JSON)`; returns the plan and its part of the text, or nil if there is no plan.
     package static func read(_ text: String) -> (node: PlanNode, text: JSONText)? {
         let document = try? JSONDocument(Array(text.utf8), depthLimit: .max)
         return document?.withRoot { root in
@@ -53,10 +53,10 @@ package struct PlanNode: Hashable, Sendable {
         )
     }
 
-    /// It and all below it.
+    /// This node and all of its descendants.
     package var all: [PlanNode] { [self] + children.flatMap(\.all) }
 
-    /// Whether it reads the records one after another, in the order of an index too, and leaves out those that are not meant.
+    /// Whether the node reads all records and filters them, in the order of an index or not.
     package var readsInSequence: Bool {
         switch type {
         case "Seq Scan": return true
@@ -67,7 +67,7 @@ package struct PlanNode: Hashable, Sendable {
         default: return false
         }
     }
-    /// Whether it reads all before it sends the first row; an incremental sort does not.
+    /// Whether it reads all rows before it emits the first; an incremental sort does not.
     package var isSort: Bool { type == "Sort" }
 }
 

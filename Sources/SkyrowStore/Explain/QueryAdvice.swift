@@ -1,19 +1,18 @@
 package import SkyrowModel
 package import SkyrowQuery
 
-/// What would make a query cheaper: made of its plan and its meaning, without a database.
+/// Advice on making a query cheaper: derived from its plan and the resolved query, without a database.
 package struct QueryAdvice: Hashable, Sendable {
-    /// Tables up to here are read as a whole without harm.
+    /// Upper bound on the rows of a table for which a full scan is acceptable.
     package static let largeTable = 10_000.0
-    /// A condition that more of the records meet is answered best by reading all of them.
+    /// The part of the records above which a full scan is the best plan for a condition.
     private static let selectivePart = 0.2
 
-    /// Each piece is said once.
+    /// The pieces of advice, without duplicates.
     package private(set) var advice: [QueryExplanation.Advice] = []
 
     /// - Parameters:
-    ///   - sizes: how many rows the tables of the plan have, by name; one that is not here is taken for as large as the
-    ///     plan says.
+    ///   - sizes: the row counts of the plan's tables, by name; for a missing one, the plan's estimate counts.
     package init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
         let facts = QueryFacts(query, on: table, plan: plan, sizes: sizes)
         var advice: [QueryExplanation.Advice] = []
@@ -24,8 +23,7 @@ package struct QueryAdvice: Hashable, Sendable {
         add(advice + facts.adviceOnTexts + facts.adviceOnInvalidIndexes)
     }
 
-    /// Adds what would make a list cheaper that is sent along: its records are found by their ids, so that only their order
-    /// has something to it.
+    /// Adds the advice on an included list. Its records are found by their ids, so only their order matters.
     package mutating func add(_ list: ResolvedRecordList, of query: ResolvedQuery, on table: RecordTable) {
         var records = query
         records.type = list.target
@@ -38,14 +36,14 @@ package struct QueryAdvice: Hashable, Sendable {
 
     private mutating func add(_ more: [QueryExplanation.Advice]) {
         for piece in more {
-            // One index may answer several pieces of advice.
+            // One index may serve several pieces of advice.
             let isKnown = advice.contains { $0 == piece || piece.index != nil && $0.index == piece.index }
             if !isKnown { advice.append(piece) }
         }
     }
 }
 
-/// What a query asks of the fields of its own type, and how its plan finds them.
+/// The conditions of a query on the fields of its type, and how its plan evaluates them.
 private struct QueryFacts {
     let query: ResolvedQuery
     let table: RecordTable
@@ -53,17 +51,17 @@ private struct QueryFacts {
     let sizes: [String: Double]
     /// The nodes that read the table of the query.
     let scans: [PlanNode]
-    /// The fields that are equal to a value, in the order of the query.
+    /// The fields that are compared for equality, in the order of the query.
     private(set) var equal: [IndexField] = []
     private(set) var ranges: [IndexField] = []
-    /// The fields of which parts are looked for.
+    /// The fields that are searched for substrings.
     private(set) var parts: [IndexField] = []
     private(set) var elements: [IndexField] = []
     private(set) var words: [IndexField] = []
-    /// The fields whose distances are asked for, and those that are looked for in boxes and polygons.
+    /// The fields whose distances are used, and those that are searched by boxes and polygons.
     private(set) var distances: [IndexField] = []
     private(set) var shapes: [IndexField] = []
-    /// Those whose order counts and is not that of bytes.
+    /// The text fields whose order matters and is not that of bytes.
     private(set) var texts: Set<String> = []
 
     init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
@@ -81,7 +79,7 @@ private struct QueryFacts {
         }
     }
 
-    /// How many records the type has.
+    /// The number of records of the type.
     private var size: Double { size(of: table.name.rawValue, atLeast: scans.map(\.rows).max() ?? 0) }
 
     private func size(of relation: String, atLeast rows: Double) -> Double { max(sizes[relation] ?? -1, rows) }
@@ -90,7 +88,7 @@ private struct QueryFacts {
 
     // MARK: Conditions
 
-    /// Notes the conditions that all must hold; what holds under an `or` leads to no index by itself.
+    /// Collects the conditions that must all hold; no index serves a single branch of an `or`.
     private mutating func note(_ predicate: ResolvedPredicate) {
         switch predicate {
         case .and(let parts):
@@ -103,7 +101,7 @@ private struct QueryFacts {
         case .hasID(let column, _):
             equal += orderedField(column)
         case .pattern(let column, let pattern):
-            // Three letters that stand side by side lead to an index of trigrams.
+            // Three consecutive letters are enough for an index of trigrams.
             if pattern.split(whereSeparator: { "%_\\".contains($0) }).contains(where: { $0.count >= 3 }) {
                 parts += storedField(column)
             }
@@ -136,7 +134,7 @@ private struct QueryFacts {
         }
     }
 
-    /// The field that a column holds as it is stored; none for one of another type or a value inside of it.
+    /// Returns the field whose stored value a column is; empty for a column of another type or a value inside it.
     private func storedField(_ column: ResolvedColumn) -> [IndexField] {
         guard column.join == nil, column.reading == .stored, column.sortLanguage == nil,
             case .field(let field, _) = column.place
@@ -144,7 +142,7 @@ private struct QueryFacts {
         return [IndexField(field.rawValue, isFolded: column.folds)]
     }
 
-    /// The field of an index of the kind `order` that has a column; none where no such index has it.
+    /// Returns the field of an index of kind `order` for a column; empty if no such index can have it.
     private func orderedField(_ column: ResolvedColumn) -> [IndexField] {
         if case .metadata(let reserved) = column.place, column.join == nil {
             return reserved.takesIndex ? [IndexField(reserved.rawValue)] : []
@@ -155,7 +153,7 @@ private struct QueryFacts {
         }
     }
 
-    /// The value inside JSON that an index can have; nil for any other.
+    /// Returns the value inside JSON that an index can have; nil for any other column.
     private func valueInside(_ column: ResolvedColumn) -> IndexField? {
         guard let value = QueryText(root: table, joined: []).jsonValue(column), case .field(let field, _) = column.place
         else { return nil }
@@ -168,7 +166,7 @@ private struct QueryFacts {
     // MARK: Advice
 
     func adviceOnScans(selectivePart: Double) -> [QueryExplanation.Advice] {
-        // A parallel scan is divided among processes, each of which expects its part.
+        // A parallel scan is divided among processes, each with its part of the estimate.
         guard let found = scans.filter(\.readsInSequence).map(\.rows).max() else { return [] }
         let isSelective = found < size * selectivePart
         var advice: [QueryExplanation.Advice] = []
@@ -180,11 +178,11 @@ private struct QueryFacts {
                 order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
             )
         }
-        // PostgreSQL cannot tell how many texts have a part.
+        // PostgreSQL cannot estimate how many texts contain a part.
         for field in parts { advice += adviceOnContents(field, .trigram, "a part") }
         for field in words { advice += adviceOnContents(field, .text, "words") }
         if isSelective { for field in elements { advice += adviceOnContents(field, .contains, "an element") } }
-        // Nor how many places are near to one.
+        // Nor can it estimate how many locations are near to one.
         for field in distances { advice += adviceOnPlaces(field, .near) }
         for field in shapes { advice += adviceOnPlaces(field, .box) }
         return advice
@@ -207,7 +205,7 @@ private struct QueryFacts {
         )
     }
 
-    /// What is equal to a value comes first in an index, then the order of the page or one range.
+    /// The key columns for the conditions: those compared for equality first, then the order of the page or one range.
     private var scanKeys: [IndexField] {
         let range = Array(ranges.prefix(1))
         if equal.isEmpty { return pageOrder.first?.keyPath == range.first?.keyPath ? pageOrder : range }
@@ -229,7 +227,7 @@ private struct QueryFacts {
         )
     }
 
-    /// The keys of the order that an index of the type can have, before the id; none where it has not all of them.
+    /// The sort keys that an index of the type can have, before the id; empty if it can't have all of them.
     private var pageOrder: [IndexField] {
         let keys = query.sort.filter { key in
             if key.column.join == nil, case .metadata(.id) = key.column.place { false } else { true }
@@ -278,7 +276,7 @@ private struct QueryFacts {
         }
     }
 
-    /// The advice to make an index, unless there is one that PostgreSQL did not want.
+    /// Returns the advice to create an index, unless an equivalent one exists that PostgreSQL did not use.
     private func advice(
         _ reason: QueryExplanation.Advice.Reason,
         _ message: String,
@@ -291,10 +289,10 @@ private struct QueryFacts {
 }
 
 extension TableIndex {
-    /// Whether it is for all rows and begins with what a definition asks for.
+    /// Whether the index covers all rows and begins with the columns of a definition.
     ///
     /// - Parameters:
-    ///   - definition: what is asked for.
+    ///   - definition: the advised index.
     ///   - column: the first of its fields; nil for metadata.
     fileprivate func serves(_ definition: IndexDefinition, on column: RecordColumn?) -> Bool {
         guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }

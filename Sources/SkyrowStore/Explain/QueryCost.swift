@@ -2,28 +2,28 @@ package import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// What a question costs with the number of records of its type: made of its meaning, the indexes and the number of records,
-/// before anything is asked (Documentation/Decisions/0044-cost-classes.md).
+/// The cost class of a query: derived from the resolved query, the indexes and the number of records, before the database is
+/// queried (Documentation/Decisions/0044-cost-classes.md).
 ///
-/// `record:query` takes its turn by it and `explain` says it, so that both are one answer.
+/// `record:query` is queued by it and `explain` reports it, so that both agree.
 package struct QueryCost: Sendable {
-    /// Whether a question of this cost may be asked now; throws where it may not, and may wait.
+    /// Admits a query of this cost; throws to refuse it, and may wait.
     package typealias Admission = @Sendable (QueryCost) async throws(SkyrowError) -> Void
 
     package let type: RecordTypeName
     package let costClass: QueryExplanation.CostClass
-    /// How many records the type has, as PostgreSQL counted them last; zero where they are few.
+    /// The number of records of the type according to PostgreSQL's statistics; 0 for a small table.
     package let size: Double
-    /// What a question of the class `scan` asks, and of which table; nil for any other.
+    /// The query and table of a query of class `scan`; nil for other classes.
     private let scan: (query: ResolvedQuery, table: RecordTable)?
 
-    /// A question with more joined types is of the class `join`.
+    /// A query with more joined types is of class `join`.
     private static let joins = 4
 
     /// - Parameters:
-    ///   - text: what the question is printed by, with the table and its indexes.
-    ///   - size: how many records the type has.
-    ///   - isAggregate: whether groups are asked for, which are of all records that match.
+    ///   - text: the SQL text builder of the query, with the table and its indexes.
+    ///   - size: the number of records of the type.
+    ///   - isAggregate: whether the query aggregates, which reads all matching records.
     init(_ query: ResolvedQuery, _ text: QueryText, in database: DatabaseScope, size: Double, isAggregate: Bool = false)
     {
         type = query.type
@@ -41,7 +41,7 @@ package struct QueryCost: Sendable {
         }
     }
 
-    /// A question for records by their ids.
+    /// The cost of a query for records by their ids.
     init(ofIDsIn type: RecordTypeName) {
         self.type = type
         costClass = .point
@@ -49,9 +49,9 @@ package struct QueryCost: Sendable {
         scan = nil
     }
 
-    /// The index by which a question of the class `scan` would be of another; nil where none is known.
+    /// The index that would give a query of class `scan` another class; nil if none is found.
     ///
-    /// It is looked for when it is asked for, since most scans are made without a word about it.
+    /// Computed on demand, since most scans run without asking for it.
     package var index: IndexDefinition? {
         guard let (query, table) = scan else { return nil }
         let plan = PlanNode("Sort", [PlanNode("Seq Scan", on: type.rawValue, as: "r")])
@@ -71,12 +71,12 @@ extension QueryText {
         }
     }
 
-    /// Whether an index leads to the records of a page, or to all that are counted.
+    /// Whether an index leads to the records of a page, or to all counted ones.
     fileprivate func isServed(_ query: ResolvedQuery, in database: DatabaseScope) -> Bool {
-        // A user's own records are found by their database.
+        // The index on `_database` finds a user's private records.
         if case .user = database { return true }
         if case .place(_, .anywhere)? = query.predicate {
-            // Wherever they are: the index of distances has the order, and only what has a location.
+            // Any location matches: the index of distances has the order, and only the records with a location.
             return !query.countsMatches && query.sort.first.map { isNearest($0) } ?? false
         }
         if let predicate = query.predicate { return isServed(predicate, in: database) }
@@ -129,7 +129,7 @@ extension QueryText {
         }
     }
 
-    /// Whether a B-tree finds the values of a column, or those of it in one database.
+    /// Whether a B-tree finds the values of a column, or those within one database.
     private func hasOrder(of column: ResolvedColumn, for relation: Relation, in database: DatabaseScope) -> Bool {
         if let value = jsonValue(column) { return hasOrder(of: value, identifier(column), in: database) }
         let isBytes = relation.isOrder ? column.collation.ordersByBytes : column.collation.equatesByBytes
@@ -149,7 +149,7 @@ extension QueryText {
         return hasIndex(of: column, form: column.folds ? .fold : .column) { $0.method == "btree" }
     }
 
-    /// Whether a B-tree finds values inside JSON, or those of one database.
+    /// Whether a B-tree finds values inside JSON, or those within one database.
     private func hasOrder(
         of value: TableIndex.Key.JSONValue,
         _ column: SQLIdentifier,
@@ -163,7 +163,7 @@ extension QueryText {
         }
     }
 
-    /// Whether a complete index has a column at a place, and whatever else is asked of it.
+    /// Whether a complete index has a column at a key position, and meets a further condition.
     private func hasIndex(
         of column: ResolvedColumn,
         at place: Int = 0,
@@ -176,7 +176,7 @@ extension QueryText {
             guard index.isValid, index.keys.count > place, index.keys[place].column == name.name,
                 index.keys[place].form == form
             else { return false }
-            // What is compared is not NULL.
+            // Compared values are not NULL.
             return isFit(index) && index.hasEveryValue(of: name)
         }
     }

@@ -4,12 +4,12 @@ internal import SkyrowQuery
 internal import Synchronization
 
 extension RecordStore {
-    /// How PostgreSQL would answer a query, without its records: every statement that would be sent, those of the lists that
-    /// come along among them.
+    /// Explains how PostgreSQL would execute a query, without returning records: every statement that would be sent, including
+    /// those of included lists.
     ///
-    /// The plan is one for the values of the query, as the first runs of a statement have. Which records have lists is known
-    /// once they are read: `analyze` reads them and explains the statements as they are sent, `plan` explains each for as many
-    /// records as the page is expected to have. Throws as ``query(_:with:admitting:)``.
+    /// The plan is a custom plan for the values of the query, like those of a statement's first executions. Which records have
+    /// lists is known only after they are read: `analyze` reads them and explains the actual statements, `plan` explains each
+    /// for as many records as the page is expected to have. Throws as ``query(_:with:admitting:)``.
     package func explain(
         _ query: RecordQuery,
         _ mode: ExplainMode,
@@ -39,7 +39,7 @@ extension RecordStore {
                 let page = try await self.explain(statement.sql, mode, table.contention)
                 var explained = [page.statement]
                 if let question = statement.estimate {
-                    // It is a question for a plan itself.
+                    // The statement for an estimate is already an EXPLAIN.
                     let printed = try await self.client.read(question, contention: table.contention)
                     explained.append(try ExplainedStatement(question, printed).statement)
                 }
@@ -69,7 +69,7 @@ extension RecordStore {
         }
     }
 
-    /// How PostgreSQL would answer a question about groups; throws as ``aggregate(_:with:admitting:)``.
+    /// Explains how PostgreSQL would execute an aggregate query; throws as ``aggregate(_:with:admitting:)``.
     package func explain(
         _ query: AggregateQuery,
         _ mode: ExplainMode,
@@ -123,7 +123,7 @@ extension RecordStore {
         return try ExplainedStatement(statement, printed)
     }
 
-    /// The statements of the lists that the records of a page have, which is read for that.
+    /// Returns the statements of the lists of a page, which is read for that.
     private func questions(
         of lists: IncludedLists,
         _ statement: QueryStatement,
@@ -140,7 +140,7 @@ extension RecordStore {
         return sent.all
     }
 
-    /// How many rows the tables of a plan have, as PostgreSQL counted them last.
+    /// Returns the row counts of a plan's tables according to PostgreSQL's statistics.
     private func sizes(in plan: PlanNode) async throws -> [String: Double] {
         let names = Set(plan.all.compactMap(\.relation)).sorted().map { PostgresName($0) }
         let result = try await client.read(
@@ -162,7 +162,7 @@ private struct ExplainedStatement {
     let plan: PlanNode
     let statement: QueryExplanation.Statement
 
-    /// - Parameter printed: what PostgreSQL has answered to `EXPLAIN (FORMAT JSON)`.
+    /// - Parameter printed: the result of `EXPLAIN (FORMAT JSON)`.
     init(_ sql: SQL, _ printed: PostgresResult) throws {
         guard let read = PlanNode.read(try printed.decode(row: 0, column: 0, as: String.self)) else {
             throw SkyrowError.unexpected
@@ -177,11 +177,11 @@ private struct ExplainedStatement {
     }
 }
 
-/// The statements of lists that were sent, by the places of the lists.
+/// The statements of lists that were sent, by the indexes of the lists.
 private final class SentStatements: Sendable {
     private let statements = Mutex<[Int: SQL]>([:])
 
-    /// In the order of the lists.
+    /// The statements in the order of the lists.
     var all: [SQL] { statements.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
 
     func note(_ statement: SQL, at place: Int) {
@@ -190,13 +190,13 @@ private final class SentStatements: Sendable {
 }
 
 extension IncludedLists {
-    /// The statement of each list, for one record for each of some owners.
+    /// Returns the statement of each list, with one record for each owner.
     fileprivate func questions(owners: Int) -> [SQL] {
         owners == 0 ? [] : statements.map { InclusionRun.Question(owners: owners, of: $0).sql }
     }
 }
 
 extension QueryExplanation {
-    /// Of a type without a table nothing is asked.
+    /// The explanation for a type without a table, which needs no statement.
     fileprivate static let ofNothing = QueryExplanation(statements: [], advice: [], costClass: .point)
 }

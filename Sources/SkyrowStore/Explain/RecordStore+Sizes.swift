@@ -4,12 +4,13 @@ internal import SkyrowQuery
 internal import Synchronization
 
 extension RecordStore {
-    /// How many records a type has, as PostgreSQL counted them last; zero where they are few, or were never counted.
+    /// Returns the number of records of a type according to PostgreSQL's statistics; 0 for a small table, or without
+    /// statistics.
     func size(of type: RecordTypeName) -> Double {
         sizes.withLock { $0[type.rawValue] ?? 0 }
     }
 
-    /// Reads how many rows the large tables have.
+    /// Reads the row counts of large tables.
     package func readSizes() async throws {
         let result = try await client.read(
             """

@@ -3,12 +3,12 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// One request that changes all records that match: it finds them, locks those that match still, and changes these.
+/// One request that changes all matching records: it finds them, locks those that still match, and changes these.
 ///
-/// Records are looked for without locks, so that a caller locks none that it may not write. What others change between
-/// the two questions is asked again with the lock.
+/// The search takes no locks, so that a caller locks no record that it may not write. The locking statement evaluates the
+/// predicate again, since records may have changed in between.
 struct BulkRun {
-    /// How many records are asked about at once after a refusal, whose rows are read whole.
+    /// How many records one statement judges after a refusal; their rows are read whole.
     private static let judgedAtOnce = 500
 
     private let request: BulkRequest
@@ -17,10 +17,10 @@ struct BulkRun {
     private let catalog: SchemaCatalog
     private let access: RecordAccess
     private let statement: MatchStatement
-    /// The plan of a save of one record, which stands for all of them; nil to delete them.
+    /// The plan of a save of one record that represents all of them; nil for a delete.
     private let plan: BatchPlan?
 
-    /// Throws what is wrong with the request, whatever records there are.
+    /// Throws the errors of the request that do not depend on the records.
     init(
         _ request: BulkRequest,
         _ store: RecordStore,
@@ -50,24 +50,24 @@ struct BulkRun {
         }
     }
 
-    /// What finding the records costs.
+    /// The cost of the search.
     var cost: QueryCost { statement.cost }
 
-    /// A record that matches.
+    /// A matching record.
     struct Match: Sendable {
         fileprivate let id: RecordID
         fileprivate let storedID: String
         fileprivate let isWritable: Bool
     }
 
-    /// What would be changed.
+    /// Returns what the request would change.
     func preview() async throws -> BulkResult {
         let matches = try await matches()
         var result = result(of: matches)
         let writable = matches.filter(\.isWritable)
         result.changed = writable.map(\.id)
         guard let plan, !writable.isEmpty, let group = plan.units(writing: [0]).first?.first else { return result }
-        // Rules of fields and of access lists part the records as the change itself does.
+        // Rules of fields and of access lists divide the records here as the change itself does.
         guard let question = save(writable, plan).guarding(group) else { return result }
         let rows = try await store.client.read(question, contention: table.contention)
         let permitted = Set(try rows.decodeColumn(0, as: String.self).map { TextKey($0) })
@@ -78,7 +78,7 @@ struct BulkRun {
         return result
     }
 
-    /// Changes what matches; a transaction that fails is to be rolled back.
+    /// Changes the matching records; the caller rolls the transaction back if this throws.
     func change(_ matches: [Match], on runner: StatementRunner) async throws -> BulkResult {
         var result = result(of: matches)
         let writable = matches.filter(\.isWritable)
@@ -95,7 +95,7 @@ struct BulkRun {
         return result
     }
 
-    /// What matches: a read like any other, with the time limit of reads and on their connections.
+    /// Finds the matching records, with the time limit and the connections of reads.
     func matches() async throws -> [Match] {
         let question = statement.found(atMost: request.atMost + 1)
         let rows = try await store.client.read(question, contention: table.contention)
@@ -110,7 +110,7 @@ struct BulkRun {
         }
         return try (0..<rows.rowCount).compactMap { row in
             let stored = try rows.decode(row: row, column: 0, as: String.self)
-            // An id of psql's making may be none that a client can name.
+            // psql may have created an id that clients cannot name.
             guard let id = try? RecordID(type: table.name, id: StoredID.wireID(of: stored)) else { return nil }
             return Match(id: id, storedID: stored, isWritable: try rows.decode(row: row, column: 1, as: Bool.self))
         }
@@ -146,7 +146,7 @@ struct BulkRun {
             [.draft(changes.draft(of: try RecordID(type: table.name, id: UUIDText().description)))],
             catalog: catalog,
             database: access.database,
-            // Fields are made by saves.
+            // Only saves create fields.
             mode: .production,
             maximumAccessEntries: maximumAccessEntries,
             freshIDs: [:],
@@ -171,7 +171,7 @@ struct BulkRun {
         let refused = held.filter { !changed.contains(TextKey($0.storedID)) }
         let unchangedLists = try await judge(refused, plan, on: runner, &result)
         if !unchangedLists.isEmpty {
-            // What was sent is what is stored, in other words.
+            // The new access list is equal to the stored one.
             plan.keepAccess(of: 0)
             changed.formUnion(try await write(unchangedLists, plan, on: runner))
         }
@@ -193,7 +193,7 @@ struct BulkRun {
         )
     }
 
-    /// Returns the stored ids of those that were written.
+    /// Returns the stored ids of the written records.
     private func write(_ held: [Match], _ plan: BatchPlan, on runner: StatementRunner) async throws -> Set<TextKey> {
         guard let group = plan.units(writing: [0]).first?.first else { return [] }
         do {
@@ -208,9 +208,9 @@ struct BulkRun {
         }
     }
 
-    /// Finds why records were not written; returns those whose access list would not change.
+    /// Determines why records were not written; returns those whose access list would not change.
     ///
-    /// Throws `115 AtomicOperationFailure` where one of them cannot be changed at all.
+    /// Throws `115 AtomicOperationFailure` if one of them cannot be changed at all.
     private func judge(
         _ refused: [Match],
         _ plan: BatchPlan,
@@ -262,6 +262,6 @@ extension SkyrowError {
         return error
     }
 
-    /// Whether the record may not be changed so by this caller, whatever it holds.
+    /// Whether the caller may not make this change, regardless of the values of the record.
     fileprivate var isAboutPermission: Bool { code == .deniedArgument || code == .permissionDenied }
 }

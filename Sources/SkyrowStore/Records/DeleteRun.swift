@@ -1,29 +1,29 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// One request to delete, carried out: a statement for each type, then the question about what was not deleted.
+/// Executes one delete request: one statement for each type, then a query for the reasons of what was not deleted.
 struct DeleteRun {
     let context: WriteContext
 
     private var deleted: Set<RecordID> = []
-    /// What went with the records that were asked for, by them.
+    /// The dependents that were deleted or changed with each requested record.
     private var dependents: [RecordID: DeletedDependents] = [:]
-    /// All that was deleted, hidden records too.
+    /// All deleted records, including hidden ones.
     private var gone: Set<RecordID> = []
-    /// How many records more may go with others, or lose their reference to one.
+    /// How many more records may be deleted or changed with others.
     private var budget = CascadeStatement.maximumDependents
     private var failures: [RecordID: SkyrowError] = [:]
-    /// How many statements may still be refused for one of several records.
+    /// How many more statements may be refused because of one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
 
     init(_ context: WriteContext) {
         self.context = context
     }
 
-    /// Deletes each record in its own right.
+    /// Deletes each record independently.
     mutating func outcomes(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         var open = unfailed(ids)
-        // A record that others refer to may be deleted once those are gone, whatever the order of the request.
+        // A record that others of the request refer to can be deleted after them, in any order of the request.
         while true {
             let before = deleted.count
             for (_, ids) in byType(open) { try await delete(ids, on: context.runner) }
@@ -35,8 +35,8 @@ struct DeleteRun {
         return try await settled(ids)
     }
 
-    /// Deletes all of them together, so that they may refer to each other in any way; what is left to be reported is why
-    /// some were not deleted.
+    /// Deletes all records together, so that they may refer to each other in any way; the outcomes say why some were not
+    /// deleted.
     mutating func outcomesTogether(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         let open = unfailed(ids)
         guard try await deleteTogether(open, releasing: false) else {
@@ -46,8 +46,8 @@ struct DeleteRun {
         return try await settled(ids)
     }
 
-    /// Deletes records in one transaction that checks foreign keys at its end; when `releasing`, with the references to
-    /// them from private databases. False when other references are in the way, or too many.
+    /// Deletes records in one transaction with deferred foreign keys; when `releasing`, clears the references to them from
+    /// private databases. Returns false if other references prevent it, or too many.
     private mutating func deleteTogether(_ ids: [RecordID], releasing: Bool) async throws -> Bool {
         let before = self
         var after = self
@@ -69,7 +69,7 @@ struct DeleteRun {
         return true
     }
 
-    /// The ids that something can be done about; the others have their failure.
+    /// Returns the ids that may be deletable; the others have their failure recorded.
     private mutating func unfailed(_ ids: [RecordID]) -> [RecordID] {
         var seen: Set<RecordID> = []
         return ids.filter { id in
@@ -87,7 +87,7 @@ struct DeleteRun {
         Dictionary(grouping: ids, by: \.type).sorted { $0.key < $1.key }
     }
 
-    /// Deletes records of one type; where a foreign key is in the way, parts of them, down to those it holds.
+    /// Deletes records of one type; if a foreign key prevents it, bisects them down to the records that it holds.
     private mutating func delete(_ ids: [RecordID], on runner: StatementRunner) async throws {
         do {
             try await deleteAll(ids, on: runner)
@@ -96,12 +96,12 @@ struct DeleteRun {
             let others = ids.filter { !deleted.contains($0) }
             if !others.isEmpty { try await deleteParts(others, error, on: runner) }
         } catch is TooManyDependents {
-            // Parts of them would be as much work together.
+            // Smaller parts would have as many dependents in total.
             for id in ids { failures[id] = .tooManyDependents }
         }
     }
 
-    /// Deletes the halves of what could not be deleted as a whole, down to the records that are to blame.
+    /// Bisects records that could not be deleted together, down to those that are refused.
     private mutating func deleteParts(_ ids: [RecordID], _ error: PostgresError, on runner: StatementRunner)
         async throws
     {
@@ -137,7 +137,7 @@ struct DeleteRun {
     /// Deletes those of some records of one type that only private records refer to.
     private mutating func deleteReleasing(_ ids: [RecordID]) async throws {
         guard case .everyone = context.access.database, let references = references(to: ids) else { return }
-        // Private records may refer to what goes with these, which only the delete finds.
+        // Private records may also refer to dependents of these, which only the delete itself finds.
         if isReferredTo(references.target.name) {
             _ = try await deleteTogether(ids, releasing: true)
             return
@@ -147,7 +147,7 @@ struct DeleteRun {
         let releasable = ids.filter { found.contains(TextKey($0.id)) }
         guard !releasable.isEmpty else { return }
         if try await deleteTogether(releasable, releasing: true) { return }
-        // More rows than one transaction changes, unless the request is one transaction.
+        // The references exceed the bound of one transaction; without a surrounding transaction they are cleared in several.
         guard case .client = context.runner else { return }
         for statement in references.releases(releasable.map(\.id)) {
             while try await context.runner.write(statement).affectedRows > PrivateReferences.maximumRows {}
@@ -155,7 +155,7 @@ struct DeleteRun {
         _ = try await deleteTogether(releasable, releasing: true)
     }
 
-    /// Sets the references of private records to these to NULL; throws ``TooManyReferences`` beyond the bound.
+    /// Sets the references of private records to these to NULL; throws ``TooManyReferences`` above the bound.
     private func release(_ ids: Set<RecordID>, on runner: StatementRunner) async throws {
         guard case .everyone = context.access.database else { return }
         var count = 0
@@ -193,13 +193,13 @@ struct DeleteRun {
 
     // MARK: Dependents
 
-    /// Whether a delete of a record of this type may change others.
+    /// Whether deleting a record of this type may change others.
     private func isReferredTo(_ type: RecordTypeName) -> Bool {
         context.catalog.deleteRules[type] != nil
     }
 
-    /// Deletes records of one type with what goes with them; throws ``TooManyDependents`` beyond the bound, when nothing is
-    /// deleted.
+    /// Deletes records of one type with their dependents; throws ``TooManyDependents`` above the bound, without deleting
+    /// anything.
     private mutating func deleteWithDependents(
         _ ids: [RecordID],
         _ graph: DeleteGraph,
@@ -214,7 +214,7 @@ struct DeleteRun {
             let place = Int(try result.decode(row: row, column: 1, as: Int64.self))
             let stored = try result.decode(row: row, column: 2, as: String.self)
             let isRoot = place == 0 && stored.isSameText(as: root)
-            // An id of psql's making may be none that a client can name.
+            // psql may have created an id that clients cannot name.
             let id = try? RecordID(type: graph.types[place].name, id: StoredID.wireID(of: stored))
             if let id { gone.insert(id) }
             guard let rootID = try? RecordID(type: graph.types[0].name, id: StoredID.wireID(of: root)) else { continue }
@@ -222,7 +222,7 @@ struct DeleteRun {
                 deleted.insert(rootID)
             } else if let id, try result.decode(row: row, column: 3, as: Bool.self) {
                 dependents[rootID, default: .none].ids.append(id)
-                // It may be asked for as well; of a hidden one nothing is said.
+                // The request may contain this record too; hidden dependents are only counted.
                 deleted.insert(id)
             } else {
                 dependents[rootID, default: .none].hidden += 1
@@ -231,7 +231,7 @@ struct DeleteRun {
         budget -= count
     }
 
-    /// Asks why records were not deleted: those the caller may read are refused, the others are as if missing.
+    /// Determines why records were not deleted: those that the caller may read are refused, the others reported as missing.
     private mutating func settled(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         for attempt in 1... {
             let open = unfailed(ids).filter { !deleted.contains($0) }
@@ -263,10 +263,10 @@ struct DeleteRun {
     }
 }
 
-/// More private records refer to what is to be deleted than one transaction changes.
+/// More private records refer to the records to delete than one transaction changes.
 private struct TooManyReferences: Error {}
 
-/// More records go with what is to be deleted, or lose their reference to it, than one request changes.
+/// More records would be deleted or changed with the records to delete than one request allows.
 private struct TooManyDependents: Error {}
 
 extension SkyrowError {

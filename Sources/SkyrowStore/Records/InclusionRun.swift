@@ -4,18 +4,18 @@ internal import SkyrowQuery
 
 /// Reads the lists of records that a page includes, level by level.
 ///
-/// Every list is one statement, and those of a level wait together; what a level finds leads to the next one.
+/// Each list is one statement, and those of a level run concurrently; the records of one level lead to the next.
 struct InclusionRun {
     let lists: IncludedLists
     let fields: FieldAccess
-    /// Sends the statement of the list at a place.
+    /// Sends the statement of the list at an index.
     let read: @Sendable (_ place: Int, _ statement: SQL) async throws -> PostgresResult
 
-    /// The rows of a list, by the rows that lead to them.
+    /// The rows of a list, grouped by the rows that lead to them.
     struct Found: Sendable {
         var result: PostgresResult
         var rows: [[Int]]
-        /// How many there are for each, where not all of them are in ``rows``.
+        /// The number of records of each group, if ``rows`` does not have all of them.
         var counts: [Int]?
         /// The rows that are sent; nil for all.
         var sent: Set<Int>?
@@ -23,9 +23,9 @@ struct InclusionRun {
         var size: Int { sent?.count ?? result.rowCount }
     }
 
-    /// - Parameter count: how many rows of the page are records that are sent.
+    /// - Parameter count: how many rows of the page are records to send.
     ///
-    /// Throws `108 InvalidArgument` where there are more records than one response sends along.
+    /// Throws `108 InvalidArgument` if one response would include too many records.
     func callAsFunction(for page: PostgresResult, count: Int) async throws -> [IncludedList] {
         var found: [Int: Found] = [:]
         var size = 0
@@ -48,20 +48,20 @@ struct InclusionRun {
             }
         }
         let included = try lists.inclusions.map { try self.included($0, found, count: count) }
-        // A list may be sent under several names.
+        // Several names may include the same list.
         let sent = included.lazy.flatMap(\.places).reduce(0) { $0 + $1.count }
         guard sent <= Inclusion.maximumRecords else { throw SkyrowError.tooManyIncluded }
         return included
     }
 
-    /// What is asked for one list: the ids in the arrays of the rows that lead to it.
+    /// The query for one list: the ids in the arrays of the rows that lead to it.
     struct Question: Sendable {
         let sql: SQL
         private let arrays: [[String]]
-        /// Whether each record is one row, and what is beyond the limit is cut off here.
+        /// Whether the result has each record once, and `found(in:_:)` applies the limit.
         private let hasEachOnce: Bool
 
-        /// The question for one record for each of some owners, by which a list is explained before its owners are known.
+        /// The query with one record for each owner, for explaining a list before its owners are known.
         init(owners: Int, of statement: ListStatement) {
             self.init((0..<owners).map { [String($0)] }, of: statement)
         }
@@ -92,7 +92,7 @@ struct InclusionRun {
                     places[TextKey(try result.decode(row: row, column: statement.idColumn, as: String.self))] = row
                 }
                 let found = arrays.map { $0.compactMap { places[TextKey($0)] } }
-                // Rows have the order of the list where it is not that of the array.
+                // The rows are in the order of the list, unless that is the array's.
                 let lists = statement.list.sort.isEmpty ? found : found.map { $0.sorted() }
                 let limit = statement.list.limit
                 guard lists.contains(where: { $0.count > limit }) else { return Found(result: result, rows: lists) }
@@ -111,7 +111,7 @@ struct InclusionRun {
         }
     }
 
-    /// nil where no row has an id.
+    /// Returns nil if no row has an id.
     private func question(
         _ place: Int,
         _ found: [Int: Found],
@@ -137,7 +137,7 @@ struct InclusionRun {
                 arrays.append([])
                 continue
             }
-            // A matrix of psql's making has no elements that a client sees.
+            // A multidimensional array created by psql has no elements that clients see.
             let array = try? source.decode(row: row, column: column, as: [String?]?.self)
             arrays.append(((array ?? nil) ?? []).compactMap { $0 })
             size += arrays[row].count
@@ -146,7 +146,7 @@ struct InclusionRun {
         return size == 0 ? nil : Question(arrays, of: statement)
     }
 
-    /// The records of an inclusion for each record of the page.
+    /// Returns the records of an inclusion for each record of the page.
     private func included(_ inclusion: IncludedLists.Inclusion, _ found: [Int: Found], count: Int) throws
         -> IncludedList
     {
@@ -171,7 +171,7 @@ struct InclusionRun {
                 }
             }
         }
-        // Only a list of the page's own records is counted.
+        // Only lists of the page's records themselves are counted.
         let counts = inclusion.countsRecords ? list.counts ?? places.map(\.count) : nil
         return IncludedList(
             name: inclusion.name,
@@ -181,7 +181,7 @@ struct InclusionRun {
         )
     }
 
-    /// The rows of a list that a row of the page leads to, through those of other lists.
+    /// Returns the rows of a list that a row of the page leads to, through other lists.
     private func rows(at row: Int, _ place: Int, _ found: [Int: Found]) -> [Int] {
         guard let list = found[place] else { return [] }
         guard let parent = lists.statements[place].list.parent else { return list.rows[row] }

@@ -1,10 +1,10 @@
 internal import SkyrowModel
 
-// What a change of records reaches besides them, judged by the scopes of a key before anything is written.
+// Checks a key's scopes for what a change affects apart from the records themselves, before anything is written.
 
 extension RecordAccess {
-    /// Throws `102 PermissionDenied` where the key of the request does not change the type, or one whose records change with
-    /// a deleted one by the rules of references.
+    /// Throws `102 PermissionDenied` if the request's key may not change the type, or a type whose records change with a
+    /// deleted one by the rules of references.
     func requireDeleting(_ type: RecordTypeName, in catalog: SchemaCatalog) throws(SkyrowError) {
         guard hasScopes else { return }
         try requireWriting(type)
@@ -13,8 +13,8 @@ extension RecordAccess {
         for nullification in graph.nullifications { try requireWriting(nullification.table.name) }
     }
 
-    /// Throws `102 PermissionDenied` where the key of the request does not read a type that values refer to: whether a
-    /// reference is refused says whether there is such a record.
+    /// Throws `102 PermissionDenied` if the request's key may not read a type that values refer to, since accepting or refusing
+    /// a reference reveals whether the record exists.
     func requireReferring(
         _ fields: [(name: FieldName, value: RecordValue)],
         _ operators: [(name: FieldName, change: FieldOperator)],
@@ -25,7 +25,7 @@ extension RecordAccess {
         for target in Self.targets(of: fields, operators, of: type, in: catalog) { try requireReading(target) }
     }
 
-    /// The same for a new profile, where the key need not read records at all.
+    /// Checks the references of a new profile; the key need not read records in general.
     func requireReferring(
         inProfile fields: [(name: FieldName, value: RecordValue)],
         readsRecords: Bool,
@@ -37,7 +37,7 @@ extension RecordAccess {
         try requireReferring(fields, [], of: .user, in: catalog)
     }
 
-    /// The types that values refer to.
+    /// Returns the types that values refer to.
     private static func targets(
         of fields: [(name: FieldName, value: RecordValue)],
         _ operators: [(name: FieldName, change: FieldOperator)],
@@ -45,13 +45,13 @@ extension RecordAccess {
         in catalog: SchemaCatalog
     ) -> [RecordTypeName] {
         let table = catalog[type]
-        // Taking a reference away refers to no record.
+        // Removing a reference refers to no record.
         let values = fields.filter { $0.value != .null }
         return values.flatMap { [$0.value.fieldType?.target, table?[$0.name]?.type.target].compactMap(\.self) }
             + operators.flatMap { [$0.change.reference?.type, table?[$0.name]?.type.target].compactMap(\.self) }
     }
 
-    /// The same for a change by predicate.
+    /// Checks a change by predicate.
     func requireScopes(of request: BulkRequest, in catalog: SchemaCatalog) throws(SkyrowError) {
         guard hasScopes else { return }
         switch request.change {

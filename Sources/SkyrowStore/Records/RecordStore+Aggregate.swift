@@ -2,13 +2,12 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Answers a question about groups in one statement.
+    /// Runs an aggregate query in one statement.
     ///
-    /// Groups are of the records that may be read. Throws `108 InvalidArgument`, `111 NotSupported` or `120
-    /// RecordQueryInvalid` for a question that has no meaning, `124 RecordQueryDenied` for one that names a field which is
-    /// hidden, and what the database failed with.
+    /// Groups contain only readable records. Throws `108 InvalidArgument`, `111 NotSupported` or `120 RecordQueryInvalid` for
+    /// an invalid query, `124 RecordQueryDenied` for one that names a hidden field, and database errors.
     ///
-    /// - Parameter admit: asked before the records are.
+    /// - Parameter admit: called before records are read.
     package func aggregate(
         _ query: AggregateQuery,
         with access: RecordAccess,
@@ -23,7 +22,7 @@ extension RecordStore {
             return try await withCatalog { _ in
                 let catalog = self.cache.current.visible(to: access.fields)
                 guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
-                    // Without keys the records are one group even where there are none.
+                    // Without keys the records are one group, even if there are no records.
                     guard query.groupKeys.isEmpty, query.having == nil, query.limit > 0 else {
                         return AggregateResult(groups: [])
                     }
@@ -56,7 +55,7 @@ extension RecordStore {
     }
 }
 
-/// The group of no records: its counts are zero, and nothing else has a value.
+/// The group of no records: its counts are zero, and its other aggregates have no value.
 private struct EmptyGroup: RecordSource {
     private let counts: [MemberKey]
 

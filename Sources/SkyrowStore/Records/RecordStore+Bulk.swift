@@ -2,14 +2,14 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
-    /// Changes or deletes all records that match, or none, in one transaction.
+    /// Changes or deletes all matching records, or none, in one transaction.
     ///
-    /// Records that the caller may read and not write are named and left alone. Throws `102` where nothing may be written,
-    /// `108`, `111`, `120` or `124` for a predicate without a meaning and for changes that do not fit the type, `108` with
-    /// `info.count` where more records match than the request allows, `115 AtomicOperationFailure` with the errors by record
-    /// id where one of them cannot be changed, and what the database failed with.
+    /// Records that the caller may read but not write are listed in the result and left unchanged. Throws `102` if the caller
+    /// may not write at all, `108`, `111`, `120` or `124` for an invalid predicate and for changes that do not fit the type,
+    /// `108` with `info.count` if more records match than the request allows, `115 AtomicOperationFailure` with the errors by
+    /// record id if one of them cannot be changed, and database errors.
     ///
-    /// - Parameter admit: asked before the records are looked for.
+    /// - Parameter admit: called before the search for records.
     package func change(
         _ request: BulkRequest,
         with access: RecordAccess,
@@ -23,11 +23,11 @@ extension RecordStore {
         }
     }
 
-    /// Finds what matches, for a change in a transaction that begins afterwards.
+    /// Finds the matching records, for a change in a transaction that begins afterwards.
     ///
     /// Throws as `change` does before it writes.
     ///
-    /// - Parameter admit: asked before the records are looked for.
+    /// - Parameter admit: called before the search for records.
     package func find(
         _ request: BulkRequest,
         with access: RecordAccess,
@@ -39,7 +39,7 @@ extension RecordStore {
         }
     }
 
-    /// Changes what was found as part of a transaction, which the caller commits, or rolls back when this throws.
+    /// Changes the found records as part of a transaction, which the caller commits, or rolls back if this throws.
     package func change(
         _ found: FoundRecords,
         _ request: BulkRequest,
@@ -69,13 +69,13 @@ extension RecordStore {
     }
 }
 
-/// The records that a request by predicate or by ids is about, as they were found.
+/// The records that a request by predicate or by ids has found.
 package struct FoundRecords: Sendable {
     fileprivate let matches: [BulkRun.Match]
 }
 
 extension BulkResult {
-    /// The result for a type without a table, of which there are no records.
+    /// The result for a type without a table, which has no records.
     fileprivate init(withoutTable request: BulkRequest) {
         self.init()
         if case .ids(let ids) = request.match { notFound = ids }

@@ -2,12 +2,12 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
-    /// Deletes records, each in its own right or, when `atomic`, all or none: one statement for each type among them.
+    /// Deletes records, each independently or, when `atomic`, all or none: one statement for each type.
     ///
-    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or
-    /// may not be read, `102 PermissionDenied` for what may be read only and for profiles, `113 ConstraintViolated` for
-    /// what other records refer to. Throws `102` where nothing may be written, `115
-    /// AtomicOperationFailure` when `atomic` and a record is refused, and what the database itself failed with.
+    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for a missing or unreadable
+    /// record, `102 PermissionDenied` for a record that the caller may only read and for profiles, `113 ConstraintViolated` for
+    /// a record that others refer to. Throws `102` if the caller may not write at all, `115 AtomicOperationFailure` when
+    /// `atomic` and a record is refused, and database errors.
     package func delete(
         _ ids: [RecordID],
         with access: RecordAccess,
@@ -31,7 +31,7 @@ extension RecordStore {
         }
     }
 
-    /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
+    /// Deletes records as part of a transaction, which the caller commits, or rolls back if this throws.
     package func delete(
         _ ids: [RecordID],
         with access: RecordAccess,

@@ -2,10 +2,10 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Fetches records by their ids: one statement and one round trip for each type among them.
+    /// Fetches records by their ids: one statement and one round trip for each type.
     ///
-    /// The result has an outcome for each id, in the order of the ids. A record that may not be read is as one that does
-    /// not exist: `110 ResourceNotFound`. Throws what the database failed with.
+    /// The result has an outcome for each id, in the order of the ids. A record that the caller may not read looks like a
+    /// missing one: `110 ResourceNotFound`. Throws database errors.
     package func fetch(
         _ ids: [RecordID],
         with access: RecordAccess
@@ -54,10 +54,10 @@ extension RecordStore {
     }
 }
 
-/// The rows of a result, found by the id that clients see.
+/// The rows of a result, by the id on the wire.
 private enum RowsByID: Sendable {
     case none
-    /// The result of one id.
+    /// The result for a single id.
     case one(StoredRow)
     case many([TextKey: StoredRow])
 

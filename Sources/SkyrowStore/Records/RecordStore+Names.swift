@@ -2,10 +2,10 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import Synchronization
 
-/// What the database has under names that a request may use.
+/// Names in the database that a request may use.
 enum DatabaseNames: Hashable, Sendable {
     case timeZones
-    /// The languages in whose order texts are sorted: those of the collations that PostgreSQL makes of ICU's.
+    /// The languages whose sort order texts can have: those of the ICU collations that PostgreSQL provides.
     case languages
 
     fileprivate var question: SQL {
@@ -21,7 +21,7 @@ enum DatabaseNames: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The names, asked once: PostgreSQL reads a file for each time zone.
+    /// Returns the names, which are read once: PostgreSQL reads a file for each time zone.
     func names(of kind: DatabaseNames) async throws -> Set<String> {
         if let known = knownNames.withLock({ $0[kind] }) { return known }
         let result = try await client.read(kind.question)
@@ -30,7 +30,7 @@ extension RecordStore {
         return names
     }
 
-    /// Throws `108 InvalidArgument` for an order in a language that the database does not have.
+    /// Throws `108 InvalidArgument` for a sort order in a language that the database does not have.
     func checkLanguages(of query: RecordQuery) async throws {
         try await checkLanguages(of: query.sort, at: "sort")
         for inclusion in query.include where !inclusion.sort.isEmpty {

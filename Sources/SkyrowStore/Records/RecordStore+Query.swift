@@ -2,16 +2,16 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Runs a query in one statement and one round trip, included records and count among it, and one more for each array of
-    /// references that inclusions lead through.
+    /// Runs a query in one statement and one round trip, with included records and the count, and one more statement for each
+    /// array of references that inclusions lead through.
     ///
-    /// Records that may not be read are neither sent nor counted. A type without a table has no records. Throws `108
-    /// InvalidArgument` for a query that refuses to be cut at its limit and has more records and for a cursor of another
-    /// query, `110 ResourceNotFound` for a page without records that is required to have some, `108`, `111 NotSupported`
-    /// or `120 RecordQueryInvalid` for a query that has no meaning, `124 RecordQueryDenied` for one that names a field
-    /// which is hidden, and what the database failed with.
+    /// Unreadable records are neither sent nor counted. A type without a table has no records. Throws `108 InvalidArgument` for
+    /// a query that must not be truncated and matches more records than its limit, and for a cursor of another query, `110
+    /// ResourceNotFound` for an empty page that is required to have records, `108`, `111 NotSupported` or `120
+    /// RecordQueryInvalid` for an invalid query, `124 RecordQueryDenied` for one that names a hidden field, and database
+    /// errors.
     ///
-    /// - Parameter admit: asked before the records are.
+    /// - Parameter admit: called before records are read.
     package func query(
         _ query: RecordQuery,
         with access: RecordAccess,
@@ -63,9 +63,9 @@ extension RecordStore {
 }
 
 extension QueryResult {
-    /// The result of a query for records of a type without a table, of which there are none.
+    /// The result of a query for a type without a table, which has no records.
     ///
-    /// Throws `110 ResourceNotFound` where there have to be some, and `108 InvalidArgument` for a cursor.
+    /// Throws `110 ResourceNotFound` if the query requires records, and `108 InvalidArgument` for a cursor.
     fileprivate init(withoutTable query: RecordQuery) throws(SkyrowError) {
         if let (parameter, _) = query.position.cursor { throw .cursorInvalid(parameter) }
         if query.isRequired { throw .noMatch }
@@ -78,6 +78,6 @@ extension QueryResult {
 }
 
 extension SkyrowError {
-    /// `110` for a page without records that is required to have some.
+    /// `110` for an empty page that is required to have records.
     static let noMatch = SkyrowError(.resourceNotFound, "No record matches, or none that you may read.")
 }

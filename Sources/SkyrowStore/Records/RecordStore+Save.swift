@@ -4,15 +4,15 @@ package import SkyrowPostgres
 internal import SkyrowQuery
 
 extension RecordStore {
-    /// Saves records, each in its own right or, when `atomic`, all or none.
+    /// Saves records, each independently or, when `atomic`, all or none.
     ///
-    /// What the schema lacks is made before (``createMissingSchema(for:)``). Records of one type and shape are one statement and one
-    /// round trip; the result has an outcome for each item, in the order of the items. Throws `102 PermissionDenied`
-    /// where nothing may be written, `115 AtomicOperationFailure` when `atomic` and a record fails,
-    /// and what the database itself failed with.
+    /// The caller creates missing schema before (``createMissingSchema(for:)``). Records of one type and shape are one
+    /// statement and one round trip; the result has an outcome for each item, in the order of the items. Throws `102
+    /// PermissionDenied` if the caller may not write at all, `115 AtomicOperationFailure` when `atomic` and a record fails, and
+    /// database errors.
     ///
-    /// - Parameter fitsSchema: whether all items are to fit the schema. Where one does not, `schemaMoved` is thrown before
-    ///   anything is written.
+    /// - Parameter fitsSchema: whether all items are expected to fit the schema. If one does not, `schemaMoved` is thrown
+    ///   before anything is written.
     package func save(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
@@ -33,8 +33,8 @@ extension RecordStore {
         }
     }
 
-    /// The first list of a type that names a relation changes the conditions of the type's statements. Every process hears of it
-    /// by notice; this one has them before it responds.
+    /// Reloads types whose access lists name a relation for the first time, which changes the conditions of their statements.
+    /// Other processes get a notification; this one reloads them before it responds.
     private func askForRelations(after work: SaveWork) async {
         let catalog = cache.current
         let mayName =
@@ -48,11 +48,11 @@ extension RecordStore {
             else { continue }
             types.insert(draft.id.type)
         }
-        // What is saved is saved: the notice comes in any case.
+        // The save has succeeded even if this reload fails; the notification arrives in any case.
         if !types.isEmpty { try? await cache.reload(.types(types)) }
     }
 
-    /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
+    /// Saves records as part of a transaction, which the caller commits, or rolls back if this throws.
     package func save(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
@@ -65,10 +65,10 @@ extension RecordStore {
         return try await reporting { try await perform(work, on: .transaction(transaction)) }
     }
 
-    /// What these drafts would be refused with for what is stored under their ids, by their places; nothing is written.
+    /// Returns the errors with which these drafts would be refused because of the stored records, by index; writes nothing.
     ///
-    /// Asked before a save changes the schema, so that nothing is created for a record that will not be saved. One
-    /// statement for each type that exists.
+    /// Called before a save changes the schema, so that nothing is created for a record that will not be saved. One statement
+    /// for each existing type.
     package func refusals(
         saving drafts: [RecordDraft],
         with access: RecordAccess
@@ -110,7 +110,7 @@ extension RecordStore {
         }
     }
 
-    /// Saves what is asked, again what met a change of the schema.
+    /// Saves the items; retries those that met a change of the schema.
     private func perform(_ work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
         if work.isAtomic { try work.requireReadable() }
         let outcomes = try await outcomes(of: work, on: runner)
@@ -128,7 +128,7 @@ extension RecordStore {
         var hasFailures = false
         while true {
             try work.requireScopes(in: catalog)
-            // What was dropped can be made again only as long as nothing is written.
+            // The caller can create dropped schema again only if nothing is written yet.
             if plan.lacksSchema, work.fitsSchema, settled.isEmpty { throw SkyrowError.schemaMoved }
             let context = WriteContext(
                 store: self,
@@ -173,7 +173,7 @@ extension RecordStore {
         )
     }
 
-    /// Throws `115 AtomicOperationFailure` with the errors by record id when there is a failure among the outcomes.
+    /// Throws `115 AtomicOperationFailure` with the errors by record id if any outcome is a failure.
     static func requireAll(_ outcomes: [RecordOutcome]) throws(SkyrowError) -> [RecordOutcome] {
         var failures: [String: ErrorInfo] = [:]
         for outcome in outcomes {
@@ -191,7 +191,7 @@ extension RecordStore {
 }
 
 extension [RecordOutcome] {
-    /// The outcomes of a request with the place of the record in the paths of errors.
+    /// Adds the index of the record to the paths of errors.
     fileprivate func namingElements() -> [RecordOutcome] {
         enumerated().map { place, outcome in
             guard outcome.namesElement, case .failure(let error, let id) = outcome else { return outcome }
@@ -201,7 +201,7 @@ extension [RecordOutcome] {
 }
 
 extension RecordOutcome {
-    /// Whether it is an error that names an element of its record; those of records that could not be read name the record.
+    /// Whether it is an error that names an element of its record; errors of unreadable items already name the record.
     fileprivate var namesElement: Bool {
         guard case .failure(let error, _) = self, let path = error.path else { return false }
         return !path.hasPrefix("records[")
@@ -209,20 +209,20 @@ extension RecordOutcome {
 }
 
 extension RecordAccess {
-    /// Throws `102 PermissionDenied` where nothing may be written, as by an access that is for reading.
+    /// Throws `102 PermissionDenied` if nothing may be written, as with access for reading.
     func requireWriting() throws(SkyrowError) {
         guard mayWrite else { throw .writeDenied }
     }
 }
 
-/// What a request asks to save.
+/// The items that a request saves.
 private struct SaveWork {
     let items: [SaveRequest.Item]
     let access: RecordAccess
     let isAtomic: Bool
     let fitsSchema: Bool
 
-    /// Throws `102 PermissionDenied` where the key of the request is not for a type that is saved or referred to.
+    /// Throws `102 PermissionDenied` if the request's key has no scope for a type that is saved or referred to.
     func requireScopes(in catalog: SchemaCatalog) throws(SkyrowError) {
         guard access.hasScopes else { return }
         for case .draft(let draft) in items {
@@ -231,7 +231,7 @@ private struct SaveWork {
         }
     }
 
-    /// Throws `108 InvalidArgument` with the errors of the items that could not be read, when there are any.
+    /// Throws `108 InvalidArgument` with the errors of the items that could not be read, if any.
     func requireReadable() throws(SkyrowError) {
         let errors: [ErrorInfo] = items.compactMap {
             if case .failure(let error, _) = $0 { .error(error) } else { nil }

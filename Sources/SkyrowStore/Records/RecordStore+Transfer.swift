@@ -2,11 +2,11 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Gives public records to another owner, each in its own right: one statement for each type among them.
+    /// Transfers public records to another owner, each independently: one statement for each type.
     ///
-    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or may not be
-    /// read, `102 PermissionDenied` for profiles and for what the caller may not give away. Throws `110` where there is no user
-    /// of that id whose profile the caller may read, `102` where nothing may be written, and what the database failed with.
+    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for a missing or unreadable
+    /// record, `102 PermissionDenied` for profiles and for records that the caller may not transfer. Throws `110` if there is
+    /// no user with that id whose profile the caller may read, `102` if the caller may not write at all, and database errors.
     package func transfer(
         _ request: TransferRequest,
         with access: RecordAccess,
@@ -34,7 +34,7 @@ extension RecordStore {
     }
 }
 
-/// One request to give records to another owner: a statement for each type, then the question about what was not given.
+/// Executes one transfer request: one statement for each type, then a query for the reasons of what was not transferred.
 private struct TransferRun {
     let context: WriteContext
     let owner: UserID
@@ -49,8 +49,8 @@ private struct TransferRun {
         self.event = event
     }
 
-    /// Throws `110 ResourceNotFound` where there is no account of that id. One whose profile is hidden from the caller is as one
-    /// that is missing.
+    /// Throws `110 ResourceNotFound` if there is no account with that id. An account whose profile is hidden from the caller
+    /// looks like a missing one.
     func requireOwner() async throws {
         guard let table = context.catalog[.user] else { throw SkyrowError.unexpected }
         let condition = context.access.of(table.rules).read.condition(on: "r")
@@ -105,7 +105,7 @@ private struct TransferRun {
         for id in ids { rows[id] = stored[TextKey(id.id)] }
     }
 
-    /// Notes why records were not given away: what the caller cannot read is as if missing.
+    /// Records why records were not transferred; unreadable records are reported as missing.
     private mutating func judge(_ ids: [RecordID], in table: RecordTable, _ refusal: SkyrowError?) async throws {
         guard !ids.isEmpty else { return }
         let findings = try await context.findings(on: ids, in: table, for: .update)

@@ -1,25 +1,25 @@
 internal import SkyrowModel
 
-/// What has become of the writes of a request so far, by their position in its plan.
+/// The states of a request's writes, by their position in its plan.
 struct SaveProgress {
-    /// How a write stands.
+    /// The state of a write.
     enum Standing: Hashable {
-        /// Not run yet, or in the statement that is being made.
+        /// Not executed yet, or in the statement that is being built.
         case open
         case written
         case failed
     }
 
-    /// The rows of the writes that were done; nil for the others, and none beyond the last that was done.
+    /// The rows of completed writes, up to the last one; nil for the others.
     private var rows: [StoredRow?] = []
     var failures: [Int: SkyrowError] = [:]
-    /// What the database did not write; why is yet to be asked.
+    /// The positions that the database did not write, for reasons not yet determined.
     var refused: Set<Int> = []
 
     /// Whether nothing was written.
     var isEmpty: Bool { rows.isEmpty }
 
-    /// What was written; nil when it was not.
+    /// Returns the written row; nil if it was not written.
     func row(of position: Int) -> StoredRow? {
         position < rows.count ? rows[position] : nil
     }

@@ -2,26 +2,26 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// One request to save, carried out: statement after statement of the plan, then the questions about what was refused.
+/// Executes one save request: the statements of the plan, then queries for the reasons of refusals.
 struct SaveRun {
     let context: WriteContext
     private(set) var plan: BatchPlan
 
     private var progress = SaveProgress()
-    /// The places in the request of the records whose statements met a schema that is no longer the catalogue's.
+    /// The indexes of the records whose statements met a changed schema.
     private(set) var overtaken: (places: [Int], error: PostgresError)?
-    /// The time of the request, which its first statement settles for the others.
+    /// The time of the request, which its first statement sets for the others.
     private(set) var instant: PostgresTimestamp?
-    /// How many statements may still be refused for one of several records.
+    /// How many more statements may be refused because of one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
-    /// What refused the rows of new records that are tried as changes, by their places.
+    /// The errors of new records' rows, by position; these records are tried as changes.
     private var refusedRows: [Int: PostgresError] = [:]
-    /// What operators may still ask of stored elements, to say why records were refused.
+    /// The budget for evaluating operators on stored elements, to explain refusals.
     private var budget = StepBudget.operators
-    /// The failure of the database itself that everything met, if nothing else happened.
+    /// The database failure that affected every record, if nothing else happened.
     private var outage: SkyrowError?
 
-    /// Whether a record of the request was not saved.
+    /// Whether any record of the request was not saved.
     var hasFailures: Bool { !plan.failures.isEmpty || !progress.failures.isEmpty }
 
     init(_ context: WriteContext, plan: BatchPlan, instant: PostgresTimestamp? = nil) {
@@ -30,14 +30,14 @@ struct SaveRun {
         self.instant = instant
     }
 
-    /// Writes everything and returns the outcome of each item of the request, in order.
+    /// Writes all records and returns the outcome of each item of the request, in order.
     ///
-    /// Throws what the database failed with when that is all that happened.
+    /// Throws a database failure if it affected every record.
     mutating func outcomes() async throws -> [RecordOutcome] {
         for unit in plan.units { try await write(unit, on: context.runner) }
         try await settleRefusals()
         if let outage {
-            // A transaction that lost its connection, or its place to others, is over as a whole.
+            // A transaction that lost its connection, or that was aborted in favor of another, has failed as a whole.
             if case .transaction = context.runner { throw outage }
             if progress.isEmpty, progress.failures.values.allSatisfy({ $0 == outage }) { throw outage }
         }
@@ -60,13 +60,13 @@ struct SaveRun {
 
     // MARK: Writing
 
-    /// Writes a unit; when PostgreSQL refuses a value of it, what remains without the records that are to blame.
+    /// Writes a unit; if PostgreSQL refuses a value, writes the remaining records without the offending ones.
     private mutating func write(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
         do {
             try await run(unit, on: runner)
         } catch let refusal as RefusedTargets {
             let positions = unit.flatMap(\.members)
-            // What refers to them is judged anew, now that they are no part of the statement.
+            // Records that refer to them are judged again, now that these are not in the statement.
             progress.refused.formUnion(refusal.positions)
             let others = positions.filter { !refusal.positions.contains($0) }
             for part in plan.units(writing: others) { try await write(part, on: runner) }
@@ -97,7 +97,7 @@ struct SaveRun {
                     return
                 }
             }
-            // One of these records is to blame: halves, down to that record.
+            // One of these records is at fault; bisects down to it.
             let components = plan.components(of: positions)
             guard components.count > 1 else { return await fail(positions, error, unit) }
             let middle = components.count / 2
@@ -107,8 +107,8 @@ struct SaveRun {
         }
     }
 
-    /// Has records changed and not created whose rows a rule of their table refused: one record whether it exists or not, which
-    /// the change itself shows, and of several those that exist.
+    /// Retries records whose new rows a rule of their table refused as updates: a single record in any case, since the update
+    /// itself shows whether it exists; of several, those that exist.
     private mutating func tryAsChanges(_ positions: [Int], after error: PostgresError) async throws {
         if positions.count == 1 {
             refusedRows[positions[0]] = error
@@ -119,7 +119,7 @@ struct SaveRun {
             let ids = members.map { plan.writes[$0].id }
             let findings = try await context.findings(on: ids, in: plan.writes[members[0]].table, for: .update)
             existing.formUnion(
-                // One that the request saves before may exist by then.
+                // An earlier write of the request may have created it by then.
                 members.filter { plan.writes[$0].round > 0 || findings[TextKey(plan.writes[$0].id.id)] != nil }
             )
         }
@@ -127,7 +127,7 @@ struct SaveRun {
         for position in positions where !existing.contains(position) { plan.tryAsUpsert(position) }
     }
 
-    /// Which operator of a record failed in the database, as far as the stored record shows; nil where none did.
+    /// Returns the error of the operator that failed in the database, as far as the stored record shows; nil if none did.
     private mutating func operatorRefusal(of position: Int) async -> SkyrowError? {
         let write = plan.writes[position]
         guard !write.operators.isEmpty else { return nil }
@@ -141,7 +141,7 @@ struct SaveRun {
         {
             return refusal
         }
-        // A column that psql made holds less than the field's type.
+        // A column that psql created has a narrower range than the field's type.
         let arithmetic = write.operators.filter { $0.form.isArithmetic }
         return arithmetic.count == 1 ? OperatorRefusal.range.error(on: arithmetic[0].field) : nil
     }
@@ -151,7 +151,7 @@ struct SaveRun {
             return try await run(unit[0], on: runner)
         }
         let positions = unit.flatMap(\.members)
-        // What a transaction that is rolled back, and perhaps tried again, has done counts only after its commit.
+        // The effects of a transaction that may be rolled back and retried count only after its commit.
         let before = self
         var after = self
         try await runner.deferringReferences { inner in
@@ -163,15 +163,15 @@ struct SaveRun {
         self = after
     }
 
-    /// Whether one statement writes both a record and what it refers to, and the latter is not visible to the caller.
+    /// Whether one statement writes both a record and its reference's target, which may be hidden from the caller.
     private func refersWithin(_ positions: [Int]) -> Bool {
         positions.count > 1 && context.access.hidesRecords && plan.hasReferences(among: positions)
     }
 
-    /// Throws ``RefusedTargets`` when a record was written that refers to one of the same unit which was not.
+    /// Throws ``RefusedTargets`` if a written record refers to one of the same unit that was not written.
     ///
-    /// The statement takes a record that is missing for one that it is about to write. Another caller may have created it
-    /// since, whose record the caller may not read.
+    /// The statement treats a missing record as one that it is about to write. Another caller may have created it meanwhile,
+    /// with access rules that hide it from this caller.
     private func requireWrittenTargets(of positions: [Int], refusedBefore: Set<Int>) throws(RefusedTargets) {
         let refused = progress.refused.subtracting(refusedBefore)
         guard context.access.hidesRecords, !refused.isEmpty else { return }
@@ -192,7 +192,7 @@ struct SaveRun {
         var contention = group.table.contention
         if group.members.count == 1 { contention.row = plan.writes[group.members[0]].id.hashValue }
         let groupCommit = contention.row.map { PostgresGroupCommit.allowedExcept(key: $0) } ?? .never
-        // A row or a few are short enough for anybody.
+        // Small results need no row limit.
         let limit = group.members.count > 4 ? PostgresRowLimit.writing(group.table.wholeRow) : nil
         let result = try await runner.write(
             statement.sql(for: group),
@@ -203,7 +203,7 @@ struct SaveRun {
         let reader = context.access.fields
         let stored = StoredRows(result, plan: group.table.plan(for: reader), for: reader)
         let isOnlyOne = plan.writes.count == 1
-        // What comes back for the only record is its row, whatever id a trigger gave it.
+        // A trigger may have changed the id, so the only row belongs to the only record.
         let rows =
             isOnlyOne
             ? [result.isEmpty ? nil : stored[0]]
@@ -218,7 +218,7 @@ struct SaveRun {
         if instant == nil, !isOnlyOne, !result.isEmpty { instant = stored[0].updatedAt }
     }
 
-    /// Refuses the records of a unit that refer to nothing; returns the others.
+    /// Refuses the records of a unit with dangling references; returns the others.
     private mutating func refuseDangling(in unit: [BatchPlan.Group], on runner: StatementRunner) async throws -> [Int] {
         let positions = unit.flatMap(\.members)
         do {
@@ -253,7 +253,7 @@ struct SaveRun {
 
     // MARK: Refusals
 
-    /// Asks why records were refused: one question a type, and another write where the result is out of date.
+    /// Determines why records were refused: one query a type, and another write if the result is out of date.
     private mutating func settleRefusals() async throws {
         for attempt in 1... {
             let open = progress.refused.sorted()
@@ -278,7 +278,7 @@ struct SaveRun {
         }
     }
 
-    /// Finds why these records of one type were refused; returns those that would not be refused now.
+    /// Determines why these records of one type were refused; returns those that would now be accepted.
     private mutating func judge(_ positions: [Int]) async throws -> [Int] {
         let ids = positions.map { plan.writes[$0].id }
         let findings = try await context.findings(on: ids, in: plan.writes[positions[0]].table, for: .update)
@@ -303,7 +303,7 @@ struct SaveRun {
             switch verdict {
             case .refused(let error): progress.failures[position] = error
             case .tryAgain where write.condition != nil:
-                // All else would let it go ahead.
+                // Only the condition can still refuse it.
                 progress.failures[position] =
                     findings[TextKey(write.id.id)].map { .conflict(with: $0.row) } ?? .conflict
             case .tryAgain: again.append(position)
@@ -316,13 +316,13 @@ struct SaveRun {
     }
 }
 
-/// Records that a transaction did not write though others that it wrote refer to them.
+/// Records that a transaction did not write although it wrote others that refer to them.
 private struct RefusedTargets: Error {
     var positions: Set<Int>
 }
 
 extension SkyrowError {
-    /// For records of which nothing is known but that the statements with them were refused.
+    /// For records of which only is known that the statements containing them were refused.
     static let tooManyRefused = SkyrowError(
         .overloaded,
         "Too many records of this request were refused, so this one was not tried alone; send it in a smaller request."
@@ -330,7 +330,7 @@ extension SkyrowError {
 }
 
 extension PostgresError {
-    /// True when a rule that psql gave a table is to blame: a check, a column that must have a value, or a trigger.
+    /// True for a violation of a rule that psql gave a table: a check, a not-null constraint, or a trigger.
     fileprivate var isRuleOfTable: Bool {
         switch sqlState {
         case .some(.checkViolation), .some(.notNullViolation), .some(.raiseException): true
@@ -338,7 +338,7 @@ extension PostgresError {
         }
     }
 
-    /// True when a value or a rule about values is to blame, so that other records of the statement may be saved.
+    /// True if a value or a constraint on values caused the error, so that other records of the statement may be saved.
     package var isAboutValues: Bool {
         switch code {
         case .invalidValue: return true

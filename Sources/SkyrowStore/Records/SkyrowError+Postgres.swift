@@ -4,9 +4,9 @@ package import SkyrowPostgres
 internal import SkyrowSystem
 
 extension SkyrowError {
-    /// What a client gets about a failure of the database: never its text, and no value.
+    /// The client's error for a database error, without the text and the values of the latter.
     ///
-    /// - Parameter table: the table a statement wrote to, by which a refused reference finds its field.
+    /// - Parameter table: the table that a statement wrote to, which maps a refused reference to its field.
     package init(_ error: PostgresError, table: RecordTable? = nil) {
         switch error.code {
         case .acquireTimeout where error.sqlState == .lockNotAvailable:
@@ -55,7 +55,7 @@ extension SkyrowError {
                 info: SkyrowError.arguments(loginKey.map { [$0] } ?? fields.map(\.rawValue))
             )
         case .programLimitExceeded:
-            // A row of an index has at most a third of a page, which several texts can exceed of which none does.
+            // An index row takes at most a third of a page; several texts can exceed that together.
             let fields = error.constraint.flatMap { table?.texts(ofIndex: $0) } ?? []
             self.init(
                 .invalidArgument,
@@ -100,14 +100,14 @@ extension SkyrowError {
                     "A value does not fit its field.",
                     info: SkyrowError.arguments(error.column)
                 )
-            // "08" comes from poolers that have lost their server.
+            // Poolers that have lost their server report class 08.
             case "08", "53", "57", "58": self = .databaseUnavailable
             default: self = .unexpected
             }
         }
     }
 
-    /// Whether what only reads may succeed a moment later, since the database is busy or away.
+    /// Whether a read may succeed a moment later, since the database is busy or unavailable.
     package var isTransient: Bool {
         switch code {
         case .overloaded, .rateLimited, .responseTimeout, .outcomeUnknown, .unexpectedUnableToOpenDatabase: true
@@ -115,7 +115,7 @@ extension SkyrowError {
         }
     }
 
-    /// Another transaction was in the way, for longer than a request waits.
+    /// Another transaction held a lock for longer than a request waits.
     static let locked = SkyrowError(
         .overloaded,
         "Another transaction has locked what this request needs; nothing was changed, try again in a moment.",
@@ -133,7 +133,7 @@ extension SkyrowError {
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
     package static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
 
-    /// The schema is not the one that a statement was made for.
+    /// The schema has changed since the statement was built.
     package static let schemaMoved = SkyrowError(
         .incompatibleSchema,
         "The schema was changed meanwhile; try again."
@@ -156,9 +156,10 @@ extension SkyrowError {
 }
 
 extension RecordStore {
-    /// Runs `body` with the catalogue, and again with a fresh one when PostgreSQL reports an unknown name.
+    /// Runs `body` with the catalog, and again with a reloaded one if PostgreSQL reports an unknown name, since another process
+    /// or psql may just have changed the schema.
     ///
-    /// Another process or psql may have changed the schema a moment ago. Errors of the database leave as `SkyrowError`.
+    /// Throws database errors as `SkyrowError`.
     func withCatalog<Success: Sendable>(
         _ body: (SchemaCatalog) async throws -> Success
     ) async throws -> Success {
@@ -182,16 +183,16 @@ extension RecordStore {
         }
     }
 
-    /// The table that an error is about, read again where the error names an index that it does not have yet.
+    /// Returns the table of an error, reloaded if the error names an index that is not in the catalog yet.
     func table(_ table: RecordTable, namedBy error: PostgresError) async -> RecordTable {
         let isAboutIndex = error.sqlState == .uniqueViolation || error.sqlState == .programLimitExceeded
         guard isAboutIndex, let name = error.constraint, table.index(named: name) == nil else { return table }
-        // Without it the error names no field.
+        // Without the index, the error names no field.
         try? await cache.reload(.types([table.name]))
         return cache.current[table.name] ?? table
     }
 
-    /// Reads the catalogue again after a statement that was made from an old one; false when to try again is in vain.
+    /// Reloads the catalog after a statement failed that was built from an old one; returns false if a retry is pointless.
     func catchUp(
         from catalog: SchemaCatalog,
         after error: PostgresError,
@@ -204,10 +205,10 @@ extension RecordStore {
         return true
     }
 
-    /// The error for the client; the rest goes to the log.
+    /// Returns the error for the client, and logs details that the client does not get.
     package func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
         let reported = SkyrowError(error, table: table)
-        // Of the class 08 are faults of the protocol too, beside what poolers report.
+        // Class 08 includes protocol errors, in addition to what poolers report.
         if reported.code == .unexpectedError || error.sqlState?.conditionClass == "08" {
             logger.error("A statement failed", metadata: ["error": "\(error)"])
         }
@@ -215,10 +216,10 @@ extension RecordStore {
     }
 }
 
-/// How often a statement is tried again that met a change of the schema, and after which pause.
+/// Decides how often, and after which pauses, a statement that met a schema change is retried.
 ///
-/// While the schema goes on changing, a request is tried until its deadline, which cancels its task. An error that comes
-/// back while nothing changes is not the catalogue's: a trigger of psql's making may name a column that is gone.
+/// While the schema keeps changing, a request is retried until its deadline, which cancels its task. An error that recurs
+/// without schema changes is not caused by a stale catalog: a trigger created by psql may name a dropped column.
 struct SchemaRetry: Hashable, Sendable {
     static let maximum = 500
     static let maximumUnchanged = 8
@@ -226,10 +227,10 @@ struct SchemaRetry: Hashable, Sendable {
     private(set) var attempts = 0
     private var unchanged = 0
 
-    /// The pause before the next attempt; nil when there is to be none.
+    /// Returns the pause before the next attempt; nil to give up.
     ///
     /// - Parameters:
-    ///   - isChanged: whether the catalogue is another one than at the last attempt.
+    ///   - isChanged: whether the catalog has changed since the last attempt.
     ///   - namesSchema: false for an error that may have other causes.
     mutating func pause(isChanged: Bool, namesSchema: Bool) -> Duration? {
         attempts += 1
@@ -240,15 +241,14 @@ struct SchemaRetry: Hashable, Sendable {
 }
 
 extension PostgresError {
-    /// True when a statement may have failed since the schema is another one than when its text was made.
+    /// True if a statement may have failed because the schema has changed since its text was made.
     var isAboutSchema: Bool {
-        // PostgreSQL's own faults among them: a statement that meets a change at the wrong moment can find a column or
-        // table of its catalogue gone ("cache lookup failed").
+        // Includes internal errors of PostgreSQL: a statement concurrent with a change can find a column or table of its
+        // catalog gone ("cache lookup failed").
         namesSchema || sqlState == "XX000"
     }
 
-    /// True when a statement named a table or column that is not there, expected another type of it, or was prepared
-    /// for other columns.
+    /// True if a statement named a missing table or column, expected another type of it, or was prepared for other columns.
     var namesSchema: Bool {
         switch sqlState {
         case .some(.undefinedTable), .some(.undefinedColumn), .some(.datatypeMismatch), .some(.undefinedFunction),

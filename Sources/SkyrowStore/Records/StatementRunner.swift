@@ -1,18 +1,18 @@
 internal import SkyrowPostgres
 
-/// Where the statements of a request run.
+/// Executes the statements of a request.
 enum StatementRunner {
-    /// Each on its own.
+    /// Each in a separate transaction.
     case client(PostgresClient)
-    /// All in one transaction; one that fails is undone alone.
+    /// All in one transaction; one that fails is rolled back alone.
     case transaction(PostgresTransaction)
 
-    /// How often a statement is tried that meets others who write the same rows in another order.
+    /// How often to try a statement that deadlocks with writers of the same rows.
     private static let attempts = 5
 
     /// - Parameters:
-    ///   - limit: bounds the rows that come back, as one that keeps columns.
-    ///   - contention: what it may have to wait for.
+    ///   - limit: bounds the returned rows, for statements that keep whole columns.
+    ///   - contention: what the statement may have to wait for.
     func write(
         _ sql: SQL,
         groupCommit: PostgresGroupCommit = .never,
@@ -45,7 +45,7 @@ enum StatementRunner {
         }
     }
 
-    /// Runs statements whose foreign keys are checked together, after the last.
+    /// Runs statements with deferred foreign keys, which are checked after the last one.
     func deferringReferences(_ body: (StatementRunner) async throws -> Void) async throws {
         switch self {
         case .client(let client):
@@ -70,7 +70,7 @@ enum StatementRunner {
 }
 
 extension PostgresError {
-    /// True when PostgreSQL gave up a statement in favour of another one, so that it may be tried again.
+    /// True if PostgreSQL aborted the statement in favor of another, so that it can be retried.
     fileprivate var isTransient: Bool {
         switch sqlState {
         case .some(.deadlockDetected), .some(.serializationFailure): true

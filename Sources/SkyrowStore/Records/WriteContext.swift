@@ -1,12 +1,12 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// On what the statements of a write run, and what they may do.
+/// What the statements of a write run on, and what the caller may do.
 struct WriteContext {
-    /// So often is a record tried again that others changed between a refusal and the question about it.
+    /// How often a record is retried that others changed between a refusal and the query for its reason.
     static let attempts = 3
-    /// How many statements of a request may be refused for one of several records: each is followed by two smaller ones,
-    /// so that a request of 10,000 bad records is some 500 statements and not 20,000.
+    /// Upper bound on statements of a request that are refused because of one of several records. Each is followed by two
+    /// smaller ones, so a request of 10,000 bad records takes some 500 statements and not 20,000.
     static let refusedStatements = 256
 
     let store: RecordStore
@@ -14,9 +14,9 @@ struct WriteContext {
     let catalog: SchemaCatalog
     let access: RecordAccess
 
-    /// Asks what records of one type are to the caller, by the ids that clients see.
+    /// Reads what records of one type are to the caller, by their ids on the wire.
     ///
-    /// - Parameter action: what is to be done with them.
+    /// - Parameter action: the intended action.
     func findings(
         on ids: [RecordID],
         in table: RecordTable,
