@@ -1,12 +1,12 @@
 import SkyrowModel
 internal import SkyrowPostgres
 
-/// The merge of one account into another, carried out step by step; each step may be repeated.
+/// The step-by-step merge of one account into another; each step may be repeated.
 struct MergeRun {
-    /// More is to be done than one call does.
+    /// The work exceeds the budget of one call.
     struct OutOfBudget: Error {}
 
-    /// How many rows a statement moves.
+    /// The number of rows that one statement moves.
     private static let batch = 500
 
     private let store: RecordStore
@@ -14,7 +14,7 @@ struct MergeRun {
     private let target: UserID
     private var remaining: Int
     private var lastRenewal = ContinuousClock.now
-    /// How many records have moved.
+    /// The number of records moved so far.
     private(set) var moved = 0
 
     init(_ store: RecordStore, from user: UserID, to target: UserID, maximumRecords: Int) {
@@ -26,7 +26,7 @@ struct MergeRun {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Counts what a statement did; throws ``OutOfBudget`` when that was enough for one call.
+    /// Counts the work of a statement; throws ``OutOfBudget`` when the budget of the call is used up.
     private mutating func note(_ count: Int, areRecords: Bool = false) async throws {
         if areRecords { moved += count }
         if lastRenewal.duration(to: .now) > .seconds(30) {
@@ -37,12 +37,12 @@ struct MergeRun {
         if remaining <= 0 { throw OutOfBudget() }
     }
 
-    /// All record types, by their names.
+    /// Returns all record types, ordered by name.
     private func tables() async throws -> [RecordTable] {
         try await store.withCatalog { catalog in catalog.tables.values.sorted { $0.name < $1.name } }
     }
 
-    /// Has a statement run that says how many rows it took, until there are fewer than it may take.
+    /// Repeats a statement that returns its number of rows, until it takes fewer than its limit.
     private mutating func repeating(_ statement: SQL) async throws {
         while true {
             let count = Int(try await store.client.write(statement).decode(row: 0, column: 0, as: Int64.self))
@@ -57,17 +57,17 @@ struct MergeRun {
 
     // MARK: Records
 
-    /// Gives the user's public records to the other, and moves the private ones.
+    /// Transfers the user's public records to the target account, and moves the private ones.
     mutating func moveRecords() async throws {
         let tables = try await tables()
         for table in tables { try await give(table) }
         let movable = tables.filter { $0.name != .user }
-        // Which ids are taken is settled for all of them first, since arrays of references have no keys that follow.
+        // All new ids are chosen before any record moves, since arrays of references have no foreign keys that follow.
         for table in movable { try await plan(table) }
         for table in movable { try await move(table, tables) }
     }
 
-    /// Makes the other the owner of public records. They keep the time of their last change.
+    /// Makes the target account the owner of public records. Their modification time stays the same.
     private mutating func give(_ table: RecordTable) async throws {
         let profile: SQL = table.name == .user ? " AND \"r\".\"_id\" <> \(user)" : ""
         while true {
@@ -89,12 +89,12 @@ struct MergeRun {
     private var prefix: String { "~\(user.rawValue)/" }
     private var newPrefix: String { "~\(target.rawValue)/" }
 
-    /// Not by characters: an id may begin with a mark that would be one with the slash.
+    /// Not by characters: an id may begin with a combining mark, which forms one character with the slash.
     private static func id(_ stored: String, behind prefix: String) -> String {
         String(decoding: stored.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
-    /// Chooses other ids for the private records whose own the other has.
+    /// Chooses other ids for the private records whose ids the target account uses already.
     private func plan(_ table: RecordTable) async throws {
         var last = ""
         while true {
@@ -114,7 +114,7 @@ struct MergeRun {
         let taken = try await taken(among: ids, of: table)
         guard !taken.isEmpty else { return }
         let chosen = try await MergedID.choose(for: taken) { candidates in
-            // One of the user's own that has not moved yet goes where its id says.
+            // A record of the user that has not moved yet will take the id it has.
             let own = try await store.client.read(
                 """
                 SELECT "r"."_id" FROM \(table.qualifiedName) AS "r"
@@ -133,7 +133,7 @@ struct MergeRun {
         )
     }
 
-    /// Which of these ids are those of records that the other has.
+    /// Returns which of these ids the records of the target account use.
     private func taken(among ids: [String], of table: RecordTable) async throws -> Set<String> {
         Set(
             try await store.client.read(
@@ -151,7 +151,7 @@ struct MergeRun {
             do {
                 count = try await move(Self.batch, of: table, tables, clearing: [])
             } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                // One of them is not to be moved as it is.
+                // At least one of them cannot move unchanged.
                 count = try await moveOne(table, tables)
             }
             guard count > 0 else { return }
@@ -159,7 +159,7 @@ struct MergeRun {
         }
     }
 
-    /// Moves the first one, under another id or without values that are taken.
+    /// Moves the first record, under another id or without values that are taken.
     private func moveOne(_ table: RecordTable, _ tables: [RecordTable]) async throws -> Int {
         var cleared: Set<FieldName> = []
         for _ in 0..<20 {
@@ -169,7 +169,7 @@ struct MergeRun {
                 let known = await store.table(table, namedBy: error)
                 let fields = error.constraint.map { known.fields(ofIndex: $0) } ?? []
                 if fields.isEmpty {
-                    // The other has made a record of that id meanwhile.
+                    // The target account has created a record with that id meanwhile.
                     guard let id = try await first(of: table) else { return 0 }
                     try await plan([id], of: table)
                 } else {
@@ -188,7 +188,7 @@ struct MergeRun {
         ).decodeColumn(0, as: String.self).first.map { Self.id($0, behind: prefix) }
     }
 
-    /// Moves some private records with all that refers to them, in one transaction; returns how many.
+    /// Moves some private records with all references to them, in one transaction; returns the number of records.
     private func move(
         _ limit: Int,
         of table: RecordTable,
@@ -196,7 +196,7 @@ struct MergeRun {
         clearing cleared: Set<FieldName>
     ) async throws -> Int {
         try await store.client.withTransaction { transaction in
-            // References follow before the transaction ends.
+            // References are updated before the transaction ends.
             _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
             let ids = try await transaction.query(
                 """
@@ -258,7 +258,7 @@ struct MergeRun {
         }
     }
 
-    /// Has the references and the members of relations of a table lead to records under their new ids.
+    /// Updates the references and the relation members of a table to the new ids of records.
     private func follow(
         _ given: SQL,
         to type: RecordTypeName,
@@ -282,7 +282,7 @@ struct MergeRun {
         }
     }
 
-    /// The elements of an array of references, those to private records of the user under the ids that these get.
+    /// Returns the elements of an array of references, with the new ids of the user's private records.
     private func elements(of column: RecordColumn, _ type: RecordTypeName) -> SQL {
         let length = Int32(prefix.unicodeScalars.count + 1)
         return """
@@ -303,7 +303,7 @@ struct MergeRun {
 
     // MARK: What users are to each other, and to records
 
-    /// Gives the other the relations of the user; a block of either counts.
+    /// Transfers the relations of the user; a block by either account counts.
     mutating func moveRelations() async throws {
         for isBlock in [true, false] {
             try await repeating(
@@ -355,7 +355,7 @@ struct MergeRun {
         }
     }
 
-    /// Has the references to the user's profile lead to that of the other.
+    /// Changes the references to the user's profile to that of the target account.
     mutating func moveReferences() async throws {
         for table in try await tables() {
             for column in table.columns where column.type == .reference(.user) {
@@ -375,7 +375,8 @@ struct MergeRun {
                         """
                     )
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    // Where a record refers to the other already that may be the only one, these become null with the profile.
+                    // A unique index allows only one reference to the target profile; the others become null with the user's
+                    // profile.
                     continue
                 }
             }
@@ -383,9 +384,9 @@ struct MergeRun {
     }
 }
 
-/// The ids of records whose own are taken: `note~1`, `note~2`.
+/// Replacements for ids that are taken: `note~1`, `note~2`.
 enum MergedID {
-    /// The id with a number, shorter where it would be too long; `number` begins with 1.
+    /// Returns the id with a number, truncated if it would be too long; `number` begins with 1.
     static func text(_ id: String, _ number: Int) -> String {
         let suffix = "~\(number)"
         var text = id
@@ -393,9 +394,9 @@ enum MergedID {
         return text + suffix
     }
 
-    /// For each id the first of these that no record has and no other one gets.
+    /// Chooses for each id the first numbered one that no record has and no other id gets.
     ///
-    /// - Parameter taken: which of some ids there are.
+    /// - Parameter taken: returns which of some ids exist.
     static func choose(
         for ids: Set<String>,
         taken: ([String]) async throws -> Set<String>

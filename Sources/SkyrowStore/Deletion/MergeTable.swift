@@ -3,21 +3,21 @@ internal import SkyrowPostgres
 
 /// The anonymous accounts that are being merged into others, and those that were.
 ///
-/// An anonymous account is disabled by the statement that begins its merge. From there on there is one direction: its records
-/// move in statements of 500 rows, each of which is committed by itself and may be repeated, and it is deleted then. A process
-/// that dies on the way leaves the rest to another one, and to a client that sends the same call again.
+/// The statement that begins a merge disables the anonymous account. From then on a merge can only continue: the records move
+/// in statements of 500 rows, each committed separately and repeatable, and then the account is deleted. If a process dies in
+/// between, another one continues, or a client that sends the same call again.
 package struct MergeTable: Sendable {
-    /// For how long a process has a merge to itself, unless it renews that.
+    /// For how long a process has a merge to itself unless it renews the claim.
     static let lease: SQL = "interval '2 minutes'"
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Disables the anonymous account of a session, ends its sessions, and writes down that it is merged into another account;
-    /// nil where the session has ended, its account is not anonymous or the same one, or the other account is gone or disabled.
+    /// Disables the anonymous account of a session, ends its sessions, and records its merge into another account; returns nil
+    /// if the session has ended, its account is not anonymous or is the target, or the target is gone or disabled.
     ///
-    /// Both accounts are locked in the order of their ids, so that two merges never wait for each other.
+    /// Locks both accounts in the order of their ids, so that two merges never deadlock.
     package func begin(
         _ tokenHash: [UInt8],
         into target: UserID,
@@ -66,7 +66,7 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// The account that was merged into another one with a token, or is being merged; nil where there is none.
+    /// Returns the account that was or is being merged into another one with this token; nil if there is no such merge.
     package func user(mergedWith tokenHash: [UInt8], into target: UserID) async throws(SkyrowError) -> UserID? {
         try await store.reporting {
             let result = try await store.client.read(
@@ -79,8 +79,8 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// Goes on with a merge that was begun, until everything has moved and the anonymous account is to be deleted, or the most
-    /// records of a call have moved. Throws what the database failed with; another call goes on.
+    /// Continues a merge until everything has moved and the anonymous account can be deleted, or the call has moved
+    /// `maximumRecords`. Throws database errors; another call continues.
     package func run(_ user: UserID, maximumRecords: Int) async throws(SkyrowError) -> MergeReport {
         try await store.reporting {
             guard let target = try await target(of: user) else { return try await report(of: user) }
@@ -104,7 +104,8 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// What moves the records of an account to the one that it was merged into; nil where it was not, or the other is gone.
+    /// Returns a run that moves the records of a merged account to its target; nil if the account was not merged, or the target
+    /// is gone.
     func run(of user: UserID, maximumRecords: Int) async throws -> MergeRun? {
         let result = try await store.client.read(
             "SELECT merged.target FROM \(schema.internal)._merge AS merged WHERE merged.user_id = \(user)"
@@ -115,7 +116,7 @@ package struct MergeTable: Sendable {
         return MergeRun(store, from: user, to: target, maximumRecords: maximumRecords)
     }
 
-    /// Takes merges whose time has come, for the time of a lease.
+    /// Claims due merges for the duration of a lease.
     package func claim(atMost count: Int64) async throws(SkyrowError) -> [UserID] {
         try await store.reporting {
             try await store.client.write(
@@ -133,14 +134,14 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// Forgets the merges of 30 days ago.
+    /// Deletes the entries of merges finished 30 days ago.
     package func purge() async throws(SkyrowError) {
         try await store.write(
             "DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'"
         )
     }
 
-    /// Keeps a merge for the time of a further lease.
+    /// Extends the claim on a merge by another lease.
     func renew(_ user: UserID) async throws {
         _ = try await store.client.write(
             """
@@ -149,7 +150,7 @@ package struct MergeTable: Sendable {
         )
     }
 
-    /// nil where everything has moved.
+    /// Returns nil if everything has moved.
     private func target(of user: UserID) async throws -> UserID? {
         let result = try await store.client.read(
             "SELECT merged.target FROM \(schema.internal)._merge AS merged WHERE merged.user_id = \(user) AND merged.finished_at IS NULL"

@@ -3,21 +3,21 @@ internal import SkyrowModel
 package import SkyrowPostgres
 internal import SkyrowSystem
 
-/// Builds and drops the indexes that were asked for, in all applications of a process.
+/// Builds and drops the requested indexes, in all applications of a process.
 ///
 /// ```swift
 /// let builder = IndexBuilder(client: client, logger: logger) { [schema] }
 /// await builder.run()
 /// ```
 ///
-/// One index of an application at a time is built, by the process that has the turn; what one that crashed has left is taken up by
-/// the next that looks. What is to be done is decided by ``IndexRecord``.
+/// It builds one index of an application at a time, in the process that holds the ``DatabaseTurn``; if that process crashes,
+/// the next one continues. ``IndexRecord`` decides what has to be done.
 package struct IndexBuilder: Sendable {
-    /// On which is said that there is something to do, and nothing else, since every role can listen.
+    /// The channel that announces work without any details, since every role can listen.
     private static let channel: SQLIdentifier = "skyrow_index"
-    /// Says so.
+    /// Announces work on the channel.
     static let signal: SQL = "SELECT pg_notify(\(literal: channel.name), '')"
-    /// Every role can say so as well, and as often as it likes.
+    /// Every role can notify the channel, as often as it likes.
     private static let rest: Duration = .milliseconds(100)
 
     private let client: PostgresClient
@@ -27,9 +27,9 @@ package struct IndexBuilder: Sendable {
     private let pause: Duration
 
     /// - Parameters:
-    ///   - interval: how often is looked for what nothing was heard of.
-    ///   - pause: how long to wait while another process builds, or the database is away.
-    ///   - schemas: those of the applications.
+    ///   - interval: how often to look for work that no notification announced.
+    ///   - pause: how long to wait while another process builds, or the database is unavailable.
+    ///   - schemas: returns the schemas of the applications.
     package init(
         client: PostgresClient,
         logger: Logger,
@@ -82,7 +82,7 @@ package struct IndexBuilder: Sendable {
 
     // MARK: What
 
-    /// Does all that is to be done; false when something is left, since another process builds or PostgreSQL refused it.
+    /// Does all pending work; returns false if some is left, because another process builds or PostgreSQL refused it.
     package func pass() async throws -> Bool {
         let schemas = schemas()
         guard try await next(in: schemas, except: [], { try await client.read($0) }) != nil else { return true }
@@ -100,7 +100,7 @@ package struct IndexBuilder: Sendable {
         }
     }
 
-    /// Builds and drops the indexes of an application; false when PostgreSQL refused one.
+    /// Builds and drops the indexes of an application; returns false if PostgreSQL refused one.
     private func settle(
         _ schema: SQLIdentifier,
         _ turn: DatabaseTurn,
@@ -146,7 +146,7 @@ package struct IndexBuilder: Sendable {
         case .drop:
             _ = try await session.query("DROP INDEX CONCURRENTLY \(row.schema).\(try SQLIdentifier(row.name))")
         case .countDuplicates:
-            // Where they cannot be counted it is enough that there were some.
+            // If the duplicates cannot be counted, it is enough that there were some.
             let count = try? await session.query(try row.required.duplicates(in: row.schema))
             try Task.checkCancellation()
             var failed = row
@@ -181,18 +181,18 @@ package struct IndexBuilder: Sendable {
     private func build(_ row: IndexRow, _ turn: DatabaseTurn, on session: PostgresSession) async throws {
         var attempt = row
         attempt.record = row.record.begun
-        // Somebody may have asked for its deletion meanwhile.
+        // Its deletion may have been requested meanwhile.
         guard try await session.query(attempt.update(from: row.record)).rowCount == 1 else { return }
         do {
             try await create(attempt, turn, on: session)
         } catch {
             if Task.isCancelled {
-                // The service shuts down. This task can wait for nothing more.
+                // The service is shutting down, and this cancelled task cannot wait for a statement.
                 let statement = attempt.with(attempt.record.stopped).update(from: attempt.record)
                 _ = await Task { [client] in try? await client.write(statement) }.value
                 throw CancellationError()
             }
-            // It is to be deleted.
+            // Its deletion was requested.
             if error is CancellationError { return }
             guard let refusal = error as? PostgresError, let failure = IndexFailure(refusal) else { throw error }
             let refused = attempt.with(attempt.record.refused(failure))
@@ -201,7 +201,7 @@ package struct IndexBuilder: Sendable {
         }
     }
 
-    /// Builds the index; throws `CancellationError` when it is no longer wanted, or the task is cancelled.
+    /// Builds the index; throws `CancellationError` if its request was withdrawn, or the task is cancelled.
     private func create(_ row: IndexRow, _ turn: DatabaseTurn, on session: PostgresSession) async throws {
         let definition = try row.required
         let columns = try await session.query(
@@ -251,13 +251,13 @@ package struct IndexBuilder: Sendable {
             let isBuilt = try await group.next() ?? false
             group.cancelAll()
             if !isBuilt {
-                // It may have been built in the very moment.
+                // It may have been completed at the same time.
                 guard try await group.next() == true else { throw CancellationError() }
             }
         }
     }
 
-    /// Returns when the row is not what it was, the turn is lost, or the task is cancelled.
+    /// Returns when the row has changed, the lock is lost, or the task is cancelled.
     private func untilUnwanted(_ row: IndexRow, _ turn: DatabaseTurn) async {
         while (try? await ServiceTimer.sleep(for: .milliseconds(500))) != nil {
             guard (try? await turn.requireHeld()) != nil else { return }
@@ -274,7 +274,7 @@ extension IndexRow {
         return row
     }
 
-    /// What is to be built: only a row that is to be deleted has no definition.
+    /// The definition of an index to build; only a row to delete has none.
     fileprivate var required: IndexDefinition {
         get throws(PostgresError) {
             guard let definition else { throw PostgresError(code: .server, sqlState: .undefinedTable) }

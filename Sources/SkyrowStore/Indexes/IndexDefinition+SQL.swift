@@ -1,22 +1,22 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What a definition needs of the database to become a statement.
+/// What SQL generation for an index definition needs from the database.
 package struct IndexSurroundings: Hashable, Sendable {
-    /// The columns of the table that have a collation.
+    /// The columns with a collation.
     package var texts: Set<String> = []
-    /// The columns that are geometries as they are.
+    /// The columns of type `geometry`.
     package var geometries: Set<String> = []
-    /// The languages of the texts that have one.
+    /// The languages of text columns that have one.
     package var languages: [String: TextLanguage] = [:]
-    /// The columns that keep the words of texts, by these.
+    /// The columns that store the words of texts, by the text columns.
     package var storedWords: [String: SQLIdentifier] = [:]
-    /// The schema of the extension that the kind needs; nil for none.
+    /// The schema of the extension that the kind of index needs; nil if it needs none.
     package var home: SQLIdentifier?
 }
 
 extension IndexDefinition {
-    /// The statement that builds it while records are written.
+    /// Returns the statement that builds the index concurrently with writes.
     package func creation(
         named name: SQLIdentifier,
         in schema: SQLIdentifier,
@@ -48,7 +48,8 @@ extension IndexDefinition {
                 let direction: SQL = field.direction == .descending ? " DESC" : ""
                 keys.append("\(value)\(collation)\(direction)")
             }
-            // A query that orders by the last field goes on by the id in the same direction. Transactions have few rows.
+            // A query sorted by the last field continues by id in the same direction. An index on revisions needs no id, since
+            // transactions write few rows.
             if !isUnique, !isOfFollowedType {
                 keys.append(fields.last?.direction == .descending ? "_id COLLATE \"C\" DESC" : "_id COLLATE \"C\"")
             }
@@ -63,7 +64,7 @@ extension IndexDefinition {
         case .trigram:
             let home = try surroundings.required
             return columns.map { field, column in
-                // A pattern is compared in the collation of the column, and so is a folded one.
+                // A pattern is compared in the collation of the column, and so is folded text.
                 let value: SQL = field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
                 return "\(value) \(home).gin_trgm_ops"
             }
@@ -75,7 +76,7 @@ extension IndexDefinition {
         }
     }
 
-    /// The extension that an index of the kind needs; nil for none.
+    /// The extension that an index of the kind needs; nil if it needs none.
     package var neededExtension: String? {
         switch kind {
         case .order, .contains, .text, .near: nil
@@ -84,7 +85,7 @@ extension IndexDefinition {
         }
     }
 
-    /// How many values several records have.
+    /// Selects the number of values that several records have.
     package func duplicates(in schema: SQLIdentifier) throws -> SQL {
         let values = try fields.map { field -> SQL in
             field.value(of: try SQLIdentifier(field.name), in: schema)
@@ -111,7 +112,7 @@ extension IndexSurroundings {
 }
 
 extension IndexField {
-    /// What an index of the kind `order` has of a column.
+    /// Returns the key of an index of kind `order` for a column.
     fileprivate func value(of column: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         if let jsonType { return QueryText.typed("\(column)", steps, jsonType, in: schema) }
         return isFolded ? "\(schema)._fold(\(column))" : "\(column)"

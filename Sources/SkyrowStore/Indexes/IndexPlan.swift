@@ -1,12 +1,12 @@
 package import SkyrowModel
 internal import SkyrowQuery
 
-/// Whether a table can have an index, and by which name: a value, made of what a transaction sees.
+/// Decides whether a table can have an index, and under which name, from what a transaction sees.
 package struct IndexPlan: Hashable, Sendable {
-    /// What the reserved table says of an index.
+    /// An index in the reserved table.
     package struct Row: Hashable, Sendable {
         package var name: String
-        /// nil of an index of other make, which is there to be deleted.
+        /// nil for an index not created by the service, which is listed only to be deleted.
         package var definition: IndexDefinition?
         package var record: IndexRecord
 
@@ -18,27 +18,27 @@ package struct IndexPlan: Hashable, Sendable {
     }
 
     package enum Outcome: Hashable, Sendable {
-        /// It is there, or on its way.
+        /// The index exists, or is being built.
         case existing(name: String)
-        /// What is left of it is ours, so it is begun anew under its name.
+        /// The remains of the index are ours; its build starts again under the same name.
         case again(name: String)
-        /// To be made under this name, in the place of a row that is of no more use.
+        /// The index is to be created under this name; it replaces an obsolete row.
         case new(name: String, replacing: String?)
     }
 
-    /// Indexes that a type may have: each one costs every save.
+    /// Upper bound on the indexes of a type, since each one costs every save.
     package static let maximumIndexes = 64
 
-    /// The definition as it is kept: with the names of columns.
+    /// The stored definition, with the names of columns.
     package let definition: IndexDefinition
     package let outcome: Outcome
 
-    /// Throws `108 InvalidArgument` about the faulty element.
+    /// Throws `108 InvalidArgument` that names the invalid element.
     ///
     /// - Parameters:
-    ///   - rows: those of the reserved table that are about the type.
+    ///   - rows: the rows of the reserved table for the type.
     ///   - taken: the names of all relations of the schema, and of all rows of the reserved table.
-    ///   - serverVersion: as `server_version_num` has it, 150020.
+    ///   - serverVersion: the value of `server_version_num`, such as 150020.
     package init(
         _ wanted: IndexDefinition,
         on table: RecordTable,
@@ -80,7 +80,7 @@ package struct IndexPlan: Hashable, Sendable {
 
     // MARK: Names
 
-    /// A name as PostgreSQL would choose one, `film_year_rating_idx`, of at most 63 bytes and unlike all others.
+    /// Returns a name in PostgreSQL's style, `film_year_rating_idx`, of at most 63 bytes and not in `taken`.
     package static func name(of definition: IndexDefinition, besides taken: Set<String>) -> String {
         let fields = definition.fields.flatMap { [$0.name] + $0.steps + ($0.isFolded ? ["fold"] : []) }
         let head = ([definition.type.rawValue] + fields).joined(separator: "_")
@@ -91,7 +91,7 @@ package struct IndexPlan: Hashable, Sendable {
             }
         for number in 0... {
             let suffix = "_\(ending)\(number == 0 ? "" : "\(number)")"
-            // All of it is ASCII, so that a character is a byte.
+            // The name is ASCII, so a character is a byte.
             let name = head.prefix(63 - suffix.utf8.count) + suffix
             if !taken.contains(String(name)) { return String(name) }
         }
@@ -186,7 +186,7 @@ package struct IndexPlan: Hashable, Sendable {
         return field
     }
 
-    /// Throws for a value inside JSON that no query is printed for as an index would have it.
+    /// Throws for a value inside JSON whose index expression no query would match.
     private static func checkPath(
         of field: IndexField,
         in column: RecordColumn,

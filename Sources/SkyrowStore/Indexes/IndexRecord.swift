@@ -1,11 +1,11 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What the reserved table says of an index, and what follows from it: a value without a clock or a connection.
+/// The recorded state of an index and the step that follows from it: a value without a clock or a connection.
 ///
-/// The row of an index is committed before its build begins and is the mark by which the service knows its own. The session
-/// that holds the lock of builders reads a row with what is there, does one step, and reads again. So it does not matter
-/// where an earlier builder stopped.
+/// The row of an index is committed before its build begins, and marks the index as the service's own. The session with the
+/// builders' lock reads a row together with the actual index, does one step, and reads again, so it does not matter where an
+/// earlier builder stopped.
 package struct IndexRecord: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         /// To be built.
@@ -17,40 +17,40 @@ package struct IndexRecord: Hashable, Sendable {
         case deleting
     }
 
-    /// What is there under the name.
+    /// The state of the relation with the name of the index.
     package enum Observation: String, Hashable, Sendable, CaseIterable {
         case absent
-        /// An index of the type that PostgreSQL does not use.
+        /// An index of the type that is not valid.
         case invalid
         case valid
-        /// An index of words that are no longer those of its field, since psql gave the field another language.
+        /// An index of words whose language no longer matches the field, since psql changed it.
         case outdated
-        /// Something else than an index of the type.
+        /// Something other than an index of the type.
         case other
     }
 
     package enum Step: Hashable, Sendable {
-        /// Count an attempt, and build it.
+        /// Count an attempt, and build the index.
         case build
-        /// Drop what an attempt left, or an index that is to go.
+        /// Drop the remains of an attempt, or an index that is to be deleted.
         case drop
         /// Count the values that several records have.
         case countDuplicates
-        /// Write that this has become of it.
+        /// Record this outcome.
         case settle(State, IndexFailure?)
         /// Delete the row.
         case forget
     }
 
-    /// How often a build is begun that PostgreSQL or the service do not let end.
+    /// Upper bound on builds that PostgreSQL or the service interrupted.
     package static let maximumAttempts = 3
 
     package var state: State
-    /// Attempts that were begun, but for those that were stopped in an orderly way.
+    /// The number of attempts, without those stopped by a shutdown.
     package var attempts: Int
-    /// Whether an attempt was ever begun, so that what is there under the name is ours.
+    /// Whether an attempt was ever started, so that a relation with this name is ours.
     package var hasBegun: Bool
-    /// Why it failed; of one that is to be built, why the last attempt did.
+    /// Why the build failed; while it is to be built, why the last attempt failed.
     package var failure: IndexFailure?
 
     package init(_ state: State = .building, attempts: Int = 0, hasBegun: Bool = false, failure: IndexFailure? = nil) {
@@ -60,12 +60,12 @@ package struct IndexRecord: Hashable, Sendable {
         self.failure = failure
     }
 
-    /// What is to be done; nil when all is as it should be.
+    /// Returns the next step; nil if there is nothing to do.
     package func step(_ observed: Observation) -> Step? {
         switch (state, observed) {
         case (.building, .absent):
             attempts < Self.maximumAttempts ? .build : .settle(.failed, failure ?? IndexFailure(.serverStopped))
-        // Psql or another program was faster with the name.
+        // psql or another program has taken the name.
         case (.building, .other): .settle(.failed, IndexFailure(.nameTaken))
         case (.building, .invalid), (.building, .valid), (.building, .outdated):
             if !hasBegun {
@@ -80,7 +80,7 @@ package struct IndexRecord: Hashable, Sendable {
         case (.failed, .absent): needsCount ? .countDuplicates : nil
         case (.failed, .other): nil
         case (.failed, .invalid), (.failed, .outdated): failure?.reason == .nameTaken ? nil : .drop
-        // Somebody built it to its end by hand.
+        // An administrator completed it manually.
         case (.failed, .valid): failure?.reason == .nameTaken ? nil : .settle(.ready, nil)
         case (.deleting, .absent), (.deleting, .other): .forget
         case (.deleting, .invalid), (.deleting, .valid), (.deleting, .outdated): .drop
@@ -96,23 +96,24 @@ package struct IndexRecord: Hashable, Sendable {
         IndexRecord(.building, attempts: attempts + 1, hasBegun: true, failure: failure)
     }
 
-    /// After an attempt that PostgreSQL refused.
+    /// Returns the row after an attempt that PostgreSQL refused.
     package func refused(_ failure: IndexFailure) -> IndexRecord {
         let isFinal = !failure.isTransient || attempts >= Self.maximumAttempts
         return IndexRecord(isFinal ? .failed : .building, attempts: attempts, hasBegun: true, failure: failure)
     }
 
-    /// After an attempt that the service stopped because it shuts down: it does not count.
+    /// The row after an attempt that a shutdown stopped, which does not count.
     package var stopped: IndexRecord {
         IndexRecord(.building, attempts: max(0, attempts - 1), hasBegun: true, failure: failure)
     }
 }
 
 extension IndexFailure {
-    /// Whether the same build may succeed when it is begun again.
+    /// Whether the same build may succeed if it is retried.
     var isTransient: Bool { reason == .serverStopped || reason == .deadlock }
 
-    /// Why PostgreSQL refused to build an index; nil for an error of the connection, of which nothing is known.
+    /// The reason for which PostgreSQL refused to build an index; nil for a connection error, after which the outcome is
+    /// unknown.
     package init?(_ error: PostgresError) {
         switch (error.code, error.sqlState) {
         case (.statementTimeout, _), (.server, .queryCanceled): self.init(.cancelled)

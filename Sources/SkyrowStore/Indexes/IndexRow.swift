@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// A row of the reserved table `_index`, with what is there under its name.
+/// A row of the reserved table `_index`, with the state of the relation of its name.
 package struct IndexRow: Hashable, Sendable {
     package struct Key: Hashable, Sendable {
         package var schema: SQLIdentifier
@@ -10,9 +10,9 @@ package struct IndexRow: Hashable, Sendable {
 
     package var schema: SQLIdentifier
     package var name: String
-    /// The record type as it is kept: of an index of other make, which is to be deleted, it may be any name.
+    /// The stored record type; for an index not created by the service that is to be deleted, it may be any name.
     package var type: String
-    /// nil of an index of other make.
+    /// nil for an index not created by the service.
     package var definition: IndexDefinition?
     package var record: IndexRecord
     package var observed: IndexRecord.Observation
@@ -25,7 +25,7 @@ package struct IndexRow: Hashable, Sendable {
         item.has_begun, item.reason, item.duplicates, item.sql_state
         """
 
-    /// Reads ``columns`` from a column on.
+    /// Reads ``columns``, starting at a column.
     init(_ result: PostgresResult, row: Int, in schema: SQLIdentifier, from first: Int = 0) throws(PostgresError) {
         self.schema = schema
         name = try result.decode(row: row, column: first)
@@ -55,7 +55,7 @@ package struct IndexRow: Hashable, Sendable {
         )
     }
 
-    /// The rows of some schemas, the oldest first; of one that has no such table, none.
+    /// Reads the rows of some schemas, the oldest first; a schema without the table has none.
     static func all(
         in schemas: [SQLIdentifier],
         _ query: (SQL) async throws -> PostgresResult
@@ -100,9 +100,9 @@ package struct IndexRow: Hashable, Sendable {
 
     // MARK: Statements
 
-    /// Writes ``record``, unless the row is no longer as it was; has a row when it is written.
+    /// Writes ``record`` unless the row has changed; the result has a row if it was written.
     ///
-    /// The catalogue of every process is read again where an index becomes one that plans use.
+    /// Notifies all processes to reload the type, so that they see an index that plans can use.
     func update(from old: IndexRecord) -> SQL {
         """
         WITH changed AS (
@@ -116,7 +116,7 @@ package struct IndexRow: Hashable, Sendable {
         """
     }
 
-    /// Deletes the row if it is as it was.
+    /// Deletes the row unless it has changed.
     var deletion: SQL {
         """
         WITH changed AS (
@@ -126,7 +126,7 @@ package struct IndexRow: Hashable, Sendable {
         """
     }
 
-    /// Has a row as long as this one is as it is.
+    /// Selects a row unless it has changed.
     var look: SQL {
         """
         SELECT FROM \(schema.internal)._index

@@ -2,11 +2,11 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// `schema:index:create`: notes what is wanted, which an ``IndexBuilder`` then builds.
+    /// `schema:index:create`: records a requested index, which an ``IndexBuilder`` then builds.
     ///
-    /// Wanted again it is the same index, begun anew where it failed. Throws `110 ResourceNotFound` when there is no such
-    /// type, `108 InvalidArgument` for what cannot be indexed so, and `111 NotSupported` where the service has no sessions of
-    /// PostgreSQL to build it in.
+    /// A repeated request means the same index, and retries a failed build. Throws `110 ResourceNotFound` if the type does not
+    /// exist, `108 InvalidArgument` for an invalid definition, and `111 NotSupported` if the service has no PostgreSQL sessions
+    /// to build it in.
     package func createIndex(_ request: IndexCreateRequest) async throws(SkyrowError) -> RecordIndex {
         let wanted = request.definition
         guard client.hasSessions else { throw .noSessionsForIndexes }
@@ -50,10 +50,10 @@ extension RecordStore {
         }
     }
 
-    /// `schema:index:delete`: notes that an index is to go, which an ``IndexBuilder`` then drops.
+    /// `schema:index:delete`: records that an index is to be deleted, which an ``IndexBuilder`` then drops.
     ///
-    /// Throws `110 ResourceNotFound` when there is no index of that name, and `108 InvalidArgument` for one that every table
-    /// has or that belongs to a constraint, and for one of other make that is not to be forced.
+    /// Throws `110 ResourceNotFound` if there is no index of that name, and `108 InvalidArgument` for an index that every table
+    /// has or that belongs to a constraint, and without `force` for an index not created by the service.
     package func deleteIndex(_ request: IndexDeleteRequest) async throws(SkyrowError) -> RecordIndex {
         guard client.hasSessions else { throw .noSessionsForIndexes }
         return try await reporting(special: SkyrowError.schemaFailure) {
@@ -68,7 +68,7 @@ extension RecordStore {
                 if row == nil, table == nil {
                     throw SkyrowError(.resourceNotFound, "There is no index of that name.")
                 }
-                // What bears the name is ours if a build of it was ever begun.
+                // An index of this name is ours if a build was ever started.
                 if let row, !row.record.hasBegun {
                     try await deleteRow(request.name, in: transaction)
                 } else {
@@ -90,9 +90,9 @@ extension RecordStore {
         }
     }
 
-    /// `schema:index:list`: the indexes of a type, or of all, but for those that every table has.
+    /// `schema:index:list`: lists the indexes of a type, or of all, without those that every table has.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such type.
+    /// Throws `110 ResourceNotFound` if the type does not exist.
     package func indexes(_ request: IndexListRequest) async throws(SkyrowError) -> [RecordIndex] {
         if let type = request.type, try await table(of: type) == nil { throw .noSuchType(type) }
         return try await reporting {
@@ -224,7 +224,7 @@ extension RecordStore {
                 index.attempts = item.record.attempts
                 index.failure = item.record.failure
                 index.state = RecordIndex.State(item.record.state)
-                // A field that was deleted has taken its indexes with it, which the builder has not come to.
+                // Deleting a field drops its indexes before the builder updates their rows.
                 if item.record.state == .ready, !index.isValid { continue }
             } else {
                 if table.index(named: name)?.isBuiltIn(of: table) ?? true { continue }
@@ -248,7 +248,7 @@ extension RecordIndex.State {
 }
 
 extension TableIndex {
-    /// Throws `108 InvalidArgument` for an index that is not to be deleted.
+    /// Throws `108 InvalidArgument` for an index that must not be deleted.
     func requireDeletable(of table: RecordTable, isOurs: Bool, forces: Bool) throws(SkyrowError) {
         guard !isBuiltIn(of: table) else {
             throw .invalidArgument(

@@ -3,9 +3,9 @@ package import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// An index of a record table as the database has it, made by the service or not.
+/// An index of a record table as it exists in the database, created by the service or not.
 package struct TableIndex: Hashable, Sendable {
-    /// What of a row one place of an index holds.
+    /// A key column or expression of an index.
     package struct Key: Hashable, Sendable {
         package enum Form: String, Hashable, Sendable {
             case column
@@ -13,15 +13,15 @@ package struct TableIndex: Hashable, Sendable {
             case fold
             /// `_words` of the column.
             case words
-            /// A location as a geometry.
+            /// A location cast to `geometry`.
             case geometry
-            /// A value inside JSON as one of a type.
+            /// A value inside JSON, converted to a type.
             case json
             /// Any other expression.
             case other
         }
 
-        /// A value inside the JSON of a column, as one of a type.
+        /// A value inside the JSON of a column, converted to a type.
         package struct JSONValue: Hashable, Sendable {
             package var column: String
             package var steps: [String]
@@ -35,20 +35,20 @@ package struct TableIndex: Hashable, Sendable {
         }
 
         package var form: Form
-        /// Of the form ``Form/json``, the value; nil for any other.
+        /// The value, for the form ``Form/json``; nil for others.
         package var json: JSONValue?
-        /// A field's column or a reserved one; nil for an expression of another form, and for a value inside JSON.
+        /// A field's column or a reserved one; nil for another expression, and for a value inside JSON.
         package var column: String?
         package var isDescending = false
-        /// Whether missing values come first, as they do in a descending order unless it says otherwise.
+        /// Whether nulls come first, which is the default of a descending order.
         package var nullsFirst = false
-        /// Of words, the language whose stems they are.
+        /// For words, the language whose stems they are.
         package var language = TextLanguage.words
-        /// Of words, whether they are those of a column that keeps them.
+        /// For words, whether they come from a column that stores them.
         package var isStored = false
-        /// The operator class, `gin_trgm_ops`; empty for a btree.
+        /// The operator class, such as `gin_trgm_ops`; empty for a B-tree.
         package var operators: String
-        /// Whether it has the order of the column's type and collation.
+        /// Whether the order is that of the column's type and collation.
         package var hasOrderOfColumn = true
 
         package init(
@@ -70,10 +70,10 @@ package struct TableIndex: Hashable, Sendable {
             json = value
         }
 
-        /// The column whose values decide what it holds.
+        /// The column that the key depends on.
         var source: String? { column ?? json?.column }
 
-        /// Whether it holds what a definition asks for, of an index that is not one of words or places.
+        /// Whether the key matches a definition's field; not for indexes of words or places.
         func holds(_ field: IndexField) -> Bool {
             if let type = field.jsonType { return json == JSONValue(field.name, field.steps, type) }
             return column == field.name && form == (field.isFolded ? .fold : .column)
@@ -81,16 +81,16 @@ package struct TableIndex: Hashable, Sendable {
     }
 
     package var name: String
-    /// `btree`, `gin`, `gist` or whatever else.
+    /// The access method: `btree`, `gin`, `gist` or another.
     package var method: String
     package var keys: [Key]
     package var isUnique = false
     package var isPrimary = false
-    /// Whether PostgreSQL uses it; it keeps values unique before that.
+    /// Whether PostgreSQL uses it for queries; a unique index is enforced even before that.
     package var isValid = true
-    /// Whether it belongs to a constraint, by which alone it goes.
+    /// Whether it belongs to a constraint and can only be dropped with it.
     package var isConstraint = false
-    /// The condition of the rows that it has, as PostgreSQL prints it; nil for all rows.
+    /// The predicate of a partial index, in PostgreSQL's text; nil for all rows.
     package var condition: String?
 
     package init(
@@ -113,36 +113,36 @@ package struct TableIndex: Hashable, Sendable {
         self.condition = condition
     }
 
-    /// The columns of ``keys``, in their order.
+    /// The columns of ``keys``, in order.
     package var columns: [String?] { keys.map(\.column) }
 
-    /// Whether PostgreSQL finds parts of a text by it, of the text as it is or of the folded one.
+    /// Whether PostgreSQL can use it to search for parts of a text, stored or folded.
     package func hasTrigrams(of field: FieldName, folded: Bool) -> Bool {
         guard isValid, condition == nil, keys.count == 1, keys[0].operators.hasSuffix("_trgm_ops") else { return false }
         return keys[0].column == field.rawValue && keys[0].form == (folded ? .fold : .column)
     }
 
-    /// Whether it gives locations in the order of their distances.
+    /// Whether it returns locations in the order of their distances.
     package func hasDistances(of field: FieldName) -> Bool {
         isValid && condition == nil && method == "gist" && keys.first?.form == .column
             && keys.first?.column == field.rawValue
     }
 
-    /// Whether PostgreSQL finds the arrays by it that have some elements.
+    /// Whether PostgreSQL can use it to find arrays by their elements.
     package func hasElements(of field: FieldName) -> Bool {
         isValid && condition == nil && method == "gin" && keys.count == 1 && keys[0].form == .column
             && keys[0].column == field.rawValue && keys[0].operators == "array_ops"
     }
 
-    /// Whether a value of the column is in one row of each database at most.
+    /// Whether a value of the column occurs in at most one row of each database.
     package func isUnique(_ column: String) -> Bool {
         isUnique && isValid && condition == nil
             && (columns == [column] || columns == [ReservedColumn.database.rawValue, column])
     }
 
-    /// Whether it has each row in which a column is not NULL: all rows, or those alone, `("year" IS NOT NULL)`.
+    /// Whether it has each row in which a column is not NULL: all rows, or just those, `("year" IS NOT NULL)`.
     ///
-    /// It is asked of every query of a large type, so that no text is made for it.
+    /// Called for every query of a large type, so it creates no strings.
     func hasEveryValue(of column: SQLIdentifier) -> Bool {
         guard let condition else { return true }
         let ending: StaticString = " IS NOT NULL)"
@@ -153,9 +153,9 @@ package struct TableIndex: Hashable, Sendable {
         return isEnding && (name.elementsEqual(column.name.utf8) || name.elementsEqual(column.quoted.utf8))
     }
 
-    /// Whether it is one of those that each record table has, which are those of decision 0004.
+    /// Whether it is an index that every record table has (decision 0004).
     ///
-    /// - Parameter table: whose index it is.
+    /// - Parameter table: the table of the index.
     package func isBuiltIn(of table: RecordTable) -> Bool {
         if isPrimary || LoginKeys.key(ofIndex: name) != nil { return true }
         guard method == "btree", keys.allSatisfy({ $0.form == .column }) else { return false }
@@ -166,7 +166,7 @@ package struct TableIndex: Hashable, Sendable {
         }
     }
 
-    /// Whether it is the one that the field of a reference or of a sequence gets.
+    /// Whether it is the index of a reference or sequence field.
     private func isOfReferenceOrSequence(of table: RecordTable) -> Bool {
         guard columns.count == 1, let name = columns[0], let field = try? FieldName(name), let column = table[field],
             condition != nil, hasEveryValue(of: column.identifier)
@@ -179,11 +179,11 @@ package struct TableIndex: Hashable, Sendable {
 }
 
 extension TableIndex {
-    /// The most bytes that a text or bytes may have in a field of a btree index: a row of such an index has at most 2,704,
-    /// of which the others take some (nbtree.h, BTMaxItemSize).
+    /// Upper bound on the bytes of a text or `bytes` value in a field of a B-tree index: an index row has at most 2,704 bytes,
+    /// of which the other columns take some (nbtree.h, BTMaxItemSize).
     package static let maximumValueBytes = 2600
 
-    /// Reads what ``selection`` has printed.
+    /// Reads the output of ``selection``.
     static func all(json text: String) -> [TableIndex] {
         let indexes = try? JSONDocument(Array(text.utf8)).withRoot { list in
             list.elements.compactMap { TableIndex($0) }
@@ -207,11 +207,11 @@ extension TableIndex {
         )
     }
 
-    /// The indexes of the table that the SQL names, as a JSON array in text.
+    /// Selects the indexes of the table that the SQL names, as a JSON array in text.
     ///
-    /// There may be thousands of types with three indexes each, so that what few have is asked for those alone. Conditions and
-    /// expressions are read from the trees of PostgreSQL: what prints them locks the table, and would wait for as long as
-    /// somebody keeps it locked.
+    /// There may be thousands of types with three indexes each, so rare properties are computed only for the indexes that have
+    /// them. Conditions and expressions are read from PostgreSQL's stored node trees: the functions that print them lock the
+    /// table, and would wait for a table that is kept locked.
     static func selection(of table: SQL) -> SQL {
         """
         (
@@ -273,12 +273,13 @@ extension TableIndex {
         """
     }
 
-    /// Whether a row of `pg_index` has other words of a text than queries ask for, in SQL: those of another language, or those that are
-    /// computed where a column keeps them, and the reverse.
+    /// SQL condition: whether a row of `pg_index` is for other words of a text than queries use, because the language differs,
+    /// or because only one of both uses a column that stores words.
     ///
-    /// A language that is none of ours is as none, since an index is built so, and would be built again and again.
+    /// An unsupported language counts as none, since indexes are built that way; otherwise the index would be rebuilt again and
+    /// again.
     ///
-    /// - Parameter field: the name of the text.
+    /// - Parameter field: the name of the text field.
     static func isOutdated(wordsOf field: SQL) -> SQL {
         """
         EXISTS (
@@ -301,12 +302,12 @@ extension TableIndex {
         """
     }
 
-    /// The call of a function with a column, in a tree of PostgreSQL: the number of the function, of a language before the column
-    /// the bytes of its number, and the number of the column.
+    /// A pattern for a function call on a column in a node tree of PostgreSQL: captures the function's OID, the bytes of the
+    /// OID of a language argument, if any, and the column number.
     private static let call: SQL = "\(literal: columnCall)"
 
-    /// The same, or the call of a function with a value inside JSON (`#>` has the number 3213): the number of the function, that of
-    /// the column, and the bytes of the array of steps.
+    /// Additionally matches a function call on a value inside JSON (`#>` is operator 3213): captures the function's OID, the
+    /// column number, and the bytes of the array of steps.
     private static let anyCall: SQL = """
         \(literal: columnCall + "|"
             + #"\{FUNCEXPR :funcid (\d+) [^{}]*:args \(\{OPEXPR :opno 3213 [^{}]*:args \(\{VAR :varno 1 :varattno (\d+) [^{}]*\} "#
@@ -319,7 +320,7 @@ extension TableIndex {
 }
 
 extension TableIndex.Key {
-    /// Whether it has the words of a text as queries ask for them.
+    /// Whether it has the words of a text as queries use them.
     package func hasWords(of column: RecordColumn) -> Bool {
         form == .words && self.column == column.identifier.name && language == column.textLanguage
             && isStored == (column.storedWords != nil)
@@ -327,7 +328,7 @@ extension TableIndex.Key {
 
     fileprivate init(_ json: JSONView) {
         // "fold:title", "words/english:title", "stored/english:title" or "json/_json_number/<bytes>:meta", the options, the
-        // operator class, and whether it is in the order of the column or in that of bytes.
+        // operator class, and whether the order is that of the column or that of bytes.
         let parts = Array(json.elements)
         let words = (parts.first?.string ?? "").split(separator: ":", maxSplits: 1).map(String.init)
         let kind = (words.first ?? "").split(separator: "/", maxSplits: 1).map(String.init)
@@ -342,7 +343,7 @@ extension TableIndex.Key {
         )
         if kind.first == "stored" { (form, isStored) = (.words, true) }
         hasOrderOfColumn = parts.count > 3 && parts[3].boolean ?? false
-        // One that is not ours serves no query of ours.
+        // An unsupported language serves no query.
         guard kind.count == 2 else { return }
         if form == .json {
             self.json = column.flatMap { JSONValue(kind[1], in: $0) }
@@ -358,7 +359,7 @@ extension TableIndex.Key {
 }
 
 extension TableIndex.Key.JSONValue {
-    /// Reads `_json_number/-128 0 0 0 …`, a function and the bytes of an array of texts as a tree of PostgreSQL has them.
+    /// Reads `_json_number/-128 0 0 0 …`: a function, and the bytes of a text array from a node tree of PostgreSQL.
     fileprivate init?(_ text: String, in column: String) {
         let words = text.split(separator: "/")
         guard words.count == 2,
@@ -368,8 +369,8 @@ extension TableIndex.Key.JSONValue {
         self.init(column, steps, type)
     }
 
-    /// The elements of an array of texts (array.h): its length, dimensions, flags, type of elements, length and lower bound of the
-    /// dimension, then each element with its length, from a multiple of four bytes on.
+    /// Returns the elements of a text array (array.h): its length, dimensions, flags, element type, and the length and lower
+    /// bound of the dimension, then each element with its length, aligned to four bytes.
     private static func steps(_ bytes: [UInt8]) -> [String]? {
         func number(at place: Int) -> Int? {
             guard place >= 0, place + 4 <= bytes.count else { return nil }
@@ -381,7 +382,7 @@ extension TableIndex.Key.JSONValue {
         var steps: [String] = []
         var place = 24
         for _ in 0..<count {
-            // The two lowest bits say that the length has four bytes, itself included.
+            // If the two lowest bits are zero, the length takes four bytes, itself included.
             guard let header = number(at: place), header & 3 == 0, case let length = header >> 2, length >= 4,
                 place + length <= bytes.count
             else { return nil }
@@ -393,17 +394,17 @@ extension TableIndex.Key.JSONValue {
 }
 
 extension RecordTable {
-    /// The index of that name; nil when there is none as far as this table says.
+    /// Returns the index of that name; nil if the catalog does not have it.
     package func index(named name: String) -> TableIndex? {
         indexes.first { $0.name == name }
     }
 
-    /// The fields that an index is over, in its order; none where there is no such index.
+    /// Returns the fields of an index, in its order; empty if there is no such index.
     package func fields(ofIndex name: String) -> [FieldName] {
         (index(named: name)?.keys ?? []).compactMap { self[$0]?.field }
     }
 
-    /// Those of them that hold texts or bytes, as they are or inside JSON.
+    /// Returns the fields of an index that hold texts or bytes, directly or inside JSON.
     package func texts(ofIndex name: String) -> [FieldName] {
         (index(named: name)?.keys ?? []).compactMap { key in
             guard let column = self[key], [.string, .bytes].contains(column.type) || key.json?.type == .string else {
@@ -413,14 +414,14 @@ extension RecordTable {
         }
     }
 
-    /// The field that an index is over at one place; nil for none.
+    /// The field of an index key; nil if it has none.
     private subscript(key: TableIndex.Key) -> RecordColumn? {
         key.source.flatMap { try? FieldName($0) }.flatMap { self[$0] }
     }
 }
 
 extension String {
-    /// The text as a pattern of `LIKE` that it alone matches.
+    /// The text escaped as a `LIKE` pattern that matches only itself.
     var escapedForPattern: String {
         var pattern = ""
         for scalar in unicodeScalars {

@@ -3,13 +3,13 @@ package import SkyrowPostgres
 
 /// The extension that indexes of the kind `trigram` need.
 ///
-/// pg_trgm is a trusted extension: a role that may create in the database makes it without being a superuser.
+/// pg_trgm is a trusted extension: a role that may create in the database can create it without being a superuser.
 package enum Trigrams {
-    /// The name by which a refusal of ``requirement`` is known.
+    /// The constraint name that marks a refusal of ``requirement``.
     private static let mark = "_pg_trgm"
 
-    /// Makes the extension unless it is there, in a schema of its own; one of another role is not used, since its functions
-    /// would be called with the rights of those who query.
+    /// Creates the extension if it is missing, in a separate schema. A schema of another role is not used, since the
+    /// extension's functions would be called with the rights of the querying role.
     package static let requirement = SQL(
         trustedText: """
             DO $trigrams$
@@ -34,13 +34,13 @@ package enum Trigrams {
             """
     )
 
-    /// Whether statements of a dump, which may have quoted all names, expect the schema of ``requirement``: they make the
-    /// extension and not its schema.
+    /// Whether the statements of a dump, which may have quoted all names, expect the schema of ``requirement``: they create the
+    /// extension but not its schema.
     package static func isNeeded(by script: String) -> Bool {
         script.contains("pg_trgm WITH SCHEMA trigrams;") || script.contains("\"pg_trgm\" WITH SCHEMA \"trigrams\";")
     }
 
-    /// `108 InvalidArgument` where the extension cannot be had; nil for any other failure.
+    /// `108 InvalidArgument` if the extension is not available; nil for any other failure.
     static func refusal(_ error: PostgresError) -> SkyrowError? {
         guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
         return .invalidArgument(

@@ -1,9 +1,9 @@
 package import Logging
 package import SkyrowPostgres
 
-/// Applies what a ``Migrator`` decides; any number of processes may do so at once.
+/// Applies the steps that a ``Migrator`` decides; any number of processes may run concurrently.
 package struct MigrationRun {
-    /// For about a minute and a half are tables asked for that others keep locked.
+    /// Attempts to lock tables that others keep locked, for about a minute and a half.
     private static let attempts = 40
 
     private let client: PostgresClient
@@ -18,16 +18,16 @@ package struct MigrationRun {
         self.logger = logger
     }
 
-    /// Brings the database up to date and returns what was done, each step in a transaction of its own.
+    /// Brings the database up to date, each step in a separate transaction, and returns the steps.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow or not in UTF-8, and
-    /// `PostgresError`, whose state is `lockNotAvailable` when a table stays locked for longer than a minute.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow or not in UTF-8, and `PostgresError`,
+    /// with state `lockNotAvailable` if a table stays locked for longer than a minute.
     @discardableResult
     package func callAsFunction() async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
         while try await !pendingSteps().isEmpty {
             guard let step = try await applyNext() else { continue }
-            // Every start of PostgreSQL takes this one.
+            // Every restart of PostgreSQL causes this step.
             let level: Logger.Level = step == .moveRevisions ? .debug : .notice
             logger.log(level: level, "The database was changed", metadata: ["step": "\(step.summary)"])
             done.append(step)
@@ -35,12 +35,12 @@ package struct MigrationRun {
         return done
     }
 
-    /// What ``callAsFunction()`` would do now.
+    /// Returns the steps that ``callAsFunction()`` would take now.
     package func pendingSteps() async throws -> [Migrator.Step] {
         try await migrator.steps(for: state { try await client.read($0) })
     }
 
-    /// Whether there is more than a first start makes: an account, or a table that is none of Skyrow's own.
+    /// Whether the database has more than a first start creates: an account, or a table that Skyrow does not create.
     package func isFilled() async throws -> Bool {
         let name = PostgresName(schema.name)
         return try await client.read(
@@ -54,12 +54,12 @@ package struct MigrationRun {
         ).decode(row: 0, column: 0, as: Bool.self)
     }
 
-    /// What it would do in a transaction.
+    /// Returns the pending steps that a transaction sees.
     package func pendingSteps(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
         try await migrator.steps(for: state { try await transaction.query($0) })
     }
 
-    /// Does all of it in a transaction that holds the lock of the schema, and returns what was done.
+    /// Applies all pending steps in a transaction that holds the schema lock, and returns them.
     package func callAsFunction(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
         while let step = try await pendingSteps(in: transaction).first {
@@ -69,9 +69,9 @@ package struct MigrationRun {
         return done
     }
 
-    /// Looks again under the lock, since another process may have been faster, and does the first step that is left.
+    /// Applies the first pending step, determined again under the lock since another process may have been faster.
     ///
-    /// Processes of an older version work on meanwhile, so it must not hold them up behind a table it waits for.
+    /// Processes of an older version are still running, so this must not block them behind a table that it waits for.
     private func applyNext() async throws -> Migrator.Step? {
         try await patiently(attempts: Self.attempts) {
             try await client.withTransaction(isTimed: false) { transaction in
@@ -115,7 +115,7 @@ package struct MigrationRun {
         )
     }
 
-    /// A role that may not make a schema may use one that was made for it.
+    /// Returns whether a schema exists: a role that may not create one may use an existing one.
     private func isThere(_ home: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool {
         let found = try await transaction.query(
             "SELECT FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(home.name))"
@@ -188,8 +188,8 @@ package struct MigrationRun {
 }
 
 extension PostgresTransaction {
-    /// Lets names without a schema be those of an application, until the end of the transaction: what is made is made in its own schema,
-    /// and the reserved tables are found.
+    /// Sets the search path to an application's schemas for the rest of the transaction, so that new objects are created in its
+    /// schema and the reserved tables are found.
     package func setPath(of schema: SQLIdentifier) async throws {
         let path = "\(schema.quoted), \(schema.internal.quoted), pg_temp"
         _ = try await query("SELECT set_config('search_path', \(path), true)")
@@ -198,12 +198,12 @@ extension PostgresTransaction {
     /// Waits until no other transaction changes the reserved tables or the record types of this schema.
     package func lockSchema(_ schema: SQLIdentifier) async throws {
         if try await holdLock(of: schema) { return }
-        // There is no row to lock yet. The first number is Skyrow's own ("skyr" in ASCII).
+        // There is no row to lock yet. The first number identifies Skyrow ("skyr" in ASCII).
         _ = try await query("SELECT pg_advisory_xact_lock(1936423282, hashtext(\(schema.name)))")
         _ = try await holdLock(of: schema)
     }
 
-    /// false where there are no reserved tables.
+    /// Returns false if there are no reserved tables.
     private func holdLock(of schema: SQLIdentifier) async throws -> Bool {
         let isThere = try await query(
             """
@@ -217,7 +217,7 @@ extension PostgresTransaction {
 }
 
 extension Migrator.Step {
-    /// What the step does, for a log or a terminal.
+    /// A description of the step for a log or a terminal.
     package var summary: String {
         switch self {
         case .install: "created the reserved tables"

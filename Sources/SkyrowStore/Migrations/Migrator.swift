@@ -1,35 +1,35 @@
 /// Decides what a database needs before this version of Skyrow may use it.
 package struct Migrator: Sendable {
-    /// What is to be done in one transaction.
+    /// The work of one transaction.
     package enum Step: Hashable, Sendable {
-        /// Run `schema.sql` in a database that has no reserved tables yet, and record all versions.
+        /// Run `schema.sql` in a database without reserved tables, and record all versions.
         case install
         case migrate(Migration)
         /// The database was restored from a dump, maybe into another cluster, whose transaction ids are smaller.
         case rebaseRevisions
-        /// PostgreSQL was started anew since the last of these steps, or another server has taken its place: transaction ids
-        /// may be given out a second time.
+        /// PostgreSQL was restarted since the last of these steps, or another server has replaced it: transaction ids may be
+        /// assigned a second time.
         case moveRevisions
-        /// Create the event triggers that notice changes made in psql.
+        /// Create the event triggers that detect changes made with psql.
         case installEventTriggers
     }
 
-    /// What a look at the database showed.
+    /// The observed state of a database.
     package struct DatabaseState: Hashable, Sendable {
-        /// The versions recorded; nil when there are no reserved tables.
+        /// The recorded versions; nil if there are no reserved tables.
         package var versions: Set<Int>?
-        /// Whether the revisions were counted on this very cluster, and in this very database.
+        /// Whether the revisions were assigned in this cluster and this database.
         package var isHomeCluster: Bool
-        /// Whether they were counted since another start of PostgreSQL.
+        /// Whether PostgreSQL was restarted since they were assigned.
         package var hasRestarted: Bool
         /// Whether event triggers are missing that this role could create.
         package var lacksEventTriggers: Bool
-        /// As `server_encoding` has it.
+        /// The value of `server_encoding`.
         package var encoding: String
-        /// Whether it has the reserved tables among those of the records, as builds before the first release did.
+        /// Whether the reserved tables are among the record tables, as in builds before the first release.
         package var isOld: Bool
-        /// Where there are no reserved tables: the reserved names in the schema of the records, and all names in the schema for these
-        /// tables.
+        /// If there are no reserved tables: the reserved names in use in the schema of the records, and all names in the schema
+        /// for reserved tables.
         package var strangers: [String]
 
         package init(
@@ -57,15 +57,15 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// The version of a database in which nothing is left to do.
+    /// The version of an up-to-date database.
     package var latestVersion: Int {
         migrations.map(\.version).max() ?? 0
     }
 
-    /// The steps in their order, none for a database that is up to date.
+    /// Returns the pending steps in order; empty for an up-to-date database.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, was made before the first release, cannot
-    /// hold every text, or has something in the place of the reserved tables.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, was created before the first release,
+    /// is not in UTF-8, or has other objects in place of the reserved tables.
     package func steps(for state: DatabaseState) throws(MigrationError) -> [Step] {
         guard state.encoding == "UTF8" else { throw .databaseIsNotUTF8(encoding: state.encoding) }
         guard !state.isOld else { throw .databaseIsOld }
@@ -91,9 +91,9 @@ package struct Migrator: Sendable {
 package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible {
     case databaseIsNewer(version: Int, supported: Int)
     case databaseIsNotUTF8(encoding: String)
-    /// Its reserved tables are among those of the records, where builds before the first release had them.
+    /// The reserved tables are among the record tables, as in builds before the first release.
     case databaseIsOld
-    /// These objects have names that are reserved, or are in the schema of the reserved tables.
+    /// These objects have reserved names, or are in the schema of the reserved tables.
     case schemaIsTaken([String])
 
     package var description: String {

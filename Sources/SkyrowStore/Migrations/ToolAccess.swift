@@ -1,8 +1,8 @@
 package import SkyrowPostgres
 
-/// What the tools of PostgreSQL need of a database beside its tables.
+/// What PostgreSQL's tools need of a database apart from its tables.
 package enum ToolAccess {
-    /// Lets sessions find the tables of an application by their names alone, unless somebody has set a path.
+    /// Sets the database's search path so that sessions find an application's tables by name, unless a path is set already.
     package static func setSearchPath(to schema: SQLIdentifier, client: PostgresClient) async throws {
         let found = try await client.read(
             """
@@ -19,11 +19,11 @@ package enum ToolAccess {
         _ = try await client.write("ALTER DATABASE \(database) SET search_path = \(schema), public, postgis")
     }
 
-    /// Gives the role of the client a password, for connections over TCP.
+    /// Sets the password of the client's role, for connections over TCP.
     package static func setPassword(_ password: String, client: PostgresClient) async throws {
         try await client.withTransaction { transaction in
             _ = try await transaction.query("SELECT set_config('password_encryption', 'scram-sha-256', true)")
-            // As a script, so that the text is in no log of slow statements.
+            // Sent as a script, to keep the text out of logs of slow statements.
             try await transaction.executeScript("ALTER ROLE CURRENT_USER PASSWORD \(literal: password)")
         }
     }
