@@ -3,10 +3,10 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension ApplicationRegistry {
-    /// Makes an application with its schema and reserved tables, or nothing.
+    /// Creates an application with its schema and reserved tables, or nothing.
     ///
     /// - Parameters:
-    ///   - adoptsSchema: whether a schema that holds records of Skyrow already becomes this application's.
+    ///   - adoptsSchema: whether a schema that already holds Skyrow's records becomes this application's.
     /// - Throws: 108 for a schema that is not free, 109 for a name, a schema, a key or a host that is taken.
     package func create(
         _ name: ApplicationName,
@@ -37,20 +37,20 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Forgets an application with its keys and host names; its schema stays, or goes with all of its records.
+    /// Deletes an application with its keys and host names; its schema stays, or is dropped with all of its records.
     ///
-    /// Throws 108 for the default application, also where it is registered for further keys.
+    /// Throws 108 for the default application, even if it is registered for further keys.
     package func delete(_ name: ApplicationName, dropsSchema: Bool) async throws(SkyrowError) {
         guard name != .default else {
             throw .invalidArgument("The application app is the service's own: it cannot be deleted.")
         }
         let schema = try await application(named: name).schema
         if dropsSchema {
-            // In pieces, since a large schema has more objects than one transaction may lock. The application is deleted when
-            // all are gone, so that a deletion that was interrupted can be repeated.
+            // In several transactions, since a large schema has more objects than one transaction may lock. The application is
+            // deleted last, so that an interrupted deletion can be repeated.
             try await setDisabled(true, name)
             try await reporting {
-                // While there are tables to tell it by.
+                // The tables identify the publication, so it is dropped before them.
                 try await client.withTransaction { try await Publication.drop(of: schema, in: $0) }
                 try await SchemaRemoval.dropTables(of: schema, client: client)
             }
@@ -65,7 +65,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Throws 108 for the default application, which is there as long as the service runs.
+    /// Throws 108 for the default application, which exists as long as the service runs.
     package func setDisabled(_ isDisabled: Bool, _ name: ApplicationName) async throws(SkyrowError) {
         guard name != .default else {
             throw .invalidArgument("The application app is the service's own: end the service instead.")
@@ -79,7 +79,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Adds a key; with `overlap`, in seconds, the others of its kind end after that time unless they end before.
+    /// Adds a key; with `overlap`, in seconds, the others of its kind expire after that time unless they expire before.
     package func add(
         _ key: NewApplicationKey,
         to name: ApplicationName,
@@ -100,9 +100,9 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Removes the key whose text begins so; throws 110 when there is none.
+    /// Removes the key that begins with `hint`; throws 110 if there is none.
     ///
-    /// - Parameter hint: eight characters of the key, or more.
+    /// - Parameter hint: at least eight characters of the key.
     package func removeKey(beginning hint: String, of name: ApplicationName) async throws(SkyrowError) {
         try await changingExisting { transaction in
             try await requireApplication(name, in: transaction)
@@ -140,7 +140,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Sets a setting of an application, or removes it.
+    /// Sets or removes a setting of an application.
     package func set(_ setting: String, to value: String?, of name: ApplicationName) async throws(SkyrowError) {
         let schema = try await application(named: name).schema
         try await changing { transaction in
@@ -152,7 +152,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// The settings that an application has of its own, by their names.
+    /// Returns the settings of an application, by name.
     package func settings(of schema: SQLIdentifier) async throws(SkyrowError) -> [String: String] {
         try await reporting {
             let result = try await client.read("SELECT name, value FROM \(schema.internal)._setting")
@@ -161,14 +161,14 @@ extension ApplicationRegistry {
         }
     }
 
-    /// How many characters of a key are kept to recognise it by: too few to find the others.
+    /// The length of the stored prefix of a key, which identifies the key and is too short for guessing the rest.
     package static let hintLength = 8
 }
 
 // MARK: - Steps
 
 extension ApplicationRegistry {
-    /// Runs `body` in a transaction that announces a change.
+    /// Runs `body` in a transaction that notifies services of a change.
     private func changing(_ body: (PostgresTransaction) async throws -> Void) async throws(SkyrowError) {
         try await reporting {
             try await client.withTransaction { transaction in
@@ -178,7 +178,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// The same where there may be no registry yet.
+    /// Runs `body` as ``changing(_:)`` does, after it has created a missing registry.
     private func changingExisting(_ body: (PostgresTransaction) async throws -> Void) async throws(SkyrowError) {
         try await changing { transaction in
             try await install(in: transaction)
@@ -193,7 +193,7 @@ extension ApplicationRegistry {
         try await transaction.executeScript(SQL(trustedText: Migration.applications))
     }
 
-    /// The default application is registered when it gets a key or a host name beside those of its settings.
+    /// The default application is registered when it gets a key or a host name in addition to those of its settings.
     private func requireApplication(_ name: ApplicationName, in transaction: PostgresTransaction) async throws {
         if name == .default {
             try await transaction.execute(
@@ -246,7 +246,7 @@ extension ApplicationRegistry {
         )
     }
 
-    /// Throws 109 for what another application has, before anything is said about the schema itself.
+    /// Throws 109 for a name or a schema that another application has, before the schema itself is checked.
     private func refuseTaken(
         _ name: ApplicationName,
         _ schema: SQLIdentifier,
@@ -263,7 +263,8 @@ extension ApplicationRegistry {
             ? ApplicationRegistry.nameTaken : ApplicationRegistry.schemaTaken
     }
 
-    /// Throws 108 for a schema that is PostgreSQL's, another role's, or of another purpose, and where the one beside it is.
+    /// Throws 108 for a schema that belongs to PostgreSQL or another role or serves another purpose, and if its schema for
+    /// reserved tables does.
     private func refuseForeignSchema(
         _ schema: SQLIdentifier,
         adopts: Bool,

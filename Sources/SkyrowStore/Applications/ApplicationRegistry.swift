@@ -2,21 +2,21 @@ package import Logging
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The applications besides the default one, in the schema `_skyrow` of the database that all of them share.
+/// The applications apart from the default one, in the schema `_skyrow` of the database that all of them share.
 ///
 /// ```swift
 /// let registry = ApplicationRegistry(client: client, defaultSchema: "app", logger: logger)
 /// let shop = try await registry.application(named: ApplicationName("shop"))
 /// ```
 ///
-/// Its methods throw `SkyrowError` with sentences for the operator: 108 for what cannot be, 109 for a name, a schema, a
-/// key or a host that another application has, 110 for an application that there is not.
+/// Its methods throw `SkyrowError` with messages for the operator: 108 for invalid arguments, 109 for a name, a schema, a key
+/// or a host that another application has, 110 for a missing application.
 package struct ApplicationRegistry: Sendable {
-    /// On which changes are announced.
+    /// The channel that announces changes.
     static let channel: SQLIdentifier = "skyrow_application"
 
     let client: PostgresClient
-    /// The schema of the default application, which the settings of the service say.
+    /// The schema of the default application, from the settings of the service.
     let defaultSchema: SQLIdentifier
     let logger: Logger
 
@@ -26,18 +26,19 @@ package struct ApplicationRegistry: Sendable {
         self.logger = logger
     }
 
-    /// Whether a statement would find an open connection; cheap.
+    /// Whether a connection is open for a statement; cheap.
     package var isReady: Bool { client.isReady }
 
-    /// How many statements wait for locks that others hold, while connections are kept for the rest.
+    /// The number of statements that wait for locks of other transactions, while the remaining connections are reserved for
+    /// other statements.
     package var heldBack: (reads: Int, writes: Int) { client.heldBack }
 
     // MARK: Reading
 
-    /// All of them, by name; none where none was ever made.
+    /// Returns all applications by name; empty if none was ever created.
     ///
-    /// The default one is among them when it has keys or host names beside those of its settings. One that another
-    /// service of the database has as its default is not.
+    /// The default application is included if it has keys or host names in addition to those of its settings. The default
+    /// application of another service on the same database is not.
     package func applications() async throws(SkyrowError) -> [RegisteredApplication] {
         try await reporting {
             guard try await client.read(ApplicationRegistry.installed).decode(row: 0, column: 0, as: Bool.self) else {
@@ -65,7 +66,7 @@ package struct ApplicationRegistry: Sendable {
         }
     }
 
-    /// Throws `110 ResourceNotFound` when there is none of that name.
+    /// Throws `110 ResourceNotFound` if there is no application of that name.
     package func application(named name: ApplicationName) async throws(SkyrowError) -> RegisteredApplication {
         guard let found = try await applications().first(where: { $0.name == name }) else {
             throw ApplicationRegistry.unknown(name)
@@ -73,12 +74,12 @@ package struct ApplicationRegistry: Sendable {
         return found
     }
 
-    /// Says when something has changed, from the first moment on; ends when the database client shuts down.
+    /// Emits an element after each change, and one when listening begins; ends when the database client shuts down.
     package func changes() -> some AsyncSequence<Void, Never> & Sendable {
         client.listen(ApplicationRegistry.channel).map { _ in () }
     }
 
-    /// What builds the indexes of the default application, and of those whose schemas are given.
+    /// Returns a builder for the indexes of the default application, and of those with the given schemas.
     package func indexBuilder(besides schemas: @escaping @Sendable () -> [SQLIdentifier]) -> IndexBuilder {
         IndexBuilder(client: client, logger: logger) { [defaultSchema] in
             [defaultSchema] + schemas().filter { $0 != defaultSchema }
@@ -93,7 +94,7 @@ package struct ApplicationRegistry: Sendable {
         return !found.isEmpty
     }
 
-    /// Whether there is a registry in the database; one boolean.
+    /// Whether the database has a registry, as one boolean.
     static let installed: SQL = "SELECT pg_catalog.to_regclass('_skyrow.application_host') IS NOT NULL"
 
     private func keys() async throws -> [ApplicationName: [ApplicationKey]] {
@@ -137,7 +138,7 @@ package struct ApplicationRegistry: Sendable {
     static let nameTaken = SkyrowError(.duplicated, "There is an application of that name.")
     static let schemaTaken = SkyrowError(.duplicated, "Another application has that schema.")
 
-    /// Runs `body`; what the database refuses leaves as `SkyrowError`.
+    /// Runs `body` and converts database errors to `SkyrowError`.
     func reporting<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success {
         do {
             return try await body()

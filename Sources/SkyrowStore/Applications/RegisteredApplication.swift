@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// An application as the database knows it, with what requests find it by.
+/// An application as the database records it, with the keys and host names of its requests.
 package struct RegisteredApplication: Hashable, Sendable {
     package var name: ApplicationName
     /// The PostgreSQL schema of its records.
@@ -9,16 +9,16 @@ package struct RegisteredApplication: Hashable, Sendable {
     /// Whether its keys and host names are refused.
     package var isDisabled = false
     package var createdAt: Timestamp
-    /// In the order in which they were made.
+    /// In the order of their creation.
     package var keys: [ApplicationKey] = []
     /// Sorted.
     package var hosts: [HostName] = []
 }
 
-/// A key of an application, of which the database has the hash alone.
+/// A key of an application; the database has only its hash.
 package struct ApplicationKey: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// Lets clients in.
+        /// Identifies clients.
         case api
         /// Passes every rule.
         case master
@@ -27,14 +27,14 @@ package struct ApplicationKey: Hashable, Sendable {
     package var kind: Kind
     /// SHA-256 of the key, 32 bytes.
     package var hash: [UInt8]
-    /// The first characters of the key, by which people recognise it.
+    /// The first characters of the key, by which an operator recognises it.
     package var hint: String
     package var createdAt: Timestamp
-    /// nil is never.
+    /// nil for a key that does not expire.
     package var expiresAt: Timestamp?
 }
 
-/// A key that was just made: the only moment at which its text is known.
+/// A key that was just created; its text is not stored.
 package struct NewApplicationKey: Sendable {
     package var kind: ApplicationKey.Kind
     package var hash: [UInt8]

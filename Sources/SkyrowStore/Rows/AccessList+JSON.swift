@@ -3,12 +3,12 @@ package import SkyrowModel
 
 /// The stored form of an access list, `{"public": "read", "role:editor": "write"}` in a `jsonb` column.
 extension AccessList {
-    /// Reads what a column holds, with the meaning the SQL condition gives it.
+    /// Reads the value of a column, with the meaning that the SQL condition gives it.
     ///
-    /// Whatever psql wrote is read: a member admits the subject of its key at a level of ours, and is otherwise passed
-    /// over; a text that is no object is an empty list, which admits the owner alone.
+    /// Any value that psql wrote is accepted: entries without a valid subject or level are ignored, and a value that is not an
+    /// object is an empty list, which admits only the owner.
     package init(storedJSON text: UnsafeRawBufferPointer) {
-        // PostgreSQL has checked the text, and nests as deep as its memory allows.
+        // PostgreSQL has validated the text, whose nesting only its memory limits.
         let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
             list.members.compactMap { key, value -> AccessEntry? in
                 guard let subject = key.string.flatMap({ Subject(key: $0) }),
@@ -20,7 +20,7 @@ extension AccessList {
         self.init(entries ?? [])
     }
 
-    /// The text for the column; `jsonb` has an order of its own for the members.
+    /// The text for the column; `jsonb` orders the members by itself.
     package var storedJSON: String {
         let writer = JSONWriter(capacity: 64)
         writer.beginObject()
@@ -33,9 +33,9 @@ extension AccessList {
     }
 }
 
-/// The form of messages, `[{"public": true, "level": "read"}, {"role": "editor", "level": "write"}]`.
+/// The form on the wire, `[{"public": true, "level": "read"}, {"role": "editor", "level": "write"}]`.
 extension AccessList {
-    /// Reads what a row was emitted as; nil for `null`.
+    /// Reads the form that a row emits; nil for `null`.
     package init?(emittedJSON text: UnsafeRawBufferPointer) {
         if text.elementsEqual("null".utf8) { return nil }
         let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
@@ -44,7 +44,7 @@ extension AccessList {
         self.init(entries ?? [])
     }
 
-    /// Reads what an export has; nil for what is no list, or has something in it that is no entry.
+    /// Reads the form of exports; nil for a value that is not a list, or has an invalid entry.
     package init?(exportedJSON text: UnsafeRawBufferPointer) {
         let entries = try? JSONDocument.read(text, depthLimit: 10) { list -> [AccessEntry]? in
             guard list.isArray else { return nil }
@@ -55,10 +55,10 @@ extension AccessList {
         self.init(entries)
     }
 
-    /// Lends the form of messages of what a column holds.
+    /// Calls `body` with the wire form of a column's value.
     ///
-    /// A row of a query has a list as often as not, so it is made of the bytes that PostgreSQL sent, which are those of
-    /// `jsonb` in its own spelling. What does not look like it, and lists of many entries, take the way through a value.
+    /// Lists are frequent in query results, so this converts the bytes of PostgreSQL's `jsonb` output directly. Text that is
+    /// spelled differently, and long lists, are converted through a value.
     ///
     /// - Parameter isWhole: whether the reader sees entries that name someone (``AccessList/shownToAll``).
     package static func withEmitted(
@@ -90,21 +90,21 @@ extension AccessEntry {
     }
 }
 
-/// The entries of a stored list as places in its text.
+/// The entries of a stored list, as ranges of its text.
 private struct StoredEntries {
-    /// Lists of more are sorted faster by other means.
+    /// Upper bound on entries; longer lists are sorted faster through a value.
     private static let maximum = 16
-    /// What an entry of a message has besides the name and the level of a stored one.
+    /// Upper bound on the bytes of an entry on the wire in addition to the stored name and level.
     private static let added = 40
 
     private struct Entry {
-        /// The subject's place in the order of lists.
+        /// The position of the subject's kind in the order of lists.
         var rank: Int
         var name: Range<Int>
         var level: Range<Int>
     }
 
-    /// The kinds of subjects in the order of lists, by what their keys begin with.
+    /// The kinds of subjects in the order of lists, by the prefixes of their keys.
     private static let kinds: [(word: StaticString, member: StaticString, hasName: Bool)] = [
         ("public", "public", false), ("users", "users", false), ("registered", "registered", false),
         ("verified", "verified", false), ("owner", "owner", false), ("user:", "user_id", true), ("role:", "role", true),
@@ -113,7 +113,7 @@ private struct StoredEntries {
 
     private static let relations: [StaticString] = ["relation:friend", "relation:follower", "relation:followed"]
 
-    /// False, with nothing done, for a text that is not spelled as expected.
+    /// Returns false without calling `body` for text in an unexpected spelling.
     static func withEmitted(
         _ text: UnsafeRawBufferPointer,
         isWhole: Bool,
@@ -149,8 +149,8 @@ private struct StoredEntries {
         }
     }
 
-    /// The number of entries of `{"role:editor": "write", "public": "read"}`; nil for a text with an escape, with a subject
-    /// that messages cannot be made of so, or in another spelling.
+    /// Returns the number of entries of `{"role:editor": "write", "public": "read"}`; nil for text with an escape, with an
+    /// unsupported subject, or in another spelling.
     private static func read(_ text: UnsafeRawBufferPointer, into entries: UnsafeMutableBufferPointer<Entry>) -> Int? {
         guard text.count >= 2, text[0] == UInt8(ascii: "{"), text[text.count - 1] == UInt8(ascii: "}") else {
             return nil
@@ -170,7 +170,7 @@ private struct StoredEntries {
         }
     }
 
-    /// Moves the entries without a name to the front; returns how many they are.
+    /// Moves the entries without a name to the front; returns their number.
     private static func keepNameless(_ entries: UnsafeMutableBufferPointer<Entry>, _ count: Int) -> Int {
         var kept = 0
         for place in 0..<count where !kinds[entries[place].rank].hasName {
@@ -180,7 +180,7 @@ private struct StoredEntries {
         return kept
     }
 
-    /// The place of a string's text, behind which it goes on; nil where there is none, or one with an escape.
+    /// Returns the range of a string's contents and moves `place` behind it; nil if there is no string, or it has an escape.
     private static func string(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> Range<Int>? {
         guard place < text.count, text[place] == UInt8(ascii: "\"") else { return nil }
         let start = place + 1
@@ -205,7 +205,7 @@ private struct StoredEntries {
     }
 
     private static func kind(of key: Slice<UnsafeRawBufferPointer>) -> Int? {
-        // The names of relations are few; a key with another one means no subject.
+        // There are only a few relations; a key with another one is not a subject.
         if starts(key, with: "relation:"), !relations.contains(where: { equals(key, $0) }) { return nil }
         return kinds.firstIndex { $0.hasName ? starts(key, with: $0.word) : equals(key, $0.word) }
     }
@@ -221,7 +221,7 @@ private struct StoredEntries {
         text.count == word.utf8CodeUnitCount && starts(text, with: word)
     }
 
-    /// By insertion: there are few.
+    /// Insertion sort, since the lists are short.
     private static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>,
         _ count: Int,

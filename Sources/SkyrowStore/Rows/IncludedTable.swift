@@ -1,12 +1,12 @@
 internal import SkyrowModel
 
-/// The records that those of a page include, each once, in the order in which the page comes upon them.
+/// The records included by those of a page, each once, in the order of their first occurrence.
 ///
-/// A private record may have the id of a public one. Of two that clients see by the same id the table has the first; the other
-/// stays nested in what includes it.
+/// A private record may have the same wire id as a public one. The table has the first of two such records; the other one stays
+/// nested in the record that includes it.
 final class IncludedTable: Sendable {
     let records: [IncludedRecord]
-    /// The stored ids of the records by the ids that clients see; nil where each of these is one record.
+    /// The stored ids by the ids on the wire; nil if each wire id belongs to one record.
     private let storedIDs: [TextKey: TextKey]?
 
     /// - Parameter order: the rows of the page.
@@ -31,7 +31,7 @@ final class IncludedTable: Sendable {
         self.storedIDs = hasTwins ? storedIDs : nil
     }
 
-    /// Whether a record that the page includes is in the table.
+    /// Whether an included record is in the table.
     func hasRecord(_ included: IncludedRow) -> Bool {
         guard let storedIDs else { return true }
         return included.storedID.map { storedIDs[TextKey(included.id(of: $0))] == TextKey($0) } ?? false

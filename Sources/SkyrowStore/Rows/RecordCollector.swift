@@ -1,8 +1,8 @@
 package import SkyrowModel
 
-/// A sink that makes a `Record`, for a rule, a hook or an error that needs one.
+/// A sink that builds a `Record`, for rules, hooks and errors.
 package struct RecordCollector: RecordSink {
-    /// The record that was collected last; nil until it is complete, or when it had no id.
+    /// The last collected record; nil until it is complete, or if it had no id.
     package private(set) var record: Record?
     /// The records being collected, the innermost last.
     private var open: [Draft] = []
@@ -12,9 +12,9 @@ package struct RecordCollector: RecordSink {
         var numbers: [String: Double] = [:]
         var transients: [String: Record?] = [:]
         var lists: [String: RecordList] = [:]
-        /// The list that is open.
+        /// The list being collected.
         var list: RecordList?
-        /// The name of the included record that follows.
+        /// The name of the next included record.
         var name: String?
     }
 
@@ -108,7 +108,7 @@ extension Record {
         case (.updatedBy, .string(let bytes)): updatedBy = UserID(String(decoding: bytes, as: UTF8.self))
         case (.revision, .integer(let number)): revision = number
         default:
-            // Reserved names begin with an underscore, so they are no field names.
+            // Reserved names begin with an underscore, so they are not valid field names.
             guard let field = try? FieldName(name), let value = RecordValue(value) else { return }
             fields[field] = value
         }
@@ -116,8 +116,7 @@ extension Record {
 }
 
 extension RecordSource {
-    /// The fields that have a value which is none that clients are shown: one of another type, or an array of several
-    /// dimensions.
+    /// The fields with values that clients do not see: values of another type, or multidimensional arrays.
     package var unreadableFields: Set<FieldName> {
         var collector = UnreadableFieldCollector()
         emit(into: &collector)

@@ -1,22 +1,22 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The columns of one table that a statement selects, and the plan by which its rows are read.
+/// The columns of one table that a statement selects, and the plan for reading its rows.
 package struct RecordSelection: Sendable {
     /// `"r"."_id", "r"."_access", …`
     package let columns: SQL
     package let plan: RowPlan
-    /// How many of the columns are reserved ones; they come first.
+    /// The number of reserved columns, which come first.
     package let reservedWidth: Int
-    /// How many columns the selection has.
+    /// The number of columns.
     package let width: Int
 
-    /// Selects the reserved columns and some fields of a type's table, which the statement calls `alias`.
+    /// Selects the reserved columns and some fields of a type's table, which the statement aliases as `alias`.
     ///
     /// - Parameters:
-    ///   - named: the columns whose users rules of fields and of lists mean; those that a rule asks for are selected, too.
+    ///   - named: the columns with users that rules of fields and of lists refer to; those that a rule needs are selected, too.
     ///   - list: in which records the whole access list is visible.
-    ///   - firstColumn: the place of the first of these columns in the row.
+    ///   - firstColumn: the index of the first of these columns in the row.
     package init(
         of type: RecordTypeName,
         as alias: SQLIdentifier,
@@ -98,7 +98,8 @@ package struct RecordSelection: Sendable {
 }
 
 extension RecordColumn {
-    /// The column as a statement selects it: in the type its field is read in, whatever psql made it.
+    /// Returns the column as statements select it: cast to the type in which the field is read, regardless of the type that
+    /// psql gave it.
     package func selection(from alias: SQLIdentifier) -> SQL {
         type.column.selection("\(alias).\(identifier)", oid: oid)
     }

@@ -13,14 +13,14 @@ extension ResponseAccount: PostgresRowBudget {
 }
 
 extension PostgresRowLimit {
-    /// The bound on the rows of a read that the current request makes; nil outside of requests.
+    /// The bound on the rows that the current request reads; nil outside of requests.
     static var reading: PostgresRowLimit? {
         ResponseAccount.current.map { PostgresRowLimit(budget: $0, excess: .fails) }
     }
 
-    /// The bound on the rows of a write, and of the question about what it refused: beyond it they lack the fields.
+    /// The bound on the rows of a write, and of the query for the reasons of refusals; above it, rows lack the fields.
     ///
-    /// - Parameter last: how many columns there are behind those of the selection.
+    /// - Parameter last: the number of columns after those of the selection.
     static func writing(_ selection: RecordSelection, last: Int = 0) -> PostgresRowLimit? {
         ResponseAccount.current.map {
             PostgresRowLimit(budget: $0, excess: .keepsColumns(first: selection.reservedWidth, last: last))

@@ -2,9 +2,9 @@ internal import SkyrowConcurrency
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// How the columns of a statement's rows become the members of a record, in the order of the wire form.
+/// Maps the columns of a statement's rows to the members of a record, in the order of the wire form.
 package final class RowPlan: Sendable {
-    /// What a column holds and how it is emitted to a sink.
+    /// The type of a column's value, and how it is emitted.
     package enum Kind: Hashable, Sendable {
         /// The stored id of the record itself.
         case id
@@ -28,11 +28,11 @@ package final class RowPlan: Sendable {
         case array(Element)
         /// A relation to records of the type that is the member's `name`; its column is true.
         case relation
-        /// True where the column, whose type is not ours but the member's `name`, is not NULL.
+        /// True if the column, whose unsupported type is the member's `name`, is not NULL.
         case unknown
     }
 
-    /// What the elements of an array are.
+    /// The type of an array's elements.
     package enum Element: Hashable, Sendable {
         case text, integer, number, boolean
         /// Stored ids of records of the type that is the member's `name`.
@@ -48,44 +48,44 @@ package final class RowPlan: Sendable {
         let column: Int
         /// nil for a field.
         var reserved: ReservedColumn?
-        /// In which records the value is visible; nil for all of them.
+        /// In which records the value is visible; nil for all records.
         var reach: FieldReach?
     }
 
-    /// A member without anything that is counted (``BorrowedKey`` says why).
+    /// A member without reference-counted properties (see ``BorrowedKey``).
     struct LentMember: Sendable {
-        /// The places of key and name in the texts of the plan.
+        /// The ranges of key and name in the texts of the plan.
         fileprivate let key: Range<Int>
         fileprivate let name: Range<Int>
         let column: Int
         let kind: Kind
-        /// The place of the condition for its value to be visible, among those of the plan; -1 where it is visible in all records.
+        /// The index of the visibility condition in the plan; -1 for a value that is visible in all records.
         let reach: Int
     }
 
-    /// What travels with a record, from the same row.
+    /// A record that is included from the same row.
     struct Inclusion: Sendable {
         let name: String
-        /// nil where no record is included under the name.
+        /// nil if the inclusion is a number instead of a record.
         let plan: RowPlan?
-        /// The column of the number that is included in the place of a record.
+        /// The column of that number.
         var number: Int?
     }
 
     let members: [Member]
     let lentMembers: SharedArray<LentMember>
     let inclusions: [Inclusion]
-    /// The column of the stored id, NULL where there is no record in the row.
+    /// The column of the stored id, which is NULL if the row has no record.
     let idColumn: Int
     /// The column of the record's owner.
     let ownerColumn: Int
-    /// The conditions for values to be visible, each once.
+    /// The distinct visibility conditions.
     let reaches: [FieldReach]
-    /// The bits of those that ask for no more than that the reader owns the record, as most do.
+    /// The bits of the conditions that only require the reader to own the record, as most do.
     let ownersReaches: UInt64
-    /// The others with their bits.
+    /// The other conditions with their bits.
     let otherReaches: [(bit: UInt64, reach: FieldReach)]
-    /// The columns of the fields that these ask for.
+    /// The columns of the fields that these conditions refer to.
     let namedColumns: [FieldName: Int]
     /// In which records the whole access list is visible.
     let list: FieldStanding
@@ -136,11 +136,11 @@ package final class RowPlan: Sendable {
         self.texts = SharedArray(texts)
     }
 
-    /// The bit of a condition; beyond as many conditions as there are bits, the last one stands for all of them.
+    /// Returns the bit of a condition; conditions after the 63rd share the last bit.
     @inline(__always)
     static func bit(of reach: Int) -> UInt64 { 1 << UInt64(min(reach, 63)) }
 
-    /// The member that has the id of the record, and as its name the type.
+    /// The member with the id of the record and, as its name, the type.
     var idMember: LentMember? {
         lentMembers.buffer.first { $0.kind == .id }
     }
@@ -162,7 +162,7 @@ package final class RowPlan: Sendable {
         UnsafeRawBufferPointer(start: texts.elements + place.lowerBound, count: place.count)
     }
 
-    /// The same with included records.
+    /// Returns this plan with included records.
     func including(_ inclusions: [Inclusion]) -> RowPlan {
         RowPlan(
             members: members,
@@ -174,7 +174,7 @@ package final class RowPlan: Sendable {
         )
     }
 
-    /// The same without the metadata among some names; `_type` goes with `_id`.
+    /// Returns this plan without the named metadata; `_type` is omitted together with `_id`.
     func omitting(_ names: [String]) -> RowPlan {
         let omitted = Set(names.lazy.compactMap { ReservedColumn(keyPath: $0) })
         guard !omitted.isEmpty else { return self }
@@ -188,7 +188,7 @@ package final class RowPlan: Sendable {
         )
     }
 
-    /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
+    /// Returns the plan for a result, which differs if the types of columns have just changed.
     func fitting(_ result: PostgresResult) -> RowPlan {
         let fits = lentMembers.buffer.allSatisfy { result.columnType($0.column) == $0.kind.oid }
         let inclusionsFit = inclusions.allSatisfy { $0.plan.map { $0.fitting(result) === $0 } ?? true }
@@ -216,7 +216,7 @@ package final class RowPlan: Sendable {
 }
 
 extension RowPlan.Kind {
-    /// The type of the column that holds it.
+    /// The type of the column.
     var oid: PostgresOID {
         switch self {
         case .id, .text, .reference: .text
@@ -233,7 +233,7 @@ extension RowPlan.Kind {
         }
     }
 
-    /// The same for a cast.
+    /// The type of the column, as SQL for a cast.
     var sqlType: SQL {
         switch self {
         case .id, .text, .reference: "text"
@@ -250,7 +250,7 @@ extension RowPlan.Kind {
         }
     }
 
-    /// How a column is read whose type is no longer the one of the plan, as when integers were widened to doubles.
+    /// How to read a column whose type has changed, for example from integers to doubles.
     init(changedTo oid: PostgresOID) {
         switch oid {
         case .text: self = .text

@@ -2,21 +2,21 @@ internal import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The rows of one result, and the plan by which each is emitted.
+/// The rows of one result, and the plan for emitting them.
 ///
-/// A value that is visible in some records only is emitted for a row of which that holds for the one for whom the rows are, as the statements
-/// of queries have it compared (``QueryText``).
+/// Values that are visible in some records only are emitted if the reader may see them in that record, by the same rules that
+/// queries apply in SQL (``QueryText``).
 package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
     private let reader: FieldAccess
     fileprivate let lists: [IncludedList]
-    /// The included records that are sent once, beside the rows; nil where they are nested in these.
+    /// The included records that are sent once, separately from the rows; nil if they are nested in the rows.
     fileprivate let table: IncludedTable?
 
     /// - Parameters:
-    ///   - reader: for whom the rows are.
-    ///   - lists: the records of other results that travel with those of the rows.
+    ///   - reader: the reader of the rows.
+    ///   - lists: included records from other results.
     package init(_ result: PostgresResult, plan: RowPlan, for reader: FieldAccess, lists: [IncludedList] = []) {
         self.result = result
         self.plan = plan.fitting(result)
@@ -25,7 +25,7 @@ package final class StoredRows: Sendable {
         table = nil
     }
 
-    /// The same rows with the ids of the included records in the place of these.
+    /// The same rows, with ids in place of the included records.
     init(_ rows: StoredRows, naming table: IncludedTable) {
         result = rows.result
         plan = rows.plan
@@ -34,7 +34,7 @@ package final class StoredRows: Sendable {
         self.table = table
     }
 
-    /// Calls the body with each record that a row includes, as often as the row includes it.
+    /// Calls `body` with each record that a row includes, with repetitions.
     func forEachIncluded(in row: Int, _ body: (IncludedRow) -> Void) {
         for inclusion in plan.inclusions {
             guard let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) else { continue }
@@ -46,7 +46,7 @@ package final class StoredRows: Sendable {
         }
     }
 
-    /// Which conditions of a plan do not hold for the reader in a row, a bit for each; most plans have none.
+    /// Returns the conditions of a plan that do not hold for the reader in a row, one bit each; most plans have no conditions.
     @inline(__always)
     fileprivate func unmet(_ row: Int, _ plan: RowPlan) -> UInt64 {
         plan.reaches.isEmpty ? 0 : unmetReaches(row, plan)
@@ -74,7 +74,7 @@ package final class StoredRows: Sendable {
         holds(plan.list, row, plan)
     }
 
-    /// Whether something holds for the reader in a row.
+    /// Whether a condition holds for the reader in a row.
     fileprivate func holds(_ standing: FieldStanding, _ row: Int, _ plan: RowPlan) -> Bool {
         if reader.isUnrestricted { return true }
         let reach: FieldReach
@@ -92,7 +92,7 @@ package final class StoredRows: Sendable {
             )
     }
 
-    /// Whether the record in a row is of a private database, where lists mean nothing and only its user reads.
+    /// Whether the record in a row is private; access lists have no effect there, and only its user reads it.
     private func isPrivate(_ row: Int, _ plan: RowPlan) -> Bool {
         result.unsafeBytes(row, plan.idColumn).map { StoredID.isPrivate($0) } ?? false
     }
@@ -102,7 +102,7 @@ package final class StoredRows: Sendable {
         holds(user, result.unsafeBytes(row, plan.ownerColumn))
     }
 
-    /// Whether the list of the record in a row has an entry about an audience that allows an action.
+    /// Whether the list of the record in a row has an entry for an audience that allows an action.
     private func isListed(_ audience: Audience, _ action: AccessAction, _ row: Int, _ plan: RowPlan) -> Bool {
         guard let member = plan.lentMembers.buffer.first(where: { $0.kind == .access }),
             let bytes = result.unsafeBytes(row, member.column),
@@ -117,7 +117,7 @@ package final class StoredRows: Sendable {
         bytes.map { user.rawValue.isSameText(as: $0) } ?? false
     }
 
-    /// Whether the id of a user stands in a field of the record in a row.
+    /// Whether a field of the record in a row has the id of a user.
     fileprivate func isMember(_ user: UserID, _ field: MemberField, _ row: Int, _ plan: RowPlan) -> Bool {
         guard let column = plan.namedColumns[field.name] else { return false }
         guard field.isArray else {
@@ -131,10 +131,10 @@ package final class StoredRows: Sendable {
         StoredRow(rows: self, row: row)
     }
 
-    /// The row of each of some ids that clients see, nil for one that has none.
+    /// Returns the row of each of some wire ids, nil for a missing one.
     ///
-    /// - Parameter id: gives one of the ids. Rows that come in the order of the ids, as they mostly do, are found by a
-    ///   comparison each.
+    /// - Parameter id: returns one of the ids. If the rows are in the order of the ids, as usual, each is found with one
+    ///   comparison.
     func rows(of count: Int, _ id: (Int) -> String) -> [StoredRow?] {
         var found: [StoredRow?] = []
         found.reserveCapacity(count)
@@ -160,7 +160,7 @@ package final class StoredRows: Sendable {
         }
     }
 
-    /// The rows by the id that clients see; the first of those that have the same.
+    /// Returns the rows by wire id; of several with the same one, the first.
     func byWireID() -> [TextKey: StoredRow] {
         var rows = [TextKey: StoredRow](minimumCapacity: result.rowCount)
         for row in 0..<result.rowCount {
@@ -173,14 +173,14 @@ package final class StoredRows: Sendable {
     }
 }
 
-/// Records of one result that travel with those of another, under a name.
+/// Records of one result that are included in those of another, under a name.
 package struct IncludedList: Sendable {
     let name: String
-    /// nil where there are none.
+    /// nil if there are no records.
     let rows: StoredRows?
-    /// Which rows travel with each record, by its row.
+    /// The included rows of each record, by the record's row.
     let places: [[Int]]
-    /// How many there are for each, where that is said.
+    /// The number of included records for each record, if requested.
     let counts: [Int]?
 
     fileprivate func emit(_ row: Int, _ table: IncludedTable?, into sink: inout some RecordSink) {
@@ -201,9 +201,9 @@ package struct IncludedList: Sendable {
     }
 }
 
-/// A record that travels with others: some columns of a row.
+/// An included record: some columns of a row.
 ///
-/// Three words, so that an `any RecordSource` holds it without an allocation.
+/// Three words long, so that an `any RecordSource` holds it without an allocation.
 struct IncludedRow: RecordSource {
     fileprivate let rows: StoredRows
     fileprivate let row: Int
@@ -213,7 +213,7 @@ struct IncludedRow: RecordSource {
         withExtendedLifetime(rows) { StoredRow(rows: rows, row: row).emit(plan, [], into: &sink) }
     }
 
-    /// Emits the id alone, where the record stands in a table.
+    /// Emits only the id if the record is in the table.
     fileprivate func emit(namedIn table: IncludedTable, into sink: inout some RecordSink) {
         if table.hasRecord(self), withID({ sink.transientID(type: $0, id: $1) }) { return }
         StoredRow(rows: rows, row: row).emit(plan, [], into: &sink)
@@ -224,13 +224,13 @@ struct IncludedRow: RecordSource {
         rows.result.withColumn(row, plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// The id that clients see, `"person/9"`.
+    /// Returns the id on the wire, `"person/9"`.
     func id(of stored: String) -> String {
         let type = plan.idMember.map { String(decoding: plan.name(of: $0), as: UTF8.self) } ?? ""
         return "\(type)/\(StoredID.wireID(of: stored))"
     }
 
-    /// Lends the type and the id that clients see; false where there is none.
+    /// Calls `body` with the type and the wire id; returns false if there is none.
     private func withID(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) -> Bool {
         guard let member = plan.idMember, let stored = rows.result.unsafeBytes(row, member.column) else { return false }
         body(plan.name(of: member), StoredID.wireID(of: stored))
@@ -238,9 +238,9 @@ struct IncludedRow: RecordSource {
     }
 }
 
-/// A record as a row of a result: nothing is copied until a sink asks.
+/// A record in a row of a result, which copies nothing until a sink needs it.
 ///
-/// Two words, so that an `any RecordSource` holds it without an allocation.
+/// Two words long, so that an `any RecordSource` holds it without an allocation.
 package struct StoredRow: RecordSource {
     fileprivate let rows: StoredRows
     fileprivate let row: Int
@@ -253,12 +253,12 @@ package struct StoredRow: RecordSource {
         }
     }
 
-    /// Whether the id of a user stands in a field of the record that rules of fields name.
+    /// Whether a field that rules refer to has the id of a user.
     func names(_ user: UserID, in field: MemberField) -> Bool {
         rows.isMember(user, field, row, rows.plan)
     }
 
-    /// Whether something holds for the reader of the rows in this record; of a private one everything does.
+    /// Whether a condition holds for the reader in this record; in a private record, every condition does.
     func holds(_ standing: FieldStanding) -> Bool {
         rows.holds(standing, row, rows.plan)
     }
@@ -268,7 +268,7 @@ package struct StoredRow: RecordSource {
         rows.result.withColumn(row, rows.plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// When the record was changed last.
+    /// The time of the last change.
     var updatedAt: PostgresTimestamp? {
         guard let member = rows.plan.members.first(where: { $0.reserved == .updatedAt }) else { return nil }
         return try? rows.result.decode(row: row, column: member.column)
@@ -337,7 +337,7 @@ package struct StoredRow: RecordSource {
         }
         let isID = member.kind == .id || member.kind == .reference
         let bytes = isID ? StoredID.wireID(of: bytes) : bytes
-        // The select list rules out that bytes are not of their kind.
+        // The select list guarantees the type of the bytes.
         guard let value = member.kind.value(bytes, name: plan.name(of: member)) else { return }
         sink.member(plan.key(of: member), value)
     }

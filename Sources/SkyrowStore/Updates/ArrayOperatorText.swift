@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// What a statement's text depends on of an operator on an array of one type.
+/// The properties of an operator on a typed array that determine a statement's text.
 struct ArrayOperatorForm: Hashable, Sendable {
     enum Operation: Hashable, Sendable {
         case push(at: FieldOperator.ArrayEnd)
@@ -39,7 +39,7 @@ struct ArrayOperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Whether a number may be put into the array that the column cannot hold.
+    /// Whether the operator may add a number that is out of the column's range.
     var addsNumbers: Bool {
         switch element {
         case .integer, .number: makesLonger
@@ -47,7 +47,7 @@ struct ArrayOperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Which of the operands is an array: all but the place of an element.
+    /// Whether an operand is an array: all but the index of an element.
     func isArray(_ operand: Int) -> Bool {
         switch operation {
         case .push, .addToSet, .pull, .pullWhere, .pop: true
@@ -55,26 +55,26 @@ struct ArrayOperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Whether the elements of the operand are stored, and not only compared with those that are.
+    /// Whether the elements of the operand are stored, and not only compared with stored ones.
     var storesOperand: Bool { makesLonger }
 }
 
-/// The SQL of an operator on an array of one type.
+/// The SQL of an operator on a typed array.
 ///
 /// ```sql
 /// coalesce("r"."tags", '{}') || "excluded"."tags"
 /// ```
 ///
-/// The places of an array of psql's may begin at any number, and its elements may be NULL, which are none of those that
-/// an operand has. One of several dimensions is no array here.
+/// The lower bound of an array that psql wrote may be any number, and its elements may be NULL, unlike those of an operand.
+/// Multidimensional arrays do not count as arrays here.
 struct ArrayOperatorText {
     let form: ArrayOperatorForm
     let x: SQL
-    /// Arrays are of the type of the column.
+    /// Arrays have the type of the column.
     let operands: [StatementTemplate]
     /// Whether stored ids may have the prefix of a private database.
     let isPrivate: Bool
-    /// What is asked of each element; empty where nothing is.
+    /// The predicate on each element; empty if there is none.
     let predicate: StatementTemplate
 
     private func operand(_ number: Int) -> StatementTemplate {
@@ -114,7 +114,7 @@ struct ArrayOperatorText {
         }
     }
 
-    /// Whether an element `o.e` of the stored array is the element `v.e` of the operand.
+    /// Whether an element `o.e` of the stored array equals the element `v.e` of the operand.
     private var isSame: StatementTemplate {
         switch form.element {
         case .integer, .number, .boolean: "\"o\".\"e\" = \"v\".\"e\""
@@ -123,7 +123,7 @@ struct ArrayOperatorText {
         }
     }
 
-    /// The id that clients see: two that look alike are one to them.
+    /// Returns the wire id, by which clients compare records.
     private func wireID(_ id: SQL) -> StatementTemplate {
         guard isPrivate else { return "\(id)" }
         return """
@@ -134,7 +134,7 @@ struct ArrayOperatorText {
 
     // MARK: Conditions
 
-    /// Whether what is stored is what the operator is for.
+    /// Whether the operator applies to the stored value.
     var condition: StatementTemplate {
         switch form.operation {
         case .push, .addToSet, .pull, .pullWhere, .pop: "coalesce(array_ndims(\(x)), 1) = 1"
@@ -150,7 +150,7 @@ struct ArrayOperatorText {
         case .push:
             return "CASE WHEN \(condition) THEN \(hasRoomForAll) ELSE false END"
         case .addToSet:
-            // Mostly there is room for all of the elements, also for those that are there already.
+            // Usually there is room for all elements, even if some are duplicates.
             return """
                 CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
                 (SELECT \(Self.room("\"g\".\"x\"", form.element)) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
@@ -175,7 +175,7 @@ struct ArrayOperatorText {
         return element == .text ? "\(count) AND coalesce(\(length("\(x)")), 0) <= 1048576" : count
     }
 
-    /// The bytes of the texts of an array together.
+    /// The total length of an array's texts in bytes.
     private static func length(_ texts: StatementTemplate) -> StatementTemplate {
         "octet_length(array_to_string(\(texts), ''))"
     }

@@ -1,22 +1,22 @@
 internal import SkyrowModel
 
-/// The columns that a draft with operators sets, and what a new record gets in them.
+/// The columns that a draft with operators sets, and their values in a new record.
 struct OperatedColumns {
-    /// By their place in the table, in that order.
+    /// Positions in the table, in ascending order.
     private(set) var columns: [Int] = []
     private(set) var values: [RecordValue] = []
     private(set) var operators: [SettledOperator] = []
-    /// Why there can be no new record; nil where there can, or where it is not asked.
+    /// Why no new record can be created; nil if it can, or if creation is not an option.
     private(set) var insertRefusal: SkyrowError?
     /// Whether one of the columns is for references.
     private(set) var hasReferences = false
 
-    /// Throws `108 InvalidArgument` for an operator that does not fit its field, or that needs a stored value where the
-    /// record is to be new, and `114 IncompatibleSchema` for a field that the table does not have.
+    /// Throws `108 InvalidArgument` for an operator that does not fit its field, or that needs a stored value while the record
+    /// must be new, and `114 IncompatibleSchema` for a field that the table does not have.
     ///
     /// - Parameters:
-    ///   - set: the columns that get values, and these.
-    ///   - freshIDs: what temporary ids stand for.
+    ///   - set: the columns that are set directly, with their values.
+    ///   - freshIDs: the ids that replace temporary ones.
     init(
         of draft: RecordDraft,
         in table: RecordTable,
@@ -34,7 +34,7 @@ struct OperatedColumns {
             }
             switch (draft.precondition, table.rules.origin) {
             case (.isNew, .saves):
-                // Nothing is stored to apply it to.
+                // A new record has no stored value to apply it to.
                 all.append((settled.column, try settled.freshValue(), nil))
             case (.revision, _), (.exists, _), (_, .accounts):
                 all.append((settled.column, settled.rowValue, settled))

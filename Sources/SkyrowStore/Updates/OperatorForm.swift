@@ -1,22 +1,22 @@
 internal import SkyrowModel
 internal import SkyrowQuery
 
-/// Which operators the fields of a type take, beside `unset` and `set_on_insert`, which all take.
+/// The operators that fields of a type support, in addition to `unset` and `set_on_insert`.
 package enum OperatorFamily: Hashable, Sendable {
     case none
     /// `min` and `max`
     case order
     /// `inc`, `mul`, `min` and `max`
     case arithmetic
-    /// Those of arrays and objects in JSON.
+    /// The operators on arrays and objects in JSON.
     case json
-    /// Those of arrays.
+    /// The operators on arrays.
     case array
     /// `relate` and `unrelate`
     case relation
 }
 
-/// What a statement's text depends on of an operator: its kind, and not its operands.
+/// The properties of an operator that determine a statement's text: its kind, but not its operands.
 enum OperatorForm: Hashable, Sendable {
     /// - Parameter isText: whether the values are texts, which are compared by their bytes.
     case compute(FieldOperator.Arithmetic, isText: Bool)
@@ -32,13 +32,13 @@ enum OperatorForm: Hashable, Sendable {
     case setMember
     case computeMember(FieldOperator.Arithmetic)
     case unsetMember
-    /// On an array of one type.
+    /// On a typed array.
     case array(ArrayOperatorForm)
-    /// Adds members to a relation, removes some, or both; those of `all` are one of these.
+    /// Adds members to a relation, removes some, or both; `all` may contain it.
     case members(adds: Bool, removes: Bool)
     case all([OperatorForm])
 
-    /// How many values are bound for it, where the row has none for it.
+    /// The number of values to bind in addition to that of the row.
     var operandCount: Int {
         switch self {
         case .compute, .push, .addToSet, .pull, .unsetMember: 1
@@ -46,13 +46,13 @@ enum OperatorForm: Hashable, Sendable {
         case .setElement: 2
         case .setMember, .computeMember: 3
         case .array(let form): form.operandCount
-        // Those to add and those to remove.
+        // The members to add and those to remove.
         case .members: 2
         case .all(let forms): forms.reduce(0) { $0 + $1.operandCount }
         }
     }
 
-    /// Whether it changes nothing in the column itself where the record is there already.
+    /// Whether it leaves the column of an existing record unchanged.
     var leavesColumn: Bool {
         switch self {
         case .setOnInsert, .members: true
@@ -60,13 +60,13 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// How many operators it is.
+    /// The number of operators.
     var stepCount: Int {
         if case .all(let forms) = self { forms.count } else { 1 }
     }
 
-    /// Whether its operand is the column's value of the row that is to be inserted, so that one statement does for many
-    /// records. The value of a new record is the operand too.
+    /// Whether its operand is the column's value in the row to insert, so that one statement serves many records. The operand
+    /// is then also the value of a new record.
     var readsRow: Bool {
         switch self {
         case .compute(let arithmetic, _):
@@ -82,7 +82,7 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Whether it computes or adds numbers, so that a result can be beyond the range of the column.
+    /// Whether it computes or adds numbers, so that a result may be out of the column's range.
     var isArithmetic: Bool {
         switch self {
         case .compute: true
@@ -95,7 +95,7 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Whether one statement does for many records.
+    /// Whether one statement serves many records.
     var isForMany: Bool { readsRow || operandCount == 0 }
 
     /// Whether the result may be longer than the stored value.
@@ -108,7 +108,7 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// What the elements are where it, or one of `all`, is on an array of one type.
+    /// The element type if it, or one of `all`, operates on a typed array.
     var element: RowPlan.Element? {
         switch self {
         case .array(let form): form.element
@@ -119,7 +119,7 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// What is asked of elements by it, or by one of the operators of `all`.
+    /// Returns the predicate on elements of one of the operators.
     func predicate(ofStep step: Int) -> ResolvedPredicate? {
         switch self {
         case .pullWhere(let predicate): return predicate
@@ -133,13 +133,13 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// Whether the form has the values of a predicate, so that there are as many forms as values.
+    /// Whether the form contains the values of a predicate, so that the number of forms is unbounded.
     var hasPredicate: Bool { (0..<stepCount).contains { predicate(ofStep: $0) != nil } }
 }
 
-/// An operator as a column takes it: its operands are of the column's type, and temporary ids are resolved.
+/// An operator ready for a column: its operands have the column's type, and temporary ids are resolved.
 struct SettledOperator: Sendable {
-    /// A value that is bound for an operator.
+    /// A value to bind for an operator.
     enum Operand: Sendable {
         case value(RecordValue)
         case json(JSONText)
@@ -147,13 +147,13 @@ struct SettledOperator: Sendable {
         case names([String])
         /// A number of any length.
         case number(JSONText)
-        /// Records that become members of a relation.
+        /// Records to add to a relation.
         case added([RecordID])
-        /// Records that are no members of a relation any longer.
+        /// Records to remove from a relation.
         case removed([RecordID])
     }
 
-    /// The place of the column in the table.
+    /// The position of the column in the table.
     let column: Int
     let field: FieldName
     /// The type of the field.
@@ -161,10 +161,10 @@ struct SettledOperator: Sendable {
     let change: FieldOperator
     let form: OperatorForm
     let operands: [Operand]
-    /// The place among the columns that are written.
+    /// The position among the written columns.
     var place = 0
 
-    /// What the row of a statement has for the column where the record is there already: the operand, if it is read there.
+    /// The value of the column in the row to insert if the record exists: the operand, if it is read from there.
     var rowValue: RecordValue {
         guard form.readsRow else { return .null }
         return switch change.kind {
@@ -174,16 +174,16 @@ struct SettledOperator: Sendable {
         }
     }
 
-    /// What the field gets in a new record; throws the refusal of an operator that needs a stored value.
+    /// Returns the value of the field in a new record; throws the error of an operator that needs a stored value.
     func freshValue() throws(SkyrowError) -> RecordValue {
         try change.apply(to: .null, isNew: true, field: field, of: type)
     }
 
-    /// The error for a record whose value the operator cannot be applied to; nil where it can.
+    /// Returns the error if the operator cannot be applied to the value of a record; nil if it can.
     ///
     /// - Parameters:
-    ///   - unreadable: the fields whose values are none that clients are shown.
-    ///   - budget: what the request may still ask of elements.
+    ///   - unreadable: the fields with values that clients do not see.
+    ///   - budget: the remaining budget of the request for evaluating elements.
     func refusal(
         on record: Record,
         unreadable: Set<FieldName>,
@@ -206,7 +206,7 @@ struct SettledOperator: Sendable {
 }
 
 extension [SettledOperator] {
-    /// The error for the first operator that cannot be applied to a record; nil where each can.
+    /// Returns the error of the first operator that cannot be applied to a record; nil if all can.
     func refusal(
         on record: Record,
         unreadable: Set<FieldName>,

@@ -2,36 +2,36 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The SQL of an operator: what a column becomes, and the condition under which it can.
+/// The SQL of an operator: the new value of a column, and the condition under which the operator applies.
 ///
 /// ```sql
 /// coalesce("r"."views" + EXCLUDED."views", EXCLUDED."views")
 /// ```
 ///
-/// Expressions only, since a function of PostgreSQL's languages costs more than the rest of the statement. No condition
-/// fails for any value, whatever order PostgreSQL evaluates conditions in; a ``FieldOperator`` in memory says the same
+/// Uses only expressions, since a function in one of PostgreSQL's languages costs more than the rest of the statement. No
+/// condition raises an error for any value, in any order of evaluation. ``FieldOperator`` implements the same in memory
 /// (`apply`), and a seeded test compares the two.
 struct OperatorText {
     let form: OperatorForm
-    /// The column's place among those that are written, by which operands are bound.
+    /// The position of the column among the written ones, by which operands are bound.
     let place: Int
-    /// What the row of the statement has for the column.
+    /// The value of the column in the row to insert.
     let input: StatementTemplate
     /// Whether the records are in a private database.
     var isPrivate = false
-    /// The stored ids of what the elements of an operand mean; nil where they are stored as they are sent.
+    /// Converts the elements of an operand to stored ids; nil if elements are stored as they are sent.
     var storedIDs: ((StatementTemplate) -> StatementTemplate)?
-    /// The condition on an element, which is `"e1"."value"`.
+    /// Returns the condition on an element, `"e1"."value"`.
     let condition: (ResolvedPredicate) -> SQL
 
-    /// What the column becomes; nil when it stays as it is.
+    /// Returns the new value of the column; nil if the column stays unchanged.
     func value(of column: SQL) -> StatementTemplate? {
         guard let forms = chained else { return form.leavesColumn ? nil : step(of: column).value }
         guard forms.contains(where: { $0 != .setOnInsert }) else { return nil }
         return "(SELECT \"s\".\"x\" FROM (\(chain(forms, column))) AS \"s\")"
     }
 
-    /// Whether the column can become that; nil when it always can.
+    /// Returns the condition under which the operator applies; nil if it always does.
     func condition(on column: SQL) -> StatementTemplate? {
         guard let forms = chained else { return step(of: column).wholeCondition }
         let hasCondition = forms.contains { Step($0, of: column, operands: [], isPrivate, "").condition != nil }
@@ -41,18 +41,18 @@ struct OperatorText {
         return "(SELECT \"s\".\"ok\"\(room) FROM (\(chain(forms, column))) AS \"s\")"
     }
 
-    /// The operators that are put one inside of the other; nil for one that is an expression on the column itself.
+    /// The operators to nest; nil for a single operator that is an expression on the column itself.
     private var chained: [OperatorForm]? {
         switch form {
         case .all(let forms): forms
-        // They name their operands many times.
+        // These use their operands many times.
         case .setMember, .computeMember, .unsetMember: [form]
         case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .array, .members:
             nil
         }
     }
 
-    /// What a step asks of each element; its values are bound one by one.
+    /// Returns the predicate of a step on each element, with its values bound separately.
     private func predicate(_ step: Int) -> StatementTemplate {
         guard let predicate = form.predicate(ofStep: step) else { return "" }
         return StatementTemplate(condition(predicate)) { .elementValue(column: place, step: step, number: $0) }
@@ -62,7 +62,7 @@ struct OperatorText {
         Step(form, of: column, operands: form.readsRow ? [input] : operands(of: form, from: 0), isPrivate, predicate(0))
     }
 
-    /// What is bound for an operator, from a number on among all that is bound for the column.
+    /// Returns the parameters of an operator, starting at a number among those of the column.
     private func operands(of form: OperatorForm, from first: Int) -> [StatementTemplate] {
         (0..<form.operandCount).map { number in
             let operand: StatementTemplate = "\(parameter: .operand(column: place, number: first + number))"
@@ -72,11 +72,10 @@ struct OperatorText {
         }
     }
 
-    /// The steps of `all` one inside of the other: each takes the value of the one before, and none is taken after one
-    /// that cannot be.
+    /// Nests the steps of `all`: each takes the value of the previous one, and none is executed after one that does not apply.
     ///
-    /// `OFFSET 0` keeps PostgreSQL from putting an inner expression in each place in which an outer one names it. What is
-    /// bound for a step is bound once, whatever the step needs it for.
+    /// `OFFSET 0` keeps PostgreSQL from substituting an inner expression for each of its uses in an outer one. The parameters
+    /// of a step are bound once, regardless of how often the step uses them.
     private func chain(_ forms: [OperatorForm], _ column: SQL) -> StatementTemplate {
         var source: StatementTemplate = "SELECT \(column) AS \"x\", true AS \"ok\""
         var operands = 0
@@ -113,7 +112,7 @@ struct OperatorText {
     }
 }
 
-/// One operator on an expression that is short enough to be named several times, as its operands are.
+/// One operator on an expression that is short enough to be repeated, as are its operands.
 private struct Step {
     let form: OperatorForm
     let x: SQL
@@ -150,7 +149,7 @@ private struct Step {
         case .compute(let arithmetic, let isText):
             return compute(arithmetic, isText ? "\(x) COLLATE \"C\"" : "\(x)", operand(0))
         case .unset, .all:
-            // Of the column's type
+            // NULL of the column's type.
             return "CASE WHEN false THEN \(x) END"
         case .setOnInsert, .members:
             return "\(x)"
@@ -206,12 +205,12 @@ private struct Step {
         }
     }
 
-    /// The object, or a new one in the place of what is missing.
+    /// The object, or an empty one if it is missing.
     private var object: StatementTemplate {
         "CASE WHEN jsonb_typeof(\(x)) = 'object' THEN \(x) ELSE '{}' END"
     }
 
-    /// The object with a member set: what is missing on the way is taken from a skeleton, the third operand.
+    /// Returns the object with a member set; missing objects on the path come from a skeleton, the third operand.
     private func member(_ value: StatementTemplate) -> StatementTemplate {
         """
         (SELECT jsonb_set(\(object), "k"."k", jsonb_set(\(operand(2)), \(operand(0)), \(value)) #> "k"."k") \
@@ -220,17 +219,17 @@ private struct Step {
         """
     }
 
-    /// The names of the path, with their numbers from 1.
+    /// The names of the path, numbered from 1.
     private var names: StatementTemplate {
         "unnest(\(operand(0))) WITH ORDINALITY AS \"g\" (\"e\", \"n\")"
     }
 
-    /// What has the member of the name `g`.
+    /// The object that has the member named by `g`.
     private var leading: StatementTemplate {
         "\(x) #> (\(operand(0)))[1:\"g\".\"n\"::int - 1]"
     }
 
-    /// What a number inside of the object becomes, without zeros at its end.
+    /// Returns the new value of a number inside the object, without trailing zeros.
     private func number(_ arithmetic: FieldOperator.Arithmetic) -> StatementTemplate {
         let stored: StatementTemplate = "(\(x) #>> \(operand(0)))::numeric"
         return "trim_scale(\(compute(arithmetic, stored, "\(operand(1))::numeric")))"
@@ -238,7 +237,7 @@ private struct Step {
 
     // MARK: Conditions
 
-    /// Whether what is stored is what the operator is for; nil where all is.
+    /// Whether the operator applies to the stored value; nil if it always does.
     var condition: StatementTemplate? {
         switch form {
         case .compute, .unset, .setOnInsert, .members, .all: nil
@@ -255,7 +254,7 @@ private struct Step {
         }
     }
 
-    /// Whether all on the way to the member are objects or missing.
+    /// Whether all values on the path to the member are objects or missing.
     private var objects: StatementTemplate {
         "NOT EXISTS (SELECT FROM \(names) WHERE jsonb_typeof(\(leading)) NOT IN ('object', 'null'))"
     }
@@ -271,7 +270,7 @@ private struct Step {
                 CASE WHEN NOT (\(condition)) THEN false ELSE \(hasRoomForAll) END
                 """
         case .addToSet:
-            // Mostly there is room for all of the elements, also for those that are there already.
+            // Usually there is room for all elements, even if some are duplicates.
             return """
                 CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
                 (SELECT \(Self.room("\"g\".\"x\"", elements: nil)) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
@@ -292,7 +291,7 @@ private struct Step {
 
     /// Whether a result is short enough to be stored.
     ///
-    /// - Parameter elements: those of an array of one type; nil for JSON.
+    /// - Parameter elements: the element type of a typed array; nil for JSON.
     static func room(_ x: SQL, elements: RowPlan.Element?) -> StatementTemplate {
         if let elements { return ArrayOperatorText.room(x, elements) }
         return """

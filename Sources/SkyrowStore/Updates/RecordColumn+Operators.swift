@@ -3,10 +3,10 @@ internal import SkyrowModel
 internal import SkyrowQuery
 
 extension RecordTable {
-    /// The operators of a draft as the columns take them.
+    /// Converts the operators of a draft to the types of the columns.
     ///
-    /// Throws `108 InvalidArgument` for one that does not fit the type of its field, and `114 IncompatibleSchema` for a
-    /// field that the table does not have or that can be read only.
+    /// Throws `108 InvalidArgument` for an operator that does not fit the type of its field, and `114 IncompatibleSchema` for a
+    /// missing or read-only field.
     func settledOperators(
         of draft: RecordDraft,
         _ freshIDs: [RecordID: RecordID]
@@ -21,7 +21,7 @@ extension RecordTable {
         settled.reserveCapacity(draft.operators.count)
         for (name, change) in draft.operators {
             guard let column = position(of: name) else {
-                // Nothing is there to be unset.
+                // There is nothing to unset.
                 if change.fieldType == nil { continue }
                 throw SkyrowError(
                     .incompatibleSchema,
@@ -36,11 +36,11 @@ extension RecordTable {
 }
 
 extension RecordColumn {
-    /// An operator as the column takes it; nil for one that leaves the column alone.
+    /// Converts an operator to the type of the column; returns nil if it leaves the column unchanged.
     ///
     /// - Parameters:
-    ///   - place: that of the column in its table.
-    ///   - resolve: gives the id for a temporary one.
+    ///   - place: the position of the column in its table.
+    ///   - resolve: returns the id for a temporary one.
     func settled(
         _ change: FieldOperator,
         at place: Int,
@@ -124,7 +124,7 @@ extension RecordColumn {
             let elements = try text(elements)
             return (FieldOperator(.push(.json(elements), at: end)), .push(at: end), [.json(elements)])
         case .addToSet(let elements):
-            // Without repeats, as it is stored in a new record.
+            // Without duplicates, as a new record stores it.
             let all = FieldOperator(.addToSet(.json(try text(elements))))
             guard case .json(let elements) = try all.apply(to: .null, isNew: true, field: field, of: type) else {
                 throw unfit(step)
@@ -169,7 +169,7 @@ extension RecordColumn {
             guard let elements = try accepted(operand.resolved(resolve), of: step), case .array = elements else {
                 throw unfit(step)
             }
-            // A text alone may be a temporary id.
+            // A single text may be a temporary id.
             return try elements.resolved(resolve)
         }
         switch step.kind {
@@ -177,7 +177,7 @@ extension RecordColumn {
             let operand = try elements(operand)
             return (FieldOperator(.push(operand, at: end)), form(.push(at: end)), [.value(operand)])
         case .addToSet(let operand):
-            // Without repeats, as it is stored in a new record.
+            // Without duplicates, as a new record stores it.
             let all = FieldOperator(.addToSet(try elements(operand)))
             let operand = try all.apply(to: .null, isNew: true, field: field, of: type)
             return (FieldOperator(.addToSet(operand)), form(.addToSet), [.value(operand)])
@@ -199,14 +199,14 @@ extension RecordColumn {
         }
     }
 
-    /// What is asked of the elements of the field.
+    /// Resolves a predicate on the elements of the field.
     private func resolved(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
         do throws(SkyrowError) { return try ElementPredicate(predicate, ofElementsOf: type).predicate } catch {
             throw error.at(".$where")
         }
     }
 
-    /// An operand that is one element of the array; throws `108 InvalidArgument` for any other.
+    /// Converts an operand to one element of the array; throws `108 InvalidArgument` if it does not fit.
     private func oneElement(_ operand: RecordValue, of step: FieldOperator) throws(SkyrowError) -> RecordValue {
         guard case .json(let text) = operand else { throw unfit(step) }
         let array = JSONText(validated: [UInt8(ascii: "[")] + text.utf8 + [UInt8(ascii: "]")])
@@ -227,7 +227,7 @@ extension RecordColumn {
         throw unfit(step)
     }
 
-    /// An operand as the column takes it; throws `108 InvalidArgument` for any other.
+    /// Converts an operand to the type of the column; throws `108 InvalidArgument` if it does not fit.
     private func accepted(_ operand: RecordValue, of step: FieldOperator) throws(SkyrowError) -> RecordValue? {
         do throws(ValueMisfit) {
             return try type.column.write(type.column.typedValue(operand))
@@ -247,7 +247,7 @@ extension RecordColumn {
         .invalidArgument("The operator \"\(step.name)\" does not fit: the field \(field) is of the type \(type.name).")
     }
 
-    /// Whether the column would take an operator if it, which holds integers, held numbers.
+    /// Whether this column of integers would support an operator if it held numbers.
     func takesWidened(_ change: FieldOperator) -> Bool {
         guard type.column.operators == .arithmetic else { return false }
         return change.steps.contains { step in
@@ -260,7 +260,7 @@ extension RecordColumn {
 }
 
 extension MemberPath {
-    /// Objects inside each other with `null` at the end of the path: `{"a":{"b":null}}`.
+    /// Nested objects with `null` at the end of the path: `{"a":{"b":null}}`.
     fileprivate var skeleton: JSONText {
         let writer = JSONWriter()
         for step in steps {

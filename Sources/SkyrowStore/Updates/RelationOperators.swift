@@ -2,10 +2,9 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordColumn {
-    /// The operators on a relation as the members to add and those to remove: of a record that both are asked of, the last
-    /// counts.
+    /// Converts the operators on a relation to the members to add and to remove; for a record in several, the last one counts.
     ///
-    /// Throws `108 InvalidArgument` for other operators, and for records of another type than the relation's.
+    /// Throws `108 InvalidArgument` for other operators, and for records of a type other than the relation's.
     func settledMembers(
         _ change: FieldOperator,
         of target: RecordTypeName,
@@ -50,14 +49,14 @@ extension RecordColumn {
 }
 
 extension SettledOperator {
-    /// The records that it makes members of a relation.
+    /// The records that it adds to a relation.
     var addedMembers: [RecordID] {
         if case .added(let members)? = operands.first { members } else { [] }
     }
 }
 
 extension RecordWrite {
-    /// Whether a reference of the record, or a member that a relation of it gets, is so.
+    /// Whether a reference of the record, or an added member of a relation, satisfies the predicate.
     func refers(where isSo: (RecordID) -> Bool) -> Bool {
         let hasReference = values.contains { value in
             if case .reference(let id) = value { isSo(id) } else { false }
@@ -67,7 +66,7 @@ extension RecordWrite {
 }
 
 extension SaveText {
-    /// The statement that also writes the rows of relations:
+    /// Returns the statement that also writes the rows of relations:
     ///
     /// ```sql
     /// WITH "saved" AS (<save>), "related1" AS (
@@ -77,8 +76,8 @@ extension SaveText {
     /// SELECT "saved".* FROM "saved" WHERE "app"."_unrelate"('"app"."post.likes"', "saved"."_id", $6)
     /// ```
     ///
-    /// What is removed is a statement of its own, inside of the function: this one does not see members that another one added
-    /// while it waited for the row.
+    /// A separate statement inside the function removes members, since this statement would not see those that another
+    /// transaction added while it waited for the row.
     func relating(_ save: StatementTemplate, on table: RecordTable) -> StatementTemplate {
         let relations = shape.operators.filter { if case .members = $0.form { true } else { false } }
         guard !relations.isEmpty else { return save }
@@ -111,7 +110,7 @@ extension SaveText {
         return sql
     }
 
-    /// The stored id of a member, as far as the caller may read it.
+    /// Returns the stored id of a member, limited to records that the caller may read.
     private func member(at place: Int, in table: RecordTable) -> StatementTemplate {
         guard let references, let target = target(at: place, of: references, in: table) else { return "\"e\".\"id\"" }
         return reference("\"e\".\"id\"", to: "\(table.schema).\(target.table)", target.shared, references)
