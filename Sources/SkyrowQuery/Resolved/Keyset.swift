@@ -1,46 +1,46 @@
 internal import SkyrowModel
 
-/// The records behind a place in an order: what has to hold of their sort keys, and in which form to ask for it.
+/// The records after a position in an order: the condition on their sort keys, and the form of the statement.
 ///
-/// The place is that of a record that was there once; it need not be there any more. Every record is either behind it, at
-/// it or before it, so pages that begin behind the last place of the one before neither repeat nor skip a record.
+/// The position is that of a record that may no longer exist. Every record is after, at or before it, so a page that begins
+/// after the last position of the previous one neither repeats nor skips a record.
 package struct Keyset: Hashable, Sendable {
-    /// Records that have the same values as the place in the first keys, and come behind it by the next one.
+    /// The records that equal the position in the first keys, and come after it by the next key.
     package struct Branch: Hashable, Sendable {
-        /// How a key's value can be behind that of the place.
+        /// How a key's value can be after that of the position.
         package enum Step: Hashable, Sendable {
-            /// A value that comes behind the one of the place.
+            /// A value that is ordered after the position's.
             case beyond
-            /// No value, where those without come last and the place has one.
+            /// A missing value, if those come last and the position has a value.
             case missing
-            /// Any value, where those without come first and the place has none.
+            /// Any value, if missing ones come first and the position's is missing.
             case present
         }
 
-        /// How many keys are as in the place; the key of this number decides.
+        /// The number of equal keys; the next key decides.
         package var equalKeys: Int
         package var step: Step
     }
 
-    /// In what form a statement asks.
+    /// The form of the statement.
     package enum Form: Hashable, Sendable {
         /// `(a, b) > ($1, $2)`: one range of an index.
         case row
-        /// A statement for each branch, of as many records as the page has: a range of an index each.
+        /// A statement for each branch with the limit of the page: an index range each.
         case branches
         /// All branches as one condition, after a bound on the first key.
         case condition
     }
 
-    /// A statement of more branches, or of more records joined in all of them, takes long to plan.
+    /// Bounds on branches, and on joins in all of them, above which planning takes long.
     static let maximumBranches = 8
     static let maximumJoins = 16
-    /// Values that would be sent once for each branch.
+    /// Upper bound on the bytes of values, which would be sent once for each branch.
     static let maximumValueBytes = 65_536
 
-    /// The order in which the page is read.
+    /// The order of reading the page.
     package let sort: [ResolvedSort]
-    /// The value of each key at the place, nil where it is missing.
+    /// The values of the keys at the position, nil for missing ones.
     package let values: [ResolvedLiteral?]
     package let branches: [Branch]
 
@@ -59,17 +59,17 @@ package struct Keyset: Hashable, Sendable {
         self.branches = branches
     }
 
-    /// Whether one row comparison says it all: the keys have one direction, and nothing that is missing is at the place
-    /// or behind it.
+    /// Whether one row comparison is enough: all keys have the same direction, and no missing value is at or after the
+    /// position.
     package var isRow: Bool {
         sort.allSatisfy { $0.direction == sort.first?.direction } && !values.contains(nil)
             && branches.count == sort.count
     }
 
     /// - Parameters:
-    ///   - isIndexed: whether an index gives the order of the first key.
-    ///   - joins: how many records the query joins.
-    ///   - valueBytes: how large the values of its condition are.
+    ///   - isIndexed: whether an index has the order of the first key.
+    ///   - joins: the number of joins in the query.
+    ///   - valueBytes: the size of the values in its condition.
     package func form(isIndexed: Bool, joins: Int, valueBytes: Int) -> Form {
         if isRow { return .row }
         let isSmall =

@@ -1,21 +1,21 @@
 package import SkyrowModel
 
-/// A question about groups without an open question, for the database to answer.
+/// A fully resolved aggregate query.
 package struct ResolvedAggregate: Hashable, Sendable {
-    /// A member of each group in the answer.
+    /// A member of each group in the result.
     package struct Member: Hashable, Sendable {
-        /// What it is made of.
+        /// What the member is computed from.
         package enum Source: Hashable, Sendable {
             case key(ResolvedColumn, TimeBucket?)
-            /// Without a column the number of records.
+            /// Without a column: the number of records.
             case function(Aggregate.Function, ResolvedColumn?)
         }
 
         package var name: FieldName
         package var source: Source
-        /// What it holds.
+        /// The kind of its values.
         package var kind: ValueKind
-        /// Whether it is an integer that may have more than 64 bits.
+        /// Whether it is an integer that may exceed 64 bits.
         package var isUnbounded: Bool
 
         package var isKey: Bool {
@@ -26,21 +26,21 @@ package struct ResolvedAggregate: Hashable, Sendable {
         }
     }
 
-    /// The records that are grouped: those that match, in no order.
+    /// The matching records to group, in no order.
     package var records: ResolvedQuery
-    /// The keys, then the aggregates, in the order in which they were asked for.
+    /// The keys, then the aggregates, in the order of the query.
     package var members: [Member]
-    /// About columns whose place is that of a member among the names in their order.
+    /// A condition whose columns have the index of a member, sorted by name, as their position.
     package var having: ResolvedPredicate?
-    /// Ends with the keys, so that no two groups have the same place.
+    /// Ends with the keys, so that no two groups compare as equal.
     package var sort: [ResolvedSort]
     package var limit: Int
 }
 
-/// The members of a group as the fields of a record, which `having` and `sort` name.
+/// The members of a group as the fields of a record, to resolve `having` and `sort`.
 package struct GroupType: QueryRecordType {
     package let name: RecordTypeName
-    /// By name.
+    /// Sorted by name.
     private let fields: [(name: FieldName, kind: ValueKind)]
 
     package init(of type: RecordTypeName, _ members: [ResolvedAggregate.Member]) {
@@ -65,18 +65,18 @@ package struct GroupType: QueryRecordType {
     package func collation(of column: ReservedColumn) -> TextCollation { .bytes }
 }
 
-/// A schema of groups, behind whose members there are no records.
+/// A schema for resolving groups, which have no other records.
 struct GroupSchema: QuerySchema {
     subscript(type: RecordTypeName) -> GroupType? { nil }
 }
 
 extension ValueKind {
-    /// The type of field that a group has for it.
+    /// The field type of a group's member.
     package var answerType: FieldType {
         switch self {
         case .integer: .integer
         case .number: .number
-        // Every digit is kept.
+        // JSON keeps every digit.
         case .decimal: .json
         case .boolean: .boolean
         case .datetime: .datetime

@@ -1,88 +1,88 @@
 package import SkyrowModel
 
-/// What a key path of a query stands for.
+/// The column that a key path of a query refers to.
 package struct ResolvedColumn: Hashable, Sendable {
-    /// Which column of a record.
+    /// A column of a record.
     package enum Place: Hashable, Sendable {
-        /// A field, and its place among the fields of the type.
+        /// A field, and its position among the fields of the type.
         case field(FieldName, position: Int)
         case metadata(ReservedColumn)
-        /// The element of an array that a predicate is asked of, this many `any` and `all` deep.
+        /// The array element of a predicate, inside this many `any` and `all`.
         case element(depth: Int)
     }
 
-    /// Whose column it is, where it stands beside one of other records; nil for the records that the condition is about.
+    /// The records of the column if it is compared with one of other records; nil for the records that the condition is on.
     package var scope: Scope?
-    /// The number of the join whose record it is; nil for the record that is asked about.
+    /// The number of the join whose record it is in; nil for the record of the condition.
     package var join: Int?
     package var place: Place
     package var kind: ValueKind
-    /// The forms in which the column holds an id that clients see, where it holds one.
+    /// The stored forms of ids in the column.
     package var idForms = StoredIDForms.plain
-    /// Whether an id is compared in the form that clients see and not as it is stored.
+    /// Whether an id is compared in its wire form instead of the stored one.
     package var readsWireID = false
     package var collation = TextCollation.bytes
-    /// How `match` finds the words of a text.
+    /// The language by which `match` splits a text into words.
     package var language = TextLanguage.words
-    /// The records that a condition around this one is about.
+    /// The records that an enclosing condition is on.
     package enum Scope: Hashable, Sendable {
-        /// Those of the whole query.
+        /// The records of the whole query.
         case query
-        /// Those at a place among all queries and lists of records inside of the predicate.
+        /// The records at this index among all subqueries and lists of records inside the predicate.
         case inside(Int)
     }
 
-    /// What of the column's value is compared; ``kind`` is the kind of that.
+    /// How the column's value is read for comparison; ``kind`` is the kind of the result.
     package var reading = Reading.stored
-    /// Whether a text is compared in lower case.
+    /// Whether a text is compared case-folded.
     package var folds = false
-    /// The language in whose order texts are sorted; nil for the order of their bytes.
+    /// The language whose order texts are sorted in; nil for byte order.
     package var sortLanguage: String?
-    /// In which records the caller sees the column; nil where that is all of them. It is missing from others.
+    /// In which records the caller sees the column, which is missing in others; nil for all records.
     package var limit: Limit?
 
-    /// The same in all records.
+    /// The column without a limit.
     var unlimited: ResolvedColumn {
         var column = self
         column.limit = nil
         return column
     }
 
-    /// A caller, and what must hold of a record for it.
+    /// A caller, and the condition on a record under which it sees a column.
     package struct Limit: Hashable, Sendable {
         package var user: UserID
         package var reach: FieldReach
     }
 
-    /// What is compared of the value that a column holds.
+    /// What is compared of a column's value.
     package enum Reading: Hashable, Sendable {
         /// The value itself.
         case stored
-        /// The value inside JSON to which these steps lead; `null` there is missing.
+        /// The value inside JSON at this path; `null` there counts as missing.
         case inside([String])
-        /// The value inside JSON to which these steps lead, where it has the type; any other is missing.
+        /// The value inside JSON at this path if it has the type; values of other types count as missing.
         case typed([String], JSONValueType)
-        /// How many elements the array has to which these steps lead; a value that is no array is missing.
+        /// The length of the JSON array at this path; other values count as missing.
         case size([String])
-        /// How many elements an array of one type has.
+        /// The number of elements of a typed array.
         case count
-        /// How many members a relation has that the caller may read; the place of their type among all lists of records
-        /// inside of the predicate.
+        /// The number of a relation's members that the caller may read; `number` is the index of the members' type among all
+        /// lists of records inside the predicate.
         case members(number: Int, of: RecordTypeName)
-        /// How many metres a location is away from this one.
+        /// The distance of a location from this one in metres.
         case distance(Location)
-        /// How well a text has the words that are asked for, a number.
+        /// The relevance of a text for the words of a query, as a number.
         case rank(WordQuery)
     }
 
-    /// The row of the table of operators that the column belongs to.
+    /// The row of the operator table for the column.
     package var valueClass: ValueClasses {
         if case .inside = reading { .jsonPath } else { kind.valueClass }
     }
 }
 
 extension ReservedColumn {
-    /// What it holds in a record of a type.
+    /// Returns the kind of its values in a record of a type.
     func kind(in type: RecordTypeName) -> ValueKind {
         switch self {
         case .id: .id(type)
@@ -95,14 +95,14 @@ extension ReservedColumn {
     }
 }
 
-/// How the ids that clients see are stored in a column.
+/// How wire ids are stored in a column.
 package enum StoredIDForms: Hashable, Sendable {
-    /// All as they are: ids of public records.
+    /// Without a prefix: ids of public records.
     case plain
-    /// All behind a prefix: ids of the records of one private database.
+    /// With a prefix: ids of the records of one private database.
     case prefixed(String)
-    /// Behind this prefix or as they are: what a private record refers to.
+    /// With this prefix or without: the targets of a private record's references.
     case either(String)
-    /// Behind any prefix or none, in `_union`.
+    /// With any prefix or without, in `_union`.
     case any
 }

@@ -1,30 +1,30 @@
 internal import SkyrowCrypto
 internal import SkyrowJSON
 
-/// The keys that authenticate an application's cursors; one makes new cursors, and all are accepted.
+/// The keys that authenticate an application's cursors; one signs new cursors, and all are accepted.
 ///
-/// A cursor is the base64url of version (1 byte), number of the key (1), digest of its query (8), values of the sort keys,
-/// and the first 16 bytes of the HMAC-SHA-256 of all before (Documentation/Decisions/0035).
+/// A cursor is the base64url of version (1 byte), key number (1), digest of its query (8), values of the sort keys, and the
+/// first 16 bytes of the HMAC-SHA-256 of all preceding bytes (Documentation/Decisions/0035).
 package struct CursorKeys: Sendable {
     private static let version: UInt8 = 1
     private static let codeBytes = 16
-    /// Of a cursor as text.
+    /// Upper bound on the length of a cursor's text.
     static let maximumBytes = 12_288
 
     private let keys: [UInt8: HMACSHA256]
     private let current: UInt8
 
-    /// - Parameter secrets: those of the application by their numbers; the highest number makes new cursors. nil without any.
+    /// - Parameter secrets: the application's secrets by number; the highest number signs new cursors. nil without secrets.
     package init?(secrets: [UInt8: [UInt8]]) {
         guard let current = secrets.keys.max() else { return nil }
         self.current = current
         keys = secrets.mapValues { secret in
-            // A key of its own, so that the secret may serve other purposes too.
+            // A derived key, so that the secret can serve other purposes too.
             HMACSHA256(key: HMACSHA256(key: secret).code(of: Array("cursor".utf8)).bytes)
         }
     }
 
-    /// The cursor of a place in the order of a query; nil for one that would be too long.
+    /// Returns the cursor of a position in the order of a query; nil if it would be too long.
     func seal(_ digest: QueryDigest, _ values: [UInt8]) -> String? {
         guard let key = keys[current] else { return nil }
         var bytes: [UInt8] = [Self.version, current]
@@ -36,7 +36,7 @@ package struct CursorKeys: Sendable {
         return text.utf8.count <= Self.maximumBytes ? text : nil
     }
 
-    /// The digest and the values of a cursor that one of the keys made; nil for any other text.
+    /// Returns the digest and the values of an authentic cursor; nil for any other text.
     func open(_ text: String) -> (digest: QueryDigest, values: ArraySlice<UInt8>)? {
         guard text.utf8.count <= Self.maximumBytes, let bytes = Base64URL.decode(text),
             bytes.count >= 2 + QueryDigest.byteCount + Self.codeBytes, bytes[0] == Self.version,

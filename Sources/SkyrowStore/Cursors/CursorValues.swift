@@ -3,15 +3,15 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The values of the sort keys at a place, in binary: a byte that says whether there is one, then the value.
+/// Encodes the values of the sort keys at a position: for each a byte for its presence, then the value in binary.
 ///
-/// Numbers, instants and truths have as many bytes as in PostgreSQL's binary form; texts, bytes and numbers inside JSON
-/// have their length in four bytes before them.
+/// Numbers, instants and booleans have the size of PostgreSQL's binary form; texts, bytes and numbers inside JSON are preceded
+/// by a length of four bytes.
 enum CursorValues {
-    /// Of one value; a longer one gives no cursor.
+    /// Upper bound on the bytes of one value; a longer value has no cursor.
     static let maximumValueBytes = 8_192
 
-    /// What a key holds, as far as it decides how a value is written.
+    /// Returns the code of a kind, which determines the encoding of its values.
     static func code(of kind: ValueKind) -> UInt8 {
         switch kind {
         case _ where kind.isText: 1
@@ -25,8 +25,8 @@ enum CursorValues {
         }
     }
 
-    /// Appends a column of a row, which is selected in the type of its kind; false where it is too long, or of another type
-    /// since the schema was changed a moment ago.
+    /// Appends a column of a row, selected in the type of its kind; returns false if it is too long, or if a recent schema
+    /// change gave it another type.
     static func append(
         _ result: PostgresResult,
         row: Int,
@@ -40,7 +40,7 @@ enum CursorValues {
                 appendMissing(to: &bytes)
                 return true
             }
-            // jsonb has its version before the text.
+            // The binary form of jsonb has a version byte before the text.
             let value = kind == .decimal ? UnsafeRawBufferPointer(rebasing: stored.dropFirst()) : stored
             guard value.count <= maximumValueBytes else { return false }
             bytes.append(1)
@@ -52,7 +52,7 @@ enum CursorValues {
         }
     }
 
-    /// Appends that there is no value.
+    /// Appends the encoding of a missing value.
     static func appendMissing(to bytes: inout [UInt8]) {
         bytes.append(0)
     }
@@ -61,7 +61,7 @@ enum CursorValues {
         [1, 6, 7].contains(code(of: kind))
     }
 
-    /// Reads the values of some kinds; nil when the bytes are not exactly those.
+    /// Reads the values of some kinds; nil if the bytes do not match these kinds exactly.
     static func read(_ bytes: ArraySlice<UInt8>, kinds: [ValueKind]) -> [ResolvedLiteral?]? {
         var rest = bytes
         func take(_ count: Int) -> ArraySlice<UInt8>? {
@@ -118,9 +118,9 @@ extension ValueKind {
         }
     }
 
-    /// What a value of the kind is selected as, so that a column of psql's making has the same bytes.
+    /// Returns the SQL that selects a value of the kind, so that a column created by psql has the same bytes.
     ///
-    /// A number inside JSON is selected as a JSON number, which has its digits and its order.
+    /// A number inside JSON is selected as a JSON number, which keeps its digits and its order.
     func selection(_ value: SQL) -> SQL {
         switch CursorValues.code(of: self) {
         case 2: "\(value)::bigint"

@@ -3,10 +3,10 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The first bytes of the SHA-256 of what makes a query the same: application, database, type, predicate and sort.
+/// The first bytes of the SHA-256 of a query's identity: application, database, type, predicate and sort.
 ///
-/// The predicate and the sort are those of the statement, in text and values: what makes another statement makes another
-/// digest, whatever predicates there will be. Limit, fields and inclusions are no part of it, nor is who asks.
+/// The predicate and the sort are digested as the text and the values of the statement, so a different statement has a
+/// different digest, also for future predicates. Limit, fields, inclusions and the caller are not part of it.
 struct QueryDigest: Hashable, Sendable {
     static let byteCount = 8
 
@@ -17,8 +17,8 @@ struct QueryDigest: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - condition: what the predicate is in the statement.
-    ///   - order: what the sort is there, not reversed for a page that is read from its end.
+    ///   - condition: the predicate as it is in the statement.
+    ///   - order: the sort as it is in the statement, not reversed for a page that is read backwards.
     init(_ query: ResolvedQuery, _ text: QueryText, condition: SQL, order: SQL) {
         var identity: [UInt8] = []
         identity.reserveCapacity(1024)

@@ -1,9 +1,9 @@
 internal import SkyrowModel
 package import SkyrowPostgres
 
-/// The statements that make what the table of a record type needs for database logins.
+/// The statements that create the policies, triggers and views of a record type's table for database logins.
 ///
-/// Conditions on the rows of the table name it by itself, since a policy has no alias.
+/// Conditions on the rows refer to the table by its name, since a policy has no alias.
 struct PolicyText {
     private let table: RecordTable
     private let schema: SQLIdentifier
@@ -21,10 +21,10 @@ struct PolicyText {
         policy("_select", "SELECT", "USING (\(isOpen(.read)))")
     }
 
-    /// A new record is its user's, in the public database or its own; values of fields and references are judged as a save judges
-    /// them.
+    /// The owner of a new record is the current user, and its database is public or the user's own; values of fields and
+    /// references are checked as in a save.
     ///
-    /// - Parameter columns: those that may be named.
+    /// - Parameter columns: the columns that an INSERT may name.
     func insert(_ columns: [String]) -> PolicyObject {
         let create = rules.classes?.rule(.create) ?? .standard(.create)
         let mayCreate = create.namesEveryUser ? "true" : isOneOf(create.allow, on: row, .query)
@@ -42,7 +42,7 @@ struct PolicyText {
         return policy("_insert", "INSERT", "WITH CHECK (\(conditions.joined(separator: " AND ")))")
     }
 
-    /// What may be changed is a matter of the row as it was; of the new one it is a matter of columns (``guards(of:)``).
+    /// Row conditions apply to the old row; triggers on columns check the new one (``guards(of:)``).
     var update: PolicyObject {
         policy("_update", "UPDATE", "USING (\(isOpen(.update))) WITH CHECK (\(mayAsk))")
     }
@@ -61,7 +61,8 @@ struct PolicyText {
 
     // MARK: Triggers
 
-    /// Before the guards of columns are over, and before `_stamp` gives the row its revision: triggers fire by their names.
+    /// Triggers fire in the order of their names: after the guards of columns, and before `_stamp` sets the revision of the
+    /// row.
     var signatureOfNew: PolicyObject {
         trigger("_sign_new", "INSERT", when: "\"new\".\"_created_by\" IS NULL", "\"_sign\"()")
     }
@@ -70,15 +71,15 @@ struct PolicyText {
         trigger("_sign_change", "UPDATE", when: isOfOthers, "\"_sign\"()")
     }
 
-    /// The triggers on columns that only some of those change who change records, and on references.
+    /// The triggers on columns that only some users may change, and on references.
     ///
-    /// Each fires for statements that name the column. A value that is there already is no change, unless the caller does not see
-    /// it, who would find out whether it guessed it.
+    /// Each fires for statements that name the column. Setting a value to itself is not a change, unless the caller does not
+    /// see the value, because that would confirm a guess.
     ///
-    /// - Parameter columns: those that may be named.
+    /// - Parameter columns: the columns that an UPDATE may name.
     func guards(of columns: [String]) -> [PolicyObject] {
         var guards: [PolicyObject] = []
-        // A list that the caller does not see is not compared with a guess; in a private database it means nothing.
+        // A list that the caller does not see must not be compared with a guess; in a private database it has no effect.
         let isSameList: SQL = "\"new\".\"_access\" IS NOT DISTINCT FROM \"old\".\"_access\""
         let reads = rules.listReadTerms
         let keeps: SQL = reads.isEmpty ? isSameList : "\(isSameList) AND \(holds(reads, on: "old", .plain))"
@@ -105,7 +106,7 @@ struct PolicyText {
     }
 
     private func guardian(of column: SQLIdentifier, unless condition: SQL) -> PolicyObject {
-        // A name has 63 bytes.
+        // A name has at most 63 bytes.
         let place = table.columns.firstIndex { $0.identifier == column } ?? 0
         let name =
             column.name.utf8.count <= 50 ? "_guard_\(column.name)" : "_guard_\(column.name.prefix(40))_\(place)"
@@ -117,7 +118,8 @@ struct PolicyText {
         )
     }
 
-    /// The service gives a row its revision, others leave that to a trigger: what the service writes is judged by it.
+    /// The service sets the revision of a row, whereas other roles leave that to a trigger. The service has checked its own
+    /// writes already.
     private var isOfOthers: SQL { "\"new\".\"_revision\" IS NOT DISTINCT FROM \"old\".\"_revision\"" }
 
     private func trigger(_ name: SQLIdentifier, _ event: SQL, when condition: SQL, _ call: SQL) -> PolicyObject {
@@ -131,7 +133,7 @@ struct PolicyText {
         )
     }
 
-    /// Whether an update leaves a value as it is, by the bytes of what has other operators.
+    /// Whether an update leaves a value unchanged; types with other equality operators are compared as text.
     private func isSame(_ column: RecordColumn) -> SQL {
         let cast: SQL =
             switch column.type {
@@ -143,10 +145,10 @@ struct PolicyText {
 
     // MARK: The view
 
-    /// The records that are open, with each field that not every user sees as NULL where the caller does not, and of lists what everyone
-    /// sees; nil for types where all of that is seen.
+    /// The accessible records, with NULL for fields that not every user sees where the caller does not, and with the part of
+    /// access lists that everyone sees; nil for types where every user sees everything.
     ///
-    /// It belongs to the owner of the table, whose rights it has, so the condition on rows is its own.
+    /// It runs with the rights of the table's owner, so it has its own condition on rows.
     var view: PolicyObject? {
         let fields = table.columns.filter { if case .relation = $0.type { false } else { true } }
         let reads = rules.listReadTerms
@@ -190,7 +192,7 @@ struct PolicyText {
 
     private var mayAsk: SQL { "(SELECT \(schema).\"_may_ask\"(\(literal: table.name.rawValue)))" }
 
-    /// The records of both databases that are open to a caller.
+    /// The condition for the accessible records of both databases.
     private func isOpen(_ action: AccessAction) -> SQL {
         let relations = RelationEntries(Set(Subject.Relation.allCases), in: schema.name)
         let branches = UnsettledScope(action, of: rules.classes, relations: relations).branches
@@ -207,11 +209,11 @@ struct PolicyText {
         return "\(mayAsk) AND ((\(shared)) OR \(text(own)))"
     }
 
-    /// Where a condition stands.
+    /// The context of a condition.
     private enum Place {
-        /// In a policy or a view, where a sub-select is run once a statement.
+        /// A policy or a view, where a sub-select is executed once per statement.
         case query
-        /// In the condition of a trigger, which takes no sub-select.
+        /// The condition of a trigger, which allows no sub-select.
         case plain
     }
 
@@ -228,7 +230,7 @@ struct PolicyText {
         terms.map { isOneOf($0, on: row, place) }.joined(separator: " AND ")
     }
 
-    /// The same of conditions for lists.
+    /// Whether the caller meets each term of a condition for lists.
     private func holds(_ terms: [ListTerm], on row: SQLIdentifier, _ place: Place) -> SQL {
         terms.map { term in
             let isOne = isOneOf(term.subjects, on: row, place)
@@ -243,7 +245,7 @@ struct PolicyText {
         }.joined(separator: " AND ")
     }
 
-    /// Whether the caller is one of these subjects, by what it is and by the owner and the fields of the row.
+    /// Whether the caller is one of these subjects, according to its audience and to the owner and the fields of the row.
     private func isOneOf(_ subjects: [Subject], on row: SQLIdentifier, _ place: Place) -> SQL {
         var ways: [SQL] = []
         if subjects.contains(.owner) { ways.append("\(row).\"_owner\" = \(me(place))") }
@@ -264,7 +266,7 @@ struct PolicyText {
         return ways.isEmpty ? "false" : "(\(ways.joined(separator: " OR ")))"
     }
 
-    /// Whether the records that a column refers to may be referred to; nil for a column that refers to none.
+    /// Whether the targets of a column may be referred to; nil for a column without references.
     private func reference(_ column: RecordColumn, on row: SQLIdentifier) -> SQL? {
         let value: SQL = "\(row).\(column.identifier)"
         let (target, ids): (RecordTypeName, SQL)
@@ -280,9 +282,9 @@ struct PolicyText {
 }
 
 extension SQLIdentifier {
-    /// `app_visible`, the schema of the views on the record types of the application in `app`.
+    /// `app_visible`: the schema of the views on the record types of the application in `app`.
     ///
-    /// Throws ``PostgresError`` with the code `invalidValue` where the name would be too long.
+    /// Throws ``PostgresError`` with the code `invalidValue` if the name would be too long.
     package init(visible schema: SQLIdentifier) throws(PostgresError) {
         try self.init("\(schema.name)_visible")
     }

@@ -1,10 +1,11 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What the table of a record type needs for roles of PostgreSQL that stand for users: policies, and what policies cannot do.
+/// What the table of a record type needs for PostgreSQL roles that represent users: policies, and triggers, views and grants
+/// for what policies cannot do.
 ///
-/// It is the third interpreter of the rules that ``AccessScope`` and ``FieldRules`` are made of: the same values become the text
-/// of conditions, with functions in the place of the caller (``AccessCaller/session(_:)``).
+/// It is the third interpreter of the rules behind ``AccessScope`` and ``FieldRules``: the same values become conditions in
+/// SQL, with functions in place of the caller (``AccessCaller/session(_:)``).
 ///
 /// ```swift
 /// let policies = TypePolicies(of: table, deletesOthers: false)
@@ -13,16 +14,16 @@ package import SkyrowPostgres
 /// ```
 package struct TypePolicies: Sendable {
     package let type: RecordTypeName
-    /// In the order in which they are made.
+    /// The objects in the order of their creation.
     package let objects: [PolicyObject]
     package let grants: PolicyGrants
-    /// A field whose rules the policies cannot hold.
+    /// A field whose rules policies cannot enforce.
     package let fieldBeyondPolicies: FieldName?
 
     /// - Parameters:
-    ///   - table: with every column, and the rules of its type.
-    ///   - deletesOthers: whether the delete of a record changes records that refer to it. PostgreSQL does that without asking for
-    ///     rights, so such records are deleted by the service alone.
+    ///   - table: the table with all columns, and the rules of its type.
+    ///   - deletesOthers: whether deleting a record changes records that refer to it. PostgreSQL does that without checking
+    ///     rights, so only the service may delete such records.
     package init(of table: RecordTable, deletesOthers: Bool) {
         let text = PolicyText(table)
         let grants = PolicyGrants(of: table, deletesOthers: deletesOthers)
@@ -40,11 +41,11 @@ package struct TypePolicies: Sendable {
         self.objects = objects
     }
 
-    /// The view with the fields that only some see; nil where there are none.
+    /// The view that hides fields from some users; nil if there are no such fields.
     package var view: PolicyObject? { objects.first { $0.kind == .view } }
 }
 
-/// An object that is made for a record type.
+/// A database object of a record type.
 package struct PolicyObject: Sendable {
     package enum Kind: String, Hashable, Sendable {
         case policy
@@ -57,9 +58,9 @@ package struct PolicyObject: Sendable {
     package let statement: SQL
 }
 
-/// The columns that users may name in their own statements, whatever the record.
+/// The columns that users may name in their own statements, in any record.
 package struct PolicyGrants: Sendable {
-    /// The columns that every user sees of records that are open.
+    /// The columns that every user sees in accessible records.
     package private(set) var select: [String]
     package private(set) var insert: [String] = []
     package private(set) var update: [String] = []
@@ -72,7 +73,7 @@ package struct PolicyGrants: Sendable {
         select =
             ReservedColumn.allCases.filter { $0 != .access || rules.listReadTerms.isEmpty }.map(\.rawValue)
             + fields.filter { rules.fields.terms(.read, of: $0.field).isEmpty }.map(\.identifier.name)
-        // Login keys have forms that the service checks.
+        // The service validates the form of login keys.
         let written = fields.filter {
             $0.isWritable && $0.type != .sequence && !rules.loginKeys.contains($0.field)
         }
@@ -85,14 +86,14 @@ package struct PolicyGrants: Sendable {
         guard rules.origin == .saves else { return }
         deletes = !deletesOthers
         let reserved: [ReservedColumn] = [.id, .database, .owner, .access]
-        // A record without an owner is made by the service alone, which signs for its creator.
+        // Only the service creates records without an owner, since it signs for the creator.
         guard rules.newOwner == .creator else { return }
         insert = reserved.map(\.rawValue) + columns(.create)
     }
 }
 
 extension SchemaCatalog {
-    /// What each record table needs, in the order of the types; of a catalogue with the rules of types.
+    /// The policies of each record table, in the order of the types; requires a catalog with the rules of types.
     package var policies: [TypePolicies] {
         tables.values.sorted { $0.name < $1.name }.map { table in
             TypePolicies(of: table, deletesOthers: !(deleteRules[table.name] ?? []).isEmpty)

@@ -2,11 +2,11 @@ internal import SkyrowCrypto
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What became of values that are sealed.
+/// The outcome of resealing encrypted values.
 package struct ResealingCounts: Hashable, Sendable {
-    /// Sealed anew, with the first key.
+    /// Values that were resealed with the first key.
     package var resealed = 0
-    /// Such ones as no key opens.
+    /// Values that no key can open.
     package var unreadable = 0
 }
 
@@ -26,23 +26,23 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What names a row: two texts.
+    /// The two text expressions that identify a row.
     private var key: (SQL, SQL) {
         self == .tokens ? ("sealed.provider", "sealed.subject") : ("sealed.id::text COLLATE \"C\"", "sealed.kind")
     }
 
-    /// What names a row in the condition of an update.
+    /// The condition that identifies a row in an update.
     private var match: SQL {
         self == .tokens
             ? "sealed.provider = given.one AND sealed.subject = given.other" : "sealed.id = given.one::uuid"
     }
 
-    /// What is authenticated with a value.
+    /// The location of a value, which is authenticated with it.
     fileprivate func place(_ one: String, _ other: String, _ user: UserID) -> [String] {
         self == .tokens ? IdentityTable.placeOfTokens(one, other, user) : FactorTable.placeOfSecret(user)
     }
 
-    /// The rows that another key than this has sealed, some of them in the order of their names.
+    /// Selects some rows that were sealed with another key, in key order.
     fileprivate func rows(in schema: SQLIdentifier, notBy name: String, after last: (String, String)?, limit: Int)
         -> SQL
     {
@@ -55,7 +55,7 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
             """
     }
 
-    /// Puts values in the place of those that were read, where these are there still.
+    /// Replaces values that have not changed since they were read.
     fileprivate func update(
         in schema: SQLIdentifier,
         _ names: [(String, String)],
@@ -69,7 +69,7 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
         """
     }
 
-    /// How many values each key has sealed.
+    /// Selects the number of values for each key.
     package func count(in schema: SQLIdentifier) -> SQL {
         """
         SELECT \(rawValue)::text AS place, coalesce(\(SealingKeys.name(in: "sealed.\(column)")), '') AS key,
@@ -80,13 +80,13 @@ package enum SealedColumn: String, Hashable, Sendable, CaseIterable {
 }
 
 extension RecordStore {
-    /// Seals the values of a column with the first key that another has sealed.
+    /// Reseals the values of a column that were sealed with another key than the first.
     ///
-    /// Each batch is a statement of its own, and what the first key has sealed is left out, so a run that was interrupted goes on where it
-    /// was. A value that is changed meanwhile is left as it is.
+    /// Each batch is a separate statement, and values sealed with the first key are skipped, so an interrupted run can be
+    /// resumed. A value that changes meanwhile is left as it is.
     ///
     /// - Parameters:
-    ///   - batch: how many rows a statement changes.
+    ///   - batch: the number of rows that one statement changes.
     ///   - progress: gets the counts so far after each batch.
     package func reseal(
         _ column: SealedColumn,

@@ -2,12 +2,12 @@ internal import SkyrowCrypto
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A key under which secrets of users are stored.
+/// A key that encrypts users' secrets in the database.
 package struct SealingKey: Hashable, Sendable {
     package let name: String
     package let bytes: [UInt8]
 
-    /// nil unless the name has 1 to 16 small letters and digits and there are 32 bytes.
+    /// nil unless the name has 1 to 16 lowercase letters and digits, and there are 32 bytes.
     package init?(name: String, bytes: [UInt8]) {
         let letters = name.utf8.allSatisfy {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
@@ -17,34 +17,34 @@ package struct SealingKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// A key that is made of a secret of the database, whose name no key of a file has.
+    /// A key derived from a secret of the database; keys of a file cannot have its name.
     fileprivate init(number: UInt8, secret: [UInt8]) {
         name = "_\(number)"
         bytes = HMACSHA256(key: secret).code(of: Array("sealed secrets".utf8)).bytes
     }
 }
 
-/// The keys under which secrets of users are stored that the service has to read: the first seals, all open.
+/// The keys that encrypt users' secrets which the service has to read: the first seals, all open.
 ///
 /// ```swift
 /// let sealed = try keys.seal(secret, for: ["_factor", user])
 /// let secret = keys.open(sealed, for: ["_factor", user])
 /// ```
 ///
-/// What is sealed has its place authenticated, so a value that is copied to another account opens nothing.
+/// Sealing authenticates the location of a value, so that it cannot be opened if it is copied to another account.
 package struct SealingKeys: Sendable {
     private static let version: UInt8 = 1
 
     private let keys: [SealingKey]
 
     /// - Parameters:
-    ///   - given: those of the setting `secrets-key`; none where the database's own have to do.
-    ///   - secrets: those of the application by their numbers, which open what was sealed before there were others.
+    ///   - given: the keys of the setting `secrets-key`; empty to use the database's own.
+    ///   - secrets: the secrets of the application by number, which open values sealed before other keys were set.
     package init(given: [SealingKey], secrets: [UInt8: [UInt8]]) {
         keys = given + secrets.sorted { $0.key > $1.key }.map { SealingKey(number: $0.key, secret: $0.value) }
     }
 
-    /// Throws `10000 UnexpectedError` where there is no key.
+    /// Throws `10000 UnexpectedError` if there is no key.
     package func seal(_ plain: [UInt8], for place: [String]) throws(SkyrowError) -> [UInt8] {
         guard let key = keys.first else { throw .unexpected }
         var generator = SystemRandomNumberGenerator()
@@ -58,7 +58,7 @@ package struct SealingKeys: Sendable {
         }
     }
 
-    /// nil for what none of the keys has sealed for this place.
+    /// Returns nil for a value that none of the keys has sealed for this location.
     package func open(_ sealed: [UInt8], for place: [String]) -> [UInt8]? {
         guard sealed.count > 2, sealed[0] == Self.version else { return nil }
         let head = Array(sealed.prefix(2 + Int(sealed[1])))
@@ -78,7 +78,7 @@ package struct SealingKeys: Sendable {
     /// The names of all keys; the first seals.
     package var names: [String] { keys.map(\.name) }
 
-    /// The name of the key that a column of sealed values was sealed with, in SQL; NULL for a value of another form.
+    /// SQL for the name of the key of a sealed value; NULL for a value of another form.
     static func name(in column: SQL) -> SQL {
         """
         CASE WHEN octet_length(\(column)) > 2 AND get_byte(\(column), 0) = \(Int32(version))
@@ -86,14 +86,14 @@ package struct SealingKeys: Sendable {
         """
     }
 
-    /// The parts with their lengths, so that no others make the same bytes.
+    /// The parts are prefixed with their lengths, so that different parts never give the same bytes.
     private static func further(_ head: [UInt8], _ place: [String]) -> [UInt8] {
         head + place.flatMap { text in Array("\(text.utf8.count):".utf8) + Array(text.utf8) }
     }
 }
 
 extension RecordStore {
-    /// The keys that seal and open.
+    /// Returns the keys that seal and open secrets.
     package func sealing() async throws(SkyrowError) -> SealingKeys {
         let secrets = try await reporting { try await SecretTable(client: client, schema: schema).secrets() }
         return SealingKeys(given: sealingKeys, secrets: secrets)

@@ -2,11 +2,11 @@ internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `array(string)`, `array(integer)`, …: `text[]`, `bigint[]`, `double precision[]` or `boolean[]`; arrays of narrower
-/// numbers that psql made are of the same types.
+/// `array(string)`, `array(integer)`, …: `text[]`, `bigint[]`, `double precision[]` or `boolean[]`; arrays of narrower numbers
+/// that psql created have the same types.
 ///
-/// An array of references holds stored ids. No foreign key is possible for elements, so a check that is always true names
-/// the type that they refer to (Documentation/Decisions/0033-arrays.md).
+/// An array of references holds stored ids. Elements can't have a foreign key, so a check that is always true names the type
+/// that they refer to (Documentation/Decisions/0033-arrays.md).
 package struct ArrayColumn: ColumnType {
     let element: ElementType
 
@@ -43,7 +43,7 @@ package struct ArrayColumn: ColumnType {
         if case .reference(let target) = element { target.rawValue } else { "" }
     }
 
-    /// The check's and the table's that it names, besides the column.
+    /// Includes the check, and the table that it names.
     package var locks: Int64 { 3 }
 
     package var operators: OperatorFamily { .array }
@@ -63,7 +63,7 @@ package struct ArrayColumn: ColumnType {
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
         guard case .reference(let target) = element else { return nil }
         let table = "\(schema.quoted).\(try SQLIdentifier(target.rawValue).quoted)"
-        // PostgreSQL keeps the object and not its name, so the check follows when the table gets another one.
+        // PostgreSQL stores the table's OID, so the check follows when the table is renamed.
         return "CHECK (\(column) IS NULL OR \(literal: table)::regclass IS NOT NULL)"
     }
 
@@ -90,9 +90,9 @@ package struct ArrayColumn: ColumnType {
         }
     }
 
-    /// The elements of a JSON array; nil for an object.
+    /// Returns the elements of a JSON array; nil for an object.
     private func elements(of text: JSONText) throws(FieldMisfit) -> [RecordValue]? {
-        // The text was parsed before, within the bounds of its source.
+        // The text was parsed before, within the limits of its source.
         guard let document = try? JSONDocument(text.utf8, depthLimit: .max) else { return nil }
         return try document.withRoot { root throws(FieldMisfit) -> [RecordValue]? in
             guard root.isArray else { return nil }
@@ -138,19 +138,19 @@ package struct ArrayColumn: ColumnType {
 
     package func admission(of value: RecordValue) -> FieldAdmission {
         switch value {
-        // The elements are judged one by one, when they are read.
+        // The elements are checked one by one when they are read.
         case .array: .fits
         case .json(let text): text.utf8.first == UInt8(ascii: "[") ? .fits : .conflicts
         default: .conflicts
         }
     }
 
-    /// The array in PostgreSQL's text form, since several arrays of different lengths are no array of PostgreSQL.
+    /// The array in PostgreSQL's text form, since PostgreSQL has no array of arrays of different lengths.
     package func value(of value: RecordValue) -> String? {
         self.value(of: value) { $0.id }
     }
 
-    /// The same with ids in another form.
+    /// The text form with ids in another form.
     func value(of value: RecordValue, id: (RecordID) -> String) -> String? {
         guard case .array(let elements) = value else { return nil }
         return ArrayLiteral.text(of: elements, id: id)
@@ -191,7 +191,7 @@ package struct ArrayColumn: ColumnType {
 }
 
 extension RecordValue {
-    /// A text, or the stored id of a reference; of a row of an export such an id is a text.
+    /// A text, or the stored id of a reference; in a row of an export such an id is a text.
     fileprivate var storedText: String? {
         switch self {
         case .string(let text): text
@@ -203,7 +203,7 @@ extension RecordValue {
 
 /// An array in the text form of PostgreSQL: `{1,2}`, `{"a","b \"c\""}`.
 package enum ArrayLiteral {
-    /// The text of some elements; texts are always in quotes.
+    /// Returns the text of some elements; texts are always quoted.
     package static func text(of elements: [RecordValue], id: (RecordID) -> String = { $0.id }) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
         for (place, element) in elements.enumerated() {
@@ -230,7 +230,7 @@ package enum ArrayLiteral {
         text.append(UInt8(ascii: "\""))
     }
 
-    /// The fewest digits that mean the number, as PostgreSQL reads them.
+    /// Returns the shortest spelling that PostgreSQL reads as the number.
     package static func spelling(of number: Double) -> String {
         if number.isNaN { return "NaN" }
         return number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : "\(number)"
@@ -238,11 +238,12 @@ package enum ArrayLiteral {
 }
 
 extension RowPlan.Element {
-    /// Lends what the bytes of an array are: its elements, or for one of several dimensions a value of an unknown type.
+    /// Calls `body` with the value of an array's bytes: its elements, or for a multidimensional array a value of an unknown
+    /// type.
     ///
     /// - Parameters:
-    ///   - name: the type that references are to.
-    ///   - id: the form of a stored id in which it is shown.
+    ///   - name: the target type of references.
+    ///   - id: converts a stored id to the form in which it is shown.
     package func withValue(
         _ bytes: UnsafeRawBufferPointer,
         name: UnsafeRawBufferPointer,
@@ -255,12 +256,12 @@ extension RowPlan.Element {
         }
         if dimensions == 0 { return body(.array(UnsafeBufferPointer(start: nil, count: 0))) }
         guard dimensions == 1, let length = reader.integer(), reader.integer() != nil,
-            // Each element takes four bytes at least.
+            // Each element takes at least four bytes.
             length >= 0, Int(length) <= bytes.count / 4
         else { return body(.unknown(typeName)) }
         withUnsafeTemporaryAllocation(of: BorrowedValue.self, capacity: Int(length)) { elements in
             for place in 0..<Int(length) {
-                // Nothing of a value is counted, so that nothing is to be deinitialized.
+                // The values have no reference-counted properties, so they need no deinitialization.
                 switch reader.element() {
                 case .null: elements.initializeElement(at: place, to: .null)
                 case .value(let bytes): elements.initializeElement(at: place, to: value(bytes, name: name, id: id))
@@ -286,7 +287,7 @@ extension RowPlan.Element {
         }
     }
 
-    /// What the array is called where it is none that a client can be shown.
+    /// The type name of an array that cannot be shown to clients.
     private var typeName: UnsafeRawBufferPointer {
         let name: StaticString =
             switch self {
@@ -299,8 +300,8 @@ extension RowPlan.Element {
     }
 }
 
-/// Walks through the binary form of an array: dimensions, a flag, the type, then for each dimension its length and first
-/// place, then the elements.
+/// Reads the binary form of an array: dimensions, a flag, the element type, the length and lower bound of each dimension, then
+/// the elements.
 private struct ArrayBytes {
     var bytes: UnsafeRawBufferPointer
 
@@ -315,7 +316,7 @@ private struct ArrayBytes {
         case value(UnsafeRawBufferPointer)
     }
 
-    /// The next element; nil where the array ends too early.
+    /// Returns the next element; nil if the array ends too early.
     mutating func element() -> Element? {
         guard let length = integer() else { return nil }
         guard length >= 0 else { return .null }

@@ -2,82 +2,85 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What the store does with the fields of one type: their columns, what these take, and how values get there and back.
+/// How the store handles the fields of one type: their columns, the accepted values, and the conversion of values in both
+/// directions.
 ///
-/// Each type is one file beside this one; `FieldType+Column.swift` lists them all. What most types have in common follows
-/// from ``value(of:)`` and ``kind``.
+/// Each type is a file beside this one; `FieldType+Column.swift` lists them all. What most types have in common is derived from
+/// ``value(of:)`` and ``kind``.
 package protocol ColumnType: Sendable {
-    /// What a value is for the client of PostgreSQL.
+    /// The type of a value in the PostgreSQL client.
     associatedtype Value: PostgresArrayElement
 
     // MARK: Columns
 
     /// The type of a new column: `text COLLATE "C"`.
     var sqlType: SQL { get }
-    /// What Skyrow says of such a column in the database.
+    /// The comment of such a column in the database.
     var comment: String { get }
-    /// What stands behind the type of a new column, such as a foreign key.
+    /// The constraint after the type of a new column, such as a foreign key.
     func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL?
-    /// Whether that is a check, which PostgreSQL makes on all rows; a foreign key asks nothing of rows without a value.
+    /// Whether the constraint is a check, which PostgreSQL evaluates for all rows; a foreign key skips rows without a value.
     var constraintIsCheck: Bool { get }
-    /// The index that a new column gets; nil for none.
+    /// The index of a new column; nil for none.
     func index(on column: SQLIdentifier, of table: SQL) -> SQL?
-    /// About how many locks it takes to add a column.
+    /// The approximate number of locks for adding a column.
     var locks: Int64 { get }
-    /// Whether a column in the database is one of this type.
+    /// Returns the field type of a column in the database; nil for a column of another type.
     static func type(of column: CatalogRow.Column) -> FieldType?
 
     // MARK: Rows
 
-    /// What its values are in a row.
+    /// The kind of its values in a row.
     var kind: RowPlan.Kind { get }
-    /// The name that goes with the kind: of a reference, the type that it is to.
+    /// The name that goes with the kind: for a reference, its target type.
     var kindName: String { get }
-    /// The column as a statement selects it: in the type that its kind is read from, whatever psql made it.
+    /// The column as statements select it: cast to the type that its kind is read from, regardless of the type that psql gave
+    /// it.
     func selection(_ column: SQL, oid: PostgresOID) -> SQL
 
     // MARK: Values
 
-    /// How texts become values of the type; nil where they are taken as they are, or not at all.
+    /// Converts texts to values of the type; nil if texts are taken as they are, or not at all.
     var textCast: TextCast? { get }
-    /// What the type makes of a value whose wire form does not say its type: of a text, and of the elements of an array.
+    /// Returns the typed form of a value whose wire form does not determine its type: a text, or the elements of an array.
     ///
-    /// Throws ``FieldMisfit`` for one that is no value of the type.
+    /// Throws ``FieldMisfit`` for a value of another type.
     func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue
-    /// What a statement makes of a value that it was given before the column takes it.
+    /// Converts a parameter in a statement before it is stored.
     func input(_ value: SQL) -> SQL
-    /// A value that was accepted, as the column takes it; nil for NULL.
+    /// Returns an accepted value in the form of the column; nil for NULL.
     func value(of value: RecordValue) -> Value?
-    /// Whether a column takes a value, which is not `null`, as it is.
+    /// Returns whether a column takes a value other than `null` unchanged.
     func admission(of value: RecordValue) -> FieldAdmission
-    /// The value as a column takes it; nil leaves the column alone. Throws ``FieldMisfit`` for one that does not fit.
+    /// Returns the value in the form of the column; nil leaves the column unchanged. Throws ``FieldMisfit`` for a value that
+    /// does not fit.
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
-    /// The type that holds what this and another one hold; nil when there is none.
+    /// Returns the type that holds the values of this type and of another one; nil if there is no such type.
     func joined(with other: FieldType) -> FieldType?
-    /// Whether a column takes a value exactly as a client sent it, as most values are: none of ``typed(_:)``, ``admission(of:)`` and
-    /// ``accepted(_:)`` refuses or changes it, and there is no id in it. These have to be asked where it is false.
+    /// Returns whether a column stores a value exactly as a client sent it, like most values: none of ``typed(_:)``,
+    /// ``admission(of:)`` and ``accepted(_:)`` refuses or changes it, and it contains no id. If false, these have to be called.
     func takesAsSent(_ value: RecordValue) -> Bool
-    /// Which operators its fields take, beside those that all fields take.
+    /// The operators of its fields, in addition to those of all fields.
     var operators: OperatorFamily { get }
-    /// Binds the values in a place of some writes of one shape: one, or an array of several.
+    /// Binds the values of one column for writes of one shape: a single value, or an array.
     ///
-    /// A requirement although all types have the same, so that each has code for its own values.
+    /// A requirement although all types have the same implementation, so that each is specialized for its values.
     func bind(_ group: WriteGroup, at place: Int, to bindings: inout PostgresBindings)
 
     // MARK: COPY
 
-    /// Whether a column of some PostgreSQL type is wide enough for a value that was accepted.
+    /// Returns whether a column of a PostgreSQL type is wide enough for an accepted value.
     func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool
-    /// Appends a value that was accepted, with its length before it, as its column's type is received.
+    /// Appends an accepted value with its length, in the binary input format of its column's type.
     func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder)
 
     // MARK: Schema files
 
-    /// The text between the quotes of a column's default; nil for a value that can be none.
+    /// The text between the quotes of a column's default; nil for a value that cannot be a default.
     func defaultText(_ value: RecordValue) -> String?
-    /// The value of a default's text; nil for one that a schema file cannot say.
+    /// The value of a default's text; nil for one that schema files cannot express.
     func value(ofDefault text: String) -> RecordValue?
-    /// How a field of another type becomes one of this; nil when PostgreSQL is not to be asked to do it.
+    /// How to convert a field of another type to this one; nil if PostgreSQL must not be asked to do it.
     func conversion(from other: FieldType) -> ColumnConversion?
 }
 
@@ -123,12 +126,12 @@ extension ColumnType {
         bindings.append(each: group.count) { value(of: group.writes[group.positions[$0]].values[place]) }
     }
 
-    /// Binds a value that was accepted.
+    /// Binds an accepted value.
     func bind(_ value: RecordValue, to bindings: inout PostgresBindings) {
         bindings.append(self.value(of: value))
     }
 
-    /// A value that was accepted, as a parameter of a statement.
+    /// Returns an accepted value as a parameter of a statement.
     func parameter(_ value: RecordValue) -> SQL {
         var sql = SQL()
         sql.bind(self.value(of: value))
@@ -137,7 +140,7 @@ extension ColumnType {
 }
 
 extension PostgresBindings {
-    /// Appends a value for each of some writes, nil for NULL: one as it is, several as an array.
+    /// Appends a value for each of some writes, nil for NULL: a single one as it is, several as an array.
     mutating func append<Value: PostgresArrayElement>(each count: Int, _ value: (Int) -> Value?) {
         func encode(_ index: Int, _ encoder: inout PostgresEncoder) throws(PostgresError) -> Bool {
             guard let value = value(index) else { return false }
@@ -152,10 +155,10 @@ extension PostgresBindings {
     }
 }
 
-/// Why a field does not take a value; a clause that follows the field's name, such as "holds integers".
+/// Why a field does not take a value: a clause that follows the field's name, such as "holds integers".
 package struct FieldMisfit: Error, Hashable, Sendable {
     package var reason: String
-    /// The place of the element of an array that is to blame.
+    /// The index of the array element that does not fit.
     package var element: Int?
 
     package init(_ reason: String, element: Int? = nil) {
@@ -164,18 +167,18 @@ package struct FieldMisfit: Error, Hashable, Sendable {
     }
 }
 
-/// How a field becomes one of another type.
+/// How to convert a field to another type.
 package struct ColumnConversion: Sendable {
-    /// Whether a value of the column can become one of the new type; nil when all can.
+    /// Whether a value of the column can be converted; nil if all can.
     package var condition: (@Sendable (_ column: SQL, _ schema: SQLIdentifier) throws -> SQL)?
-    /// What becomes of a value that cannot, still in the old type; nil for NULL.
+    /// The replacement of a value that cannot be converted, in the old type; nil for NULL.
     package var replacement: (@Sendable (_ column: SQL) -> SQL)?
-    /// Whether PostgreSQL gives the column another type.
+    /// Whether PostgreSQL changes the type of the column.
     package var changesColumn = true
 
     package static let lossless = ColumnConversion()
 
-    /// Values for which the condition does not hold become what takes their place, NULL where nothing does.
+    /// Values that do not meet the condition get the replacement, or NULL without one.
     package static func keeping(
         _ condition: @escaping @Sendable (SQL) -> SQL,
         replacing replacement: (@Sendable (SQL) -> SQL)? = nil

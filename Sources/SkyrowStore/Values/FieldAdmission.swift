@@ -1,7 +1,7 @@
 /// Whether a field of some type can take a value.
 package enum FieldAdmission: Hashable, Sendable {
     case fits
-    /// It would if the field, which holds integers, held numbers.
+    /// It would fit if the field, which holds integers, held numbers.
     case fitsWidened
     case conflicts
 }

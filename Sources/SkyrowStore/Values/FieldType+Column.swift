@@ -2,10 +2,10 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-// The lists of the value types: a new one gets a line in each.
+// The lists of value types: a new type adds a line to each.
 
 extension FieldType {
-    /// What the store does with fields of the type.
+    /// The store's implementation of the type.
     package var column: any ColumnType {
         switch self {
         case .string: TextColumn()
@@ -25,7 +25,7 @@ extension FieldType {
         }
     }
 
-    /// The types in the order in which a column of the database is looked at.
+    /// The types in the order in which they are tried for a column of the database.
     private static let columns: [any ColumnType.Type] = [
         ReferenceColumn.self, RelationColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self,
         NumberColumn.self,
@@ -33,17 +33,17 @@ extension FieldType {
         GeometryColumn.self, ArrayColumn.self,
     ]
 
-    /// The type of the field that a column of the database is.
+    /// The field type of a column of the database.
     init(_ column: CatalogRow.Column) {
         self = Self.columns.lazy.compactMap { $0.type(of: column) }.first ?? .unknown(column.typeName)
     }
 }
 
 extension RowPlan.Kind {
-    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind, and for an array and an
-    /// access list, which are lent (``RowPlan/Element/withValue(_:name:id:_:)``, ``withAccess(_:_:)``).
+    /// Decodes the bytes of a column that is not NULL; nil for bytes that do not fit the kind, and for arrays and access lists,
+    /// which are passed to closures (``RowPlan/Element/withValue(_:name:id:_:)``, ``withAccess(_:_:)``).
     ///
-    /// - Parameter name: the type that an id or a reference names, or the SQL type of an unknown column.
+    /// - Parameter name: the type of an id or a reference, or the SQL type of an unknown column.
     @inline(__always)
     package func value(_ bytes: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer) -> BorrowedValue? {
         switch self {
@@ -67,7 +67,7 @@ extension RowPlan.Kind {
 }
 
 extension RowPlan.Kind {
-    /// Lends the access list that some bytes of a row are, in the form of messages.
+    /// Calls `body` with the access list of a column, in its wire form.
     ///
     /// - Parameter isWhole: whether the reader sees entries that name someone.
     package func withAccess(
@@ -83,8 +83,8 @@ extension RowPlan.Kind {
 // MARK: For all types
 
 extension FieldType {
-    /// Whether a column of this type takes a value; integers, whole numbers and sequences mix, and texts and arrays are
-    /// judged one by one when they are written.
+    /// Returns whether a column of this type takes a value. Integers, whole numbers and sequences are interchangeable; texts
+    /// and arrays are checked one by one when they are written.
     package func admission(of value: RecordValue) -> FieldAdmission {
         switch value {
         case .null: .fits
@@ -93,15 +93,15 @@ extension FieldType {
         }
     }
 
-    /// The type that holds what both hold, nil when there is none: two records of one request may name a new field
-    /// with an integer and a fraction.
+    /// Returns the type that holds the values of both, nil if there is none: two records of one request may give a new field an
+    /// integer and a fraction.
     func joined(with other: FieldType) -> FieldType? {
         self == other ? self : column.joined(with: other) ?? other.column.joined(with: self)
     }
 }
 
 extension Int64 {
-    /// Eight bytes in network order; nil when there are not as many.
+    /// Reads eight bytes in network order; nil for another number of bytes.
     @inline(__always)
     init?(networkOrder bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 8 else { return nil }

@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `geometry`: `geometry(Geometry,4326)` of PostGIS, which is made when the first such column is (``SchemaChange``).
+/// `geometry`: `geometry(Geometry,4326)` of PostGIS, whose extension is created with the first such column (``SchemaChange``).
 ///
 /// Values are sent as EWKB, as those of ``LocationColumn`` are.
 package struct GeometryColumn: ColumnType {
@@ -19,7 +19,7 @@ package struct GeometryColumn: ColumnType {
         if case .geometry(let geometry) = value { geometry.ewkb } else { nil }
     }
 
-    /// What a client of this package made has not been read from JSON, so that it may be no geometry.
+    /// A value created in Swift, and not read from JSON, may be an invalid geometry.
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
         if case .geometry(let geometry) = value, let fault = geometry.fault { throw FieldMisfit(fault) }
         return value

@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `integer`: `bigint`; a `smallint` or `integer` that psql made is one too.
+/// `integer`: `bigint`, and `smallint` or `integer` columns created by psql.
 package struct IntegerColumn: ColumnType {
     package var sqlType: SQL { "bigint" }
     package var comment: String { "An integer; it becomes a double when a fraction is saved in development mode." }
@@ -81,7 +81,7 @@ package struct IntegerColumn: ColumnType {
     package func conversion(from other: FieldType) -> ColumnConversion? {
         switch other {
         case .sequence: .lossless
-        // Neither NaN nor infinity passes, and no double between these bounds is beyond a bigint.
+        // Excludes NaN and infinity; every double within these bounds fits a bigint.
         case .number: .keeping { "(\($0) = trunc(\($0)) AND abs(\($0)) < 9.2e18)" }
         case .string: .keeping { "\($0) ~ '^[+-]?[0-9]{1,18}$'" }
         default: nil

@@ -31,7 +31,7 @@ package struct JSONColumn: ColumnType {
 }
 
 extension RowPlan.Kind {
-    /// jsonb_send: one byte with the version of the format, then the text.
+    /// The format of jsonb_send: one byte with the version, then the text.
     @inline(__always)
     static func json(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue {
         .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
@@ -39,7 +39,7 @@ extension RowPlan.Kind {
 }
 
 extension JSONText {
-    /// Whether a string in the text has the character U+0000, which `jsonb` cannot hold.
+    /// Whether a string in the text contains U+0000, which `jsonb` cannot store.
     fileprivate var holdsNUL: Bool {
         var escapes = 0
         for (position, byte) in utf8.enumerated() {
@@ -47,7 +47,7 @@ extension JSONText {
                 escapes += 1
                 continue
             }
-            // After an odd number of backslashes the "u" begins an escape of four digits.
+            // After an odd number of backslashes, "u" begins an escape of four digits.
             if byte == UInt8(ascii: "u"), !escapes.isMultiple(of: 2),
                 utf8[(position + 1)...].prefix(4).elementsEqual("0000".utf8)
             {

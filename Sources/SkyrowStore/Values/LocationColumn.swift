@@ -2,10 +2,10 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `location`: `geography(Point,4326)` of PostGIS, which is made when the first such column is (``SchemaChange``).
+/// `location`: `geography(Point,4326)` of PostGIS, whose extension is created with the first such column (``SchemaChange``).
 ///
-/// Values are sent as EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system: as `bytea`
-/// in statements, between which and `geography` PostGIS casts by itself.
+/// Values are sent as EWKB, PostGIS's form of OGC's well-known binary with the SRID: as `bytea` in statements, which PostGIS
+/// casts to and from `geography` implicitly.
 package struct LocationColumn: ColumnType {
     package var sqlType: SQL { "geography(Point,4326)" }
     package var comment: String { "A point on the Earth: longitude and latitude in degrees of WGS 84." }
@@ -22,7 +22,7 @@ package struct LocationColumn: ColumnType {
 }
 
 extension RowPlan.Kind {
-    /// A value that is no location, as `POINT EMPTY` written in psql, is shown as one of an unknown type.
+    /// A value that is not a location, such as `POINT EMPTY` from psql, is shown as a value of an unknown type.
     static func location(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue {
         if let location = Location(ewkb: bytes) { return .location(location) }
         let type: StaticString = "geography"
@@ -31,12 +31,12 @@ extension RowPlan.Kind {
 }
 
 extension Location {
-    /// 0x20000000 says that the reference system follows, 1 is a point (PostGIS's manual, 4.1.2, "WKB and WKT").
+    /// 0x20000000 means that the SRID follows, 1 is a point (PostGIS's manual, 4.1.2, "WKB and WKT").
     private static let type: UInt32 = 0x2000_0001
     private static let referenceSystem: UInt32 = 4326
     private static let ewkbLength = 25
 
-    /// A byte with the order of the rest, here the least significant byte first; type, reference system, x and y.
+    /// A byte for the byte order, here little-endian; then type, SRID, x and y.
     package var ewkb: [UInt8] {
         var bytes: [UInt8] = [1]
         bytes.reserveCapacity(Self.ewkbLength)
@@ -47,7 +47,7 @@ extension Location {
         return bytes
     }
 
-    /// Reads a point in either order of bytes; nil for anything else, and for what is beyond the ranges of degrees.
+    /// Reads a point in either byte order; nil for other values, and for degrees out of range.
     package init?(ewkb bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.ewkbLength, let order = bytes.first, order <= 1 else { return nil }
         func integer<Integer: FixedWidthInteger>(at offset: Int) -> Integer {

@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `number`: `double precision`; a `real` that psql made is one too.
+/// `number`: `double precision`, and `real` columns created by psql.
 package struct NumberColumn: ColumnType {
     package var sqlType: SQL { "double precision" }
     package var comment: String { "A number." }
@@ -77,10 +77,10 @@ package struct NumberColumn: ColumnType {
         }
     }
 
-    /// The largest double that is a `bigint`; a greater integer is rounded beyond all of them.
+    /// The largest double within the range of `bigint`; greater integers are rounded to a double above that range.
     private static let largestInteger: SQL = "9223372036854774784"
 
-    /// Whether a double has all digits of an integer.
+    /// Whether a double represents an integer exactly.
     static func keepsDigits(_ column: SQL) -> SQL {
         """
         CASE WHEN \(column) > \(largestInteger) THEN false \

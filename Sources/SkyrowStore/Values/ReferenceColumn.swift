@@ -5,7 +5,7 @@ package import SkyrowPostgres
 /// `ref(type)`: `text COLLATE "C"` with a foreign key to the ids of the type's table.
 package struct ReferenceColumn: ColumnType {
     let target: RecordTypeName
-    /// What a new column's foreign key does.
+    /// The ON DELETE action of a new column's foreign key.
     var onDelete = DeleteRule.restrict
 
     package init(target: RecordTypeName, onDelete: DeleteRule = .restrict) {
@@ -15,7 +15,7 @@ package struct ReferenceColumn: ColumnType {
 
     package var sqlType: SQL { "text COLLATE \"C\"" }
     package var comment: String { "The _id of a \(target)." }
-    /// The foreign key's triggers and the index besides the column.
+    /// Includes the foreign key's triggers and the index.
     package var locks: Int64 { 4 }
     package var kind: RowPlan.Kind { .reference }
     package var textCast: TextCast? { .reference(target) }
@@ -27,8 +27,8 @@ package struct ReferenceColumn: ColumnType {
     }
 
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
-        // Deferrable, so that records that refer to each other can be saved in one transaction; NO ACTION and not
-        // RESTRICT, which cannot be deferred.
+        // Deferrable, so that records that refer to each other can be saved in one transaction. NO ACTION, since RESTRICT
+        // cannot be deferred.
         let action: SQL =
             switch onDelete {
             case .restrict: "NO ACTION"
@@ -41,13 +41,13 @@ package struct ReferenceColumn: ColumnType {
             """
     }
 
-    /// By it PostgreSQL finds what refers to a record that is deleted, and queries what belongs to one.
+    /// Lets PostgreSQL find the references to a deleted record, and queries the records that refer to one.
     package func index(on column: SQLIdentifier, of table: SQL) -> SQL? {
         "CREATE INDEX ON \(table) (\(column)) WHERE \(column) IS NOT NULL"
     }
 
-    /// A reference as the public database stores it; a save that looks references up binds its own (``SaveStatement``). Of a
-    /// row of an export it is the stored id, which may be one of a private record.
+    /// The stored id of a reference in the public database; a save that looks references up binds its own values
+    /// (``SaveStatement``). A row of an export has the stored id itself, which may be that of a private record.
     package func value(of value: RecordValue) -> String? {
         switch value {
         case .reference(let id): id.id

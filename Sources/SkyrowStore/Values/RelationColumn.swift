@@ -1,9 +1,9 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// `relation(type)`: a table with a row for each member, and a column that has no value and stands for it in the type's table.
+/// `relation(type)`: a table with a row for each member, and a placeholder column without values in the type's table.
 ///
-/// A check that is always true names the table of the members, as that of an array names the type of its references
+/// A check that is always true names the table of the members, as that of an array of references names their type
 /// (Documentation/Decisions/0045-relations.md).
 package struct RelationColumn: ColumnType {
     package typealias Value = Bool
@@ -12,7 +12,7 @@ package struct RelationColumn: ColumnType {
 
     package var sqlType: SQL { "boolean" }
     package var comment: String { "Stands for a relation; its members are in a table of their own." }
-    /// The table of the members with its two indexes, keys and their triggers, and what the column adds to its own.
+    /// Includes the table of the members with its two indexes, its keys and their triggers.
     package var locks: Int64 { 16 }
     package var kind: RowPlan.Kind { .relation }
     package var kindName: String { target.rawValue }
@@ -23,7 +23,7 @@ package struct RelationColumn: ColumnType {
         return (try? RecordTypeName(referred)).map { .relation($0) }
     }
 
-    /// Every record has the relation, members or none.
+    /// Every record has the relation, with or without members.
     package func selection(_ column: SQL, oid: PostgresOID) -> SQL { "true" }
 
     package func value(of value: RecordValue) -> Bool? { nil }
@@ -37,6 +37,6 @@ package struct RelationColumn: ColumnType {
         value == .relation(target) ? .fits : .conflicts
     }
 
-    /// What a client has read and sends back says nothing about the members.
+    /// A value that a client has read and sends back does not describe the members.
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { nil }
 }

@@ -1,7 +1,7 @@
 import SkyrowJSON
 
 extension TextCast {
-    /// Why a field does not take a text that is no value of its type; a clause that follows the field's name.
+    /// Why a field does not take a text that is not a value of its type: a clause that follows the field's name.
     var misfit: String {
         switch self {
         case .integer: "holds integers of 64 bits, and this text is none"

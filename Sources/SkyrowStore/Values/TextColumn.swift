@@ -3,7 +3,7 @@ package import SkyrowPostgres
 
 /// `string`: `text COLLATE "C"`, a text of any length without NUL.
 package struct TextColumn: ColumnType {
-    /// How `match` finds the words of a new column.
+    /// The language by which `match` splits a new column's texts into words.
     var language = TextLanguage.words
 
     package var sqlType: SQL { "text COLLATE \"C\"" }
@@ -43,7 +43,7 @@ package struct TextColumn: ColumnType {
     package func conversion(from other: FieldType) -> ColumnConversion? {
         switch other {
         case .integer, .number, .boolean, .json, .unknown: .lossless
-        // A reference is a text with a foreign key.
+        // A reference is a text column with a foreign key.
         case .reference: ColumnConversion(changesColumn: false)
         default: nil
         }

@@ -1,31 +1,31 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-// The language of a text is kept by a check of its column that is always true and names the configuration of PostgreSQL's text
-// search: CHECK ("title" IS NULL OR 'pg_catalog.english'::regconfig IS NOT NULL). It follows the column wherever that goes.
+// The language of a text is stored as a check of its column that is always true and names a text search configuration: CHECK
+// ("title" IS NULL OR 'pg_catalog.english'::regconfig IS NOT NULL). It follows the column in renames and dumps.
 
 extension TextLanguage {
     /// `'pg_catalog.english'::regconfig`
     var configuration: SQL { "\(literal: "pg_catalog.\(rawValue)")::regconfig" }
 
-    /// The check that keeps the language of a column; nil where there is none to keep.
+    /// The check that stores the language of a column; nil for the default language.
     package func check(of column: SQLIdentifier) -> SQL? {
         self == .words ? nil : "CHECK (\(column) IS NULL OR \(configuration) IS NOT NULL)"
     }
 
-    /// `"app"._words("title")`, the words of a text as an index of the kind `text` has them.
+    /// `"app"._words("title")`: the words of a text, as an index of kind `text` has them.
     package func words(of text: SQL, in schema: SQLIdentifier) -> SQL {
         self == .words
             ? "\(schema)._words(\(text))" : "\(schema)._words(\(configuration), \(text))"
     }
 
-    /// The number of a configuration in a constant of a tree of PostgreSQL, and what stands around its bytes.
+    /// Matches a constant with a configuration's OID in a node tree of PostgreSQL, and captures its bytes.
     static let constant = "\\{CONST :consttype 3734 [^{}]*:constvalue 4 \\[ ([-0-9 ]+) \\]\\}"
 
-    /// Whether a row of `pg_constraint` is a check that keeps a language, in SQL.
+    /// SQL condition: whether a row of `pg_constraint` is a check that stores a language.
     package static let isKept: SQL = "conbin::text ~ \(literal: constant)"
 
-    /// The language of the column of `pg_attribute` that the alias stands for, in SQL; NULL without one.
+    /// SQL for the language of a column, given the alias of its `pg_attribute` row; NULL without one.
     package static func ofAttribute(_ alias: SQLIdentifier) -> SQL {
         """
         (
@@ -38,13 +38,14 @@ extension TextLanguage {
         """
     }
 
-    /// The columns that keep words: the `name` of each, those of the `text` whose words they are and of the `language`, and the
-    /// `number` of the text, in SQL.
+    /// SQL for the columns that store words: the `name` of each, the `text` column of the words, their `language`, and the
+    /// `number` of the text column.
     ///
-    /// A tree of three nodes that begins so is the call of a function with a language and a column, and nothing else. The parts of
-    /// such a tree are cut out, since a regular expression takes milliseconds for each.
+    /// A node tree of three nodes that begins this way is a function call on a language and a column. Its parts are extracted
+    /// with `split_part`, since a regular expression takes milliseconds for each tree.
     ///
-    /// - Parameter condition: of the row `words` of such a column, and of the `text` of the row `tree`, which is a number.
+    /// - Parameter condition: on `words`, the `pg_attribute` row of such a column, and `tree.text`, the number of the text
+    ///   column.
     package static func storedWords(_ condition: SQL) -> SQL {
         """
         SELECT words.attname AS name, text_column.attname AS text, text_column.attnum AS number,
@@ -69,8 +70,8 @@ extension TextLanguage {
         """
     }
 
-    /// The name of the column that keeps the words of the column of `pg_attribute` that the alias stands for, in its language, in
-    /// SQL; NULL without one.
+    /// SQL for the name of the column that stores the words of a text column in its language, given the alias of the latter's
+    /// `pg_attribute` row; NULL without one.
     static func storedWords(ofAttribute alias: SQLIdentifier) -> SQL {
         """
         (
@@ -81,7 +82,7 @@ extension TextLanguage {
         """
     }
 
-    /// The name of a configuration of PostgreSQL's by the bytes of its number, the least significant first.
+    /// SQL for the name of a text search configuration, given the little-endian bytes of its OID.
     static func name(ofBytes bytes: SQL) -> SQL {
         """
         (

@@ -1,12 +1,12 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// A column that psql made of an SQL type that no field has: clients see that it has a value, and write none.
+/// A column that psql created with an unsupported SQL type: clients see whether it has a value, and cannot write it.
 package struct UnknownColumn: ColumnType {
     /// The SQL type.
     let name: String
 
-    /// Nothing is made of this type; a request for it is refused before (``SchemaChange``).
+    /// No column is created with this type; such requests are refused earlier (``SchemaChange``).
     package var sqlType: SQL { "text" }
     package var comment: String { "A value." }
     package var kind: RowPlan.Kind { .unknown }
@@ -16,6 +16,6 @@ package struct UnknownColumn: ColumnType {
         "CASE WHEN \(column) IS NOT NULL THEN true END"
     }
 
-    /// It takes no value.
+    /// The column takes no values.
     package func value(of value: RecordValue) -> String? { nil }
 }
