@@ -1,24 +1,24 @@
 package import SkyrowModel
 
-/// Where a location is to be, without an open question; unknown where there is no location.
+/// A resolved condition on a location; unknown for a missing location.
 package enum ResolvedPlace: Hashable, Sendable {
     /// Anywhere on the Earth.
     case anywhere
-    /// At most this number of metres away.
+    /// At most this distance in metres from a location.
     case within(Location, metres: Double)
-    /// In one of these boxes: a box that crosses the meridian of 180 degrees is two.
+    /// In one of these boxes; a box that crosses the meridian of 180 degrees is split into two.
     case boxes([PlaceBox])
     case polygon(PlacePolygon)
 }
 
-/// What lies between two parallels and two meridians, in degrees, edges included.
+/// The area between two parallels and two meridians, in degrees, edges included.
 package struct PlaceBox: Hashable, Sendable {
     package var west: Double
     package var south: Double
     package var east: Double
     package var north: Double
 
-    /// The box eastwards from one corner to the other; two of them where it crosses the meridian of 180 degrees.
+    /// Returns the box from one corner eastwards to the other, split into two if it crosses the meridian of 180 degrees.
     static func boxes(from southWest: Location, to northEast: Location) -> [PlaceBox] {
         func box(_ west: Double, _ east: Double) -> PlaceBox {
             PlaceBox(west: west, south: southWest.latitude, east: east, north: northEast.latitude)
@@ -57,18 +57,18 @@ package struct PlacePolygon: Hashable, Sendable {
         }
     }
 
-    /// A ring around it and those of its holes; the last position of each is the first.
+    /// The outer ring and those of the holes; the last position of each is the first.
     package typealias Rings = [[Position]]
 
-    /// The polygon, with longitudes beyond 180 where it crosses that meridian. It is there twice then, since the locations
-    /// behind the meridian have longitudes from -180 on.
+    /// The polygon, with longitudes above 180 if it crosses that meridian. In that case there is a second copy, shifted by 360
+    /// degrees, since locations past the meridian have longitudes from -180 on.
     package let copies: [Rings]
 
-    /// Whether there is more than the ring around it.
+    /// Whether there are rings of holes.
     package var hasHoles: Bool { copies.contains { $0.count > 1 } }
 
-    /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole, which is no ring
-    /// on the plane.
+    /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole, which is not a
+    /// ring on the plane.
     init(_ rings: [[Location]], _ path: KeyPath) throws(SkyrowError) {
         let open = rings.map { $0.count > 1 && $0.first == $0.last ? Array($0.dropLast()) : $0 }
         guard !open.isEmpty, open.allSatisfy({ $0.count >= 3 }) else {
@@ -92,7 +92,7 @@ package struct PlacePolygon: Hashable, Sendable {
                     throw .predicateInvalid("A polygon spans at most 360 degrees of longitude.", path)
                 }
             } else {
-                // A hole is where the polygon is.
+                // Shifts a hole to the longitudes of the polygon.
                 Self.move(&positions, by: 360 * ((least - start) / 360).rounded(.up))
             }
             result.append(positions)
@@ -106,7 +106,7 @@ package struct PlacePolygon: Hashable, Sendable {
         copies = [result, behind]
     }
 
-    /// The ring with longitudes that go on beyond the meridian of 180 degrees, closed; nil for one around a pole.
+    /// Returns the closed ring with longitudes that continue past the meridian of 180 degrees; nil for a ring around a pole.
     private static func unwound(_ ring: [Location]) -> [Position]? {
         var turns = 0.0
         var positions: [Position] = []
@@ -128,7 +128,7 @@ package struct PlacePolygon: Hashable, Sendable {
 
     // MARK: Points
 
-    /// Whether a location is inside or on an edge, and not inside of a hole.
+    /// Whether a location is inside or on an edge, and not inside a hole.
     package func covers(_ location: Location) -> Bool {
         let point = Position(location)
         return copies.contains { Self.covers($0, point) }
@@ -150,8 +150,8 @@ package struct PlacePolygon: Hashable, Sendable {
         case inside, edge, outside
     }
 
-    /// Counts how often a ring goes around a point, as PostGIS does (point_in_ring of lwgeom_functions_analytic.c), so that
-    /// rings that cross themselves have the same inside.
+    /// Computes the winding number of a ring around a point, as PostGIS does (point_in_ring of lwgeom_functions_analytic.c), so
+    /// that self-intersecting rings have the same inside.
     private static func side(of ring: [Position], _ point: Position) -> Side {
         var turns = 0
         for (a, b) in zip(ring, ring.dropFirst()) where a != b {
@@ -168,11 +168,11 @@ package struct PlacePolygon: Hashable, Sendable {
 }
 
 extension ResolvedPlace {
-    /// How many positions a location is compared with.
+    /// The number of positions that a location is compared with.
     var positionCount: Int {
         switch self {
         case .anywhere: 1
-        // A distance is made of sines.
+        // A distance needs several trigonometric functions.
         case .within: 8
         case .boxes(let boxes): boxes.count
         case .polygon(let polygon): polygon.copies.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
@@ -183,12 +183,12 @@ extension ResolvedPlace {
 // MARK: Geometries
 
 extension PlaceBox {
-    /// Whether all positions of a geometry are in the box, and so the whole of it.
+    /// Whether all positions of a geometry are in the box, and so the whole geometry.
     fileprivate func covers(_ geometry: Geometry) -> Bool { geometry.positions.allSatisfy { covers($0) } }
 }
 
 extension ResolvedPlace {
-    /// Whether a geometry lies there as a whole; nil where the database has to say.
+    /// Whether the whole geometry meets the condition; nil if only the database can evaluate it.
     func holds(for geometry: Geometry) -> Bool? {
         switch self {
         case .boxes(let boxes):
@@ -199,7 +199,7 @@ extension ResolvedPlace {
 }
 
 extension Geometry {
-    /// Whether a location is on it, or inside of one of its polygons.
+    /// Whether a location is on the geometry, or inside one of its polygons.
     func covers(_ location: Location) -> Bool {
         let point = PlacePolygon.Position(location)
         return parts.contains { part in

@@ -1,7 +1,7 @@
 internal import SkyrowModel
 
 extension ResolvedPredicate {
-    /// Whether the database alone answers it: ``MemoryInterpreter`` says unknown of such a condition.
+    /// Whether only the database can evaluate the predicate; ``MemoryInterpreter`` evaluates such conditions to unknown.
     package var needsDatabase: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsDatabase)

@@ -1,7 +1,7 @@
 internal import SkyrowModel
 
 extension ResolvedQuery {
-    /// Whether ``MemoryInterpreter`` answers the query for a record by that record alone.
+    /// Whether ``MemoryInterpreter`` can evaluate the query for a record from that record alone.
     package var isAboutRecordsAlone: Bool {
         guard !needsOtherRecords, let predicate else { return !needsOtherRecords }
         return !predicate.needsDatabase && !predicate.countsMembers
@@ -9,7 +9,7 @@ extension ResolvedQuery {
 }
 
 extension ResolvedPredicate {
-    /// Whether it compares how many members a relation has, which are rows of another table.
+    /// Whether it compares the number of members of a relation, which are rows of another table.
     var countsMembers: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.countsMembers)

@@ -1,67 +1,67 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-/// A predicate without an open question: what it compares, how, and what a missing value means.
+/// A fully resolved predicate: its columns and literals have types, and the result for missing values is defined.
 ///
-/// ``Resolver`` makes it of a ``RecordPredicate``. SQL text is one interpreter of it, ``MemoryInterpreter`` another; a
-/// seeded test holds them to each other. Each case is true, false or unknown for a record (Kleene's logic), and a
-/// record matches where the whole is true. It is indirect, so that a part is as large as a pointer and cheap to hand on.
+/// ``Resolver`` creates it from a ``RecordPredicate``. It has two interpreters, SQL text and ``MemoryInterpreter``, which a
+/// seeded test compares. Each case is true, false or unknown for a record (Kleene's logic), and a record matches if the whole
+/// is true. The enum is indirect, so that a part has the size of a pointer and is cheap to pass on.
 package indirect enum ResolvedPredicate: Hashable, Sendable {
-    /// True where all are; true without any.
+    /// True if all are true; true if empty.
     case and([ResolvedPredicate])
-    /// True where one is; false without any.
+    /// True if any is true; false if empty.
     case or([ResolvedPredicate])
     case not(ResolvedPredicate)
-    /// True where none is true, and false otherwise: never unknown.
+    /// True if none of them is true, and false otherwise: never unknown.
     case none([ResolvedPredicate])
     /// Unknown for every record: a comparison with `null`.
     case unknown
     case isMissing(ResolvedColumn)
     case isPresent(ResolvedColumn)
-    /// This for every value, and unknown where there is none.
+    /// This truth value for any value; unknown for a missing one.
     case constant(ResolvedColumn, Bool)
-    /// A column beside a literal of its own type; unknown where the column is missing, as are those that follow.
+    /// Compares a column with a literal of its type; like the following cases, unknown for a missing value.
     case comparison(ResolvedColumn, Relation, ResolvedLiteral)
-    /// Two columns of one type, or two of numbers, which are compared exactly.
+    /// Compares two columns of one type, or exactly two of numbers.
     case columns(ResolvedColumn, Relation, ResolvedColumn)
     /// A text that matches a pattern as a whole.
     case pattern(ResolvedColumn, String)
-    /// A text that has some words.
+    /// A text that contains the words of a query.
     case match(ResolvedColumn, WordQuery)
-    /// A text of which a part is as a regular expression says.
+    /// A text that contains a match of a regular expression.
     case regex(ResolvedColumn, RegexPattern)
-    /// A text that ends with another.
+    /// A text with this suffix.
     case suffix(ResolvedColumn, String)
-    /// A text that another is part of.
+    /// A text that contains another.
     case substring(ResolvedColumn, String)
     case isOneOf(ResolvedColumn, ResolvedList)
-    /// An id that is one of these, which are in the form that clients see.
+    /// An id that is one of these wire ids.
     case hasID(ResolvedColumn, [String])
     /// A JSON array with this string as an element, or an object with this key.
     case holdsText(ResolvedColumn, String)
     case json(ResolvedColumn, JSONCondition)
-    /// An array beside values of the type of its elements; those of references are in the form that clients see.
+    /// Compares an array with values of its element type; those of references are wire ids.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
-    /// A location, or a geometry as a whole, that lies somewhere.
+    /// A location, or a whole geometry, that meets a condition.
     case place(ResolvedColumn, ResolvedPlace)
-    /// A geometry that a location lies in, or on the edge of.
+    /// A geometry that contains a location, or has it on an edge.
     case covers(ResolvedColumn, Location)
-    /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
+    /// A value that is in the result of a subquery, or an array with an element in it; false for an empty result.
     case isFound(ResolvedColumn, by: ResolvedSubquery)
-    /// A value that a query does not find.
+    /// A value that is not in the result of a subquery.
     case isNotFound(ResolvedColumn, by: ResolvedSubquery)
-    /// A record that is a member of a relation of another, which is given; false where that is none the caller may read.
+    /// A record that is a member of a given record's relation; false if the caller may not read that record.
     case isMember(ResolvedColumn, ResolvedOwner)
-    /// The id of a user who is something to the caller; false where it is missing, and never unknown.
+    /// The id of a user with this relation to the caller; false for a missing id, and never unknown.
     case isRelated(ResolvedColumn, ResolvedUserRelation)
-    /// True where a predicate is true of one of some elements; false of none, and never unknown.
+    /// True if a predicate is true for any element; false without elements, and never unknown.
     case any(ResolvedElements)
-    /// True where a predicate is true of each of some elements, and of none; never unknown.
+    /// True if a predicate is true for each element, also without elements; never unknown.
     case all(ResolvedElements)
-    /// True where each of some records, two or more, is a member of a relation; the predicate is that the id is one of theirs.
+    /// True if each of two or more records is a member of a relation; the predicate matches their ids.
     case hasEach(ResolvedElements)
 
-    /// Whether the truth for a record depends on other records, beside those that are joined to it.
+    /// Whether the result for a record depends on other records, apart from those joined to it.
     package var needsOtherRecords: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsOtherRecords)
@@ -75,22 +75,22 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
     }
 }
 
-/// The record of whose relation others are members.
+/// The record whose relation is searched for members.
 package struct ResolvedOwner: Hashable, Sendable {
-    /// Its place among all queries and lists of records inside of the predicate.
+    /// Its index among all subqueries and lists of records inside the predicate.
     package var number: Int
     package var type: RecordTypeName
     package var relation: ResolvedColumn
     package var idColumn: ResolvedColumn
-    /// The id that clients see.
+    /// The id on the wire.
     package var wireID: String
 }
 
-/// The elements of an array or members of a relation, and what is asked of each.
+/// The elements of an array or the members of a relation, and the predicate on each.
 package struct ResolvedElements: Hashable, Sendable {
-    /// The records that an array of references or a relation leads to, as far as the caller may read them; any other is no element.
+    /// The readable targets of an array of references or of a relation; other targets do not count as elements.
     package struct Records: Hashable, Sendable {
-        /// Their place among all queries and lists of records inside of the predicate.
+        /// Their index among all subqueries and lists of records inside the predicate.
         package var number: Int
         package var type: RecordTypeName
         package var joins: [ResolvedJoin]
@@ -98,25 +98,25 @@ package struct ResolvedElements: Hashable, Sendable {
         package var idCollation: TextCollation
     }
 
-    /// The array or relation; a value that is missing, or no array, has no elements.
+    /// The array or relation; a value that is missing or not an array has no elements.
     package var column: ResolvedColumn
-    /// nil where the elements are values.
+    /// nil if the elements are values.
     package var records: Records?
-    /// How many `any` and `all` it is inside of, itself counted.
+    /// The nesting depth of `any` and `all`, this one included.
     package var depth: Int
     package var predicate: ResolvedPredicate
 }
 
-/// A query inside a predicate, under the access of the whole.
+/// A subquery of a predicate, with the same access.
 package struct ResolvedSubquery: Hashable, Sendable {
-    /// Its place among all queries inside of the predicate.
+    /// Its index among all subqueries inside the predicate.
     package var number: Int
     package var type: RecordTypeName
     package var predicate: ResolvedPredicate?
     package var joins: [ResolvedJoin]
-    /// The column that is compared; where it is missing it is passed over.
+    /// The compared column; records where it is missing are skipped.
     package var key: ResolvedColumn
-    /// The order of the records, which ends with the id, and how many of them count; nil for all.
+    /// The sort order, which ends with the id, and the limit; nil for all records.
     package var first: First?
 
     /// The first records of an order.
@@ -126,35 +126,35 @@ package struct ResolvedSubquery: Hashable, Sendable {
     }
 }
 
-/// How an array is to some values. An element that is NULL is none of them.
+/// How an array is compared with some values. A NULL element equals none of them.
 package enum ArrayRelation: Hashable, Sendable {
-    /// It has these elements in this order.
+    /// It has exactly these elements in this order.
     case equal
-    /// Each of the values is an element.
+    /// It contains all of the values.
     case holdsAll
-    /// One of the values is an element.
+    /// It contains at least one of the values.
     case holdsAny
-    /// Each element is one of the values.
+    /// Each of its elements is one of the values.
     case heldBy
 }
 
-/// What is asked of a JSON value; values are the same as ``JSONIdentity`` says.
+/// A condition on a JSON value; values are equal as defined by ``JSONIdentity``.
 package enum JSONCondition: Hashable, Sendable {
-    /// It is one of these, or an array with one of those that are neither array nor object as an element.
+    /// It is one of these, or an array that contains one of the scalars among them.
     case isOneOf([JSONText])
-    /// It is an array of which each of these is an element; true of every value without any.
+    /// It is an array that contains all of these; true for every value if empty.
     case containsAll([JSONText])
-    /// It is an array of which one of these is an element.
+    /// It is an array that contains at least one of these.
     case containsAny([JSONText])
     /// It is an array, and each of its elements is one of these.
     case containedBy([JSONText])
 }
 
-/// How two values of one type are to each other.
+/// A comparison of two values of one type.
 package enum Relation: Hashable, Sendable {
     case equal, unequal, less, lessOrEqual, greater, greaterOrEqual
 
-    /// nil for the operators that compare in another way.
+    /// nil for operators that are not comparisons of this kind.
     package init?(_ comparison: ComparisonOperator) {
         switch comparison {
         case .eq: self = .equal
@@ -169,7 +169,7 @@ package enum Relation: Hashable, Sendable {
         }
     }
 
-    /// The relation that holds when the two sides change places.
+    /// The relation with the two sides swapped.
     package var turned: Relation {
         switch self {
         case .equal: .equal
@@ -181,7 +181,7 @@ package enum Relation: Hashable, Sendable {
         }
     }
 
-    /// Whether it depends on the order of values and not on their equality alone.
+    /// Whether it depends on the order of values and not only on their equality.
     package var isOrder: Bool {
         switch self {
         case .equal, .unequal: false
@@ -203,7 +203,7 @@ package enum ResolvedLiteral: Hashable, Sendable {
     case geometry(Geometry)
 }
 
-/// Values of the type of the column that is looked up among them.
+/// Values of the type of the column that is searched for among them.
 package enum ResolvedList: Hashable, Sendable {
     case texts([String])
     case integers([Int64])

@@ -1,20 +1,20 @@
 package import SkyrowModel
 
-/// A query without an open question, for an interpreter to answer.
+/// A fully resolved query, ready for an interpreter.
 package struct ResolvedQuery: Hashable, Sendable {
     package var type: RecordTypeName
-    /// nil for all records that the caller may read.
+    /// nil for all readable records.
     package var predicate: ResolvedPredicate?
-    /// Ends with the id, so that no two records have the same place.
+    /// Ends with the id, so that no two records compare as equal.
     package var sort: [ResolvedSort]
     package var inclusions: [ResolvedInclusion]
-    /// The lists of records that inclusions lead through, each behind those that lead to it.
+    /// The lists of records that inclusions lead through, each after those that lead to it.
     package var lists: [ResolvedRecordList] = []
-    /// The records behind references, in the order in which the query first names them.
+    /// The records behind references, in the order of their first mention in the query.
     package var joins: [ResolvedJoin]
-    /// How many of the joins, from the first on, the predicate and the order lead through.
+    /// The number of joins, from the first on, that the predicate and the order use.
     package var comparedJoins = 0
-    /// The places of the fields to send; nil for all that the caller sees.
+    /// The positions of the fields to send; nil for all that the caller sees.
     package var fields: [Int]?
     package var visibility: ResolvedVisibility
     package var limit: Int
@@ -23,20 +23,21 @@ package struct ResolvedQuery: Hashable, Sendable {
     package var isBackwards = false
     package var countsMatches: Bool
 
-    /// Whether the answer for a record depends on other records than itself.
+    /// Whether the result for a record depends on other records.
     package var needsOtherRecords: Bool { !joins.isEmpty || (predicate?.needsOtherRecords ?? false) }
 }
 
-/// One key of the order of records.
+/// One sort key.
 package struct ResolvedSort: Hashable, Sendable {
     package var column: ResolvedColumn
     package var direction: SortKey.Direction
-    /// Whether records without a value come before all others, and not behind them.
+    /// Whether records without a value come first instead of last.
     package var missingComesFirst: Bool
-    /// Whether the predicate holds only where there is a value.
+    /// Whether the predicate holds only for records with a value.
     package var isPresent = false
 
-    /// - Parameter nulls: where records without a value come; as in PostgreSQL last ascending and first descending when nil.
+    /// - Parameter nulls: the position of records without a value; if nil, last ascending and first descending as in
+    ///   PostgreSQL.
     package init(
         _ column: ResolvedColumn,
         _ direction: SortKey.Direction = .ascending,
@@ -55,7 +56,7 @@ package struct ResolvedSort: Hashable, Sendable {
         return key
     }
 
-    /// Whether every record that is found has a value, as in the metadata that the tables require.
+    /// Whether every result record has a value, as in metadata columns that are NOT NULL.
     package var isNeverMissing: Bool {
         if isPresent { return true }
         guard column.join == nil, case .metadata(let reserved) = column.place else { return false }
@@ -63,27 +64,27 @@ package struct ResolvedSort: Hashable, Sendable {
     }
 }
 
-/// A referenced record to send along under a name of its own, some, or a number.
+/// A referenced record, several, or a number to include under a name.
 package struct ResolvedInclusion: Hashable, Sendable {
     package var name: String
-    /// The number of the join that brings it, among those of the query or of the list; nil for the records of a list
-    /// themselves, and where there is nothing to bring, which is answered with null.
+    /// The index of the join that has the record, among those of the query or of the list; nil for the records of a list
+    /// themselves, and if there is nothing to include, which results in null.
     package var join: Int?
-    /// The number that is sent in the place of a record.
+    /// The number to send instead of a record.
     package var number: ResolvedColumn?
-    /// The place of the list that it is a part of; nil for one record.
+    /// The index of the list that it belongs to; nil for a single record.
     package var list: Int?
-    /// The places of the fields to send; nil for all that the caller sees.
+    /// The positions of the fields to send; nil for all that the caller sees.
     package var fields: [Int]?
-    /// Whether to say how many records there are.
+    /// Whether to send the number of records.
     package var countsRecords = false
 }
 
-/// The records that an array of references leads to, as far as the caller may read them, for some records at once.
+/// The readable targets of an array of references, for several records at once.
 package struct ResolvedRecordList: Hashable, Sendable {
-    /// The place of the list whose records have the array; nil for those that the query is about.
+    /// The index of the list whose records have the array; nil for the records of the query.
     package var parent: Int?
-    /// The array, a column of those records or of one that is joined to them.
+    /// The array: a column of those records or of one joined to them.
     package var column: ResolvedColumn
     package var target: RecordTypeName
     /// The collation of the ids of that type.
@@ -91,13 +92,13 @@ package struct ResolvedRecordList: Hashable, Sendable {
     package var joins: [ResolvedJoin]
     /// Empty for the order of the array.
     package var sort: [ResolvedSort]
-    /// How many there are at most, for each array.
+    /// Upper bound on the records for each array.
     package var limit: Int
 }
 
-/// The record behind a reference of the record that is asked about, as far as the caller may read it.
+/// The readable target of a reference of the queried record.
 ///
-/// A record that is missing or may not be read has no fields: all its columns are missing.
+/// If the target is missing or not readable, all of its columns are missing.
 package struct ResolvedJoin: Hashable, Sendable {
     package var reference: ResolvedColumn
     package var target: RecordTypeName
@@ -105,32 +106,32 @@ package struct ResolvedJoin: Hashable, Sendable {
     package var idCollation: TextCollation
 }
 
-/// Which records a query may meet.
+/// The access scopes of the records that a query may read.
 package struct ResolvedVisibility: Hashable, Sendable {
-    /// Of those that it is about.
+    /// The scope of the queried records.
     package var records: AccessScope
-    /// Of those of types without rules that are not what it is about; one of these scopes is enough.
+    /// The scopes of other records of types without rules; one of these has to admit a record.
     private let standard: [AccessScope]
-    /// The same of the types with rules.
+    /// The scopes of other records of types with rules.
     private var ruled: [RecordTypeName: [AccessScope]] = [:]
 
     /// - Parameters:
-    ///   - type: the type of the records that the query is about.
-    ///   - rules: those of all types that it leads to, itself included, as far as they have some.
+    ///   - type: the type of the queried records.
+    ///   - rules: the rules of all types that the query leads to, including `type`, if they have any.
     package init(_ access: RecordAccess, of type: RecordTypeName, rules: [RecordTypeName: ClassRules]) {
         records = access.of(rules[type]).read
         standard = access.standard.referenced
         if !rules.isEmpty { ruled = rules.mapValues { access.of($0).referenced } }
     }
 
-    /// The scopes of the records of a type that the query leads to; one of them is enough.
+    /// The scopes of the records of a type that the query leads to; one of these has to admit a record.
     package func referenced(_ type: RecordTypeName) -> [AccessScope] {
         ruled.isEmpty ? standard : ruled[type] ?? standard
     }
 }
 
 extension Resolver {
-    /// Which records may be met, once everything is resolved.
+    /// The scopes of the records to read; complete once everything is resolved.
     package var visibility: ResolvedVisibility {
         var rules: [RecordTypeName: ClassRules] = [:]
         collectRules(into: &rules)

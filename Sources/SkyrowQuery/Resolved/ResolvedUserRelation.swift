@@ -1,8 +1,8 @@
 package import SkyrowModel
 
-/// What another user is to one.
+/// A relation between a user and another one.
 package struct ResolvedUserRelation: Hashable, Sendable {
-    /// Whose relations are asked for.
+    /// The user whose relations count.
     package let user: UserID
     package let relation: UserRelation
     package let direction: RelationDirection

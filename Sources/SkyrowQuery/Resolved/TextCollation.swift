@@ -1,18 +1,18 @@
-/// The collation of a text column, as far as it decides where a query has to name another.
+/// The collation of a text column, as far as it decides where a query must name another one.
 ///
-/// Texts are compared by the bytes of their UTF-8 everywhere (Documentation/Protocol.md, Predicates). A column whose
-/// own collation does otherwise is compared under an explicit one, which costs the use of its index.
+/// Texts are compared by the bytes of their UTF-8 everywhere (Documentation/Protocol.md, Predicates). A column with a different
+/// collation is compared under an explicit one, which prevents the use of its index.
 package enum TextCollation: String, Hashable, Sendable, CaseIterable {
-    /// `"C"`: what the columns of record tables are made with.
+    /// `"C"`, the collation of new columns in record tables.
     case bytes
-    /// The database's own, which orders as `"C"` does.
+    /// The database's default, with the order of `"C"`.
     case databaseBytes
-    /// The database's own, which orders by the rules of some language; equality is that of bytes.
+    /// The database's default, with the order of a language; equality is that of bytes.
     case database
-    /// Another one, which may even take different bytes for equal.
+    /// Another collation, which may even treat different bytes as equal.
     case other
 
-    /// Whether the column orders texts by their bytes without being asked to.
+    /// Whether the column orders texts by their bytes without an explicit collation.
     package var ordersByBytes: Bool {
         switch self {
         case .bytes, .databaseBytes: true
@@ -20,7 +20,7 @@ package enum TextCollation: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the column takes texts for equal when their bytes are, without being asked to.
+    /// Whether the column compares texts as equal exactly if their bytes are, without an explicit collation.
     package var equatesByBytes: Bool {
         switch self {
         case .bytes, .databaseBytes, .database: true

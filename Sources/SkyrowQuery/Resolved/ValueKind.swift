@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// What a column of a query holds, which decides how it is compared.
+/// The kind of a column's values, which decides how they are compared.
 package enum ValueKind: Hashable, Sendable {
     case string
     /// Integers and sequences.
@@ -27,7 +27,7 @@ package enum ValueKind: Hashable, Sendable {
     case geometry
     /// The members of a relation.
     case relation(RecordTypeName)
-    /// A column that psql made of a type that is not ours: it is compared with `null` only.
+    /// A column of an unsupported type that psql created; it can only be compared with `null`.
     case opaque
 
     package init(_ type: FieldType) {
@@ -48,7 +48,7 @@ package enum ValueKind: Hashable, Sendable {
         }
     }
 
-    /// The type of the records that a value leads to; nil for what is no reference.
+    /// The target type of a reference; nil for values that are not references.
     package var target: RecordTypeName? {
         switch self {
         case .reference(let type): type
@@ -59,7 +59,7 @@ package enum ValueKind: Hashable, Sendable {
         }
     }
 
-    /// The type of the records that a value leads to where it may be several; nil for any other.
+    /// The target type of a value with any number of references; nil for other values.
     package var listTarget: RecordTypeName? {
         switch self {
         case .array(.reference(let type)), .relation(let type): type
@@ -67,7 +67,7 @@ package enum ValueKind: Hashable, Sendable {
         }
     }
 
-    /// Whether the values are texts of PostgreSQL, which have a collation.
+    /// Whether the values are texts in PostgreSQL, which have a collation.
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
@@ -78,7 +78,7 @@ package enum ValueKind: Hashable, Sendable {
     }
 }
 
-/// The kinds of values between which the table of operators distinguishes.
+/// The classes of values that the operator table distinguishes.
 package struct ValueClasses: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -116,7 +116,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
 }
 
 extension ValueKind {
-    /// The row of the table of operators that a field of the kind belongs to.
+    /// The row of the operator table for fields of the kind.
     package var valueClass: ValueClasses {
         switch self {
         case .string: .string

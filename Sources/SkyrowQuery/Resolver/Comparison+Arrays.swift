@@ -1,13 +1,13 @@
 internal import SkyrowJSON
 internal import SkyrowModel
 
-// Comparisons with an array of one type. A literal that no element can be, such as 2.5 for integers, is no element.
+// Comparisons with a typed array. A literal that no element can equal, such as 2.5 for integers, matches no element.
 
 extension Comparison {
-    /// How many arrays a list may have, each of which is a condition of its own.
+    /// Upper bound on the arrays of a list, each of which is a separate condition.
     private static let maximumArrays = 100
 
-    /// An array beside a literal. Errors are those of the literal; its place is added outside.
+    /// Compares an array with a literal. Errors are relative to the literal; the caller adds its path.
     func array(
         of element: ElementType,
         _ comparison: ComparisonOperator,
@@ -33,7 +33,7 @@ extension Comparison {
         return try condition(relation, values, element)
     }
 
-    /// `["in", keypath, [ … ]]`: it has one of the elements, or is one of the arrays.
+    /// `["in", keypath, [ … ]]`: the array contains one of the elements, or equals one of the arrays.
     func shared(with values: [RecordValue], _ element: ElementType) throws(SkyrowError) -> ResolvedPredicate {
         var parts: [ResolvedPredicate] = []
         var single: [RecordValue] = []
@@ -76,7 +76,7 @@ extension Comparison {
         let list = try elements(values, element)
         switch relation {
         case .equal, .holdsAll:
-            // One of them is no element of any array of the type.
+            // One of the values can't be an element of any array of the type.
             guard list.count == values.count else { return .constant(column, false) }
         case .holdsAny, .heldBy:
             break
@@ -84,7 +84,7 @@ extension Comparison {
         return .array(column, relation, list)
     }
 
-    /// The values that can be elements; throws `108 InvalidArgument` for one of another type.
+    /// Returns the values that can be elements; throws `108 InvalidArgument` for a value of another type.
     private func elements(_ values: [RecordValue], _ element: ElementType) throws(SkyrowError) -> ResolvedList {
         switch element {
         case .string: return .texts(try every(values, string))
@@ -106,7 +106,7 @@ extension Comparison {
         return result
     }
 
-    /// The elements of a literal that is an array; nil for any other.
+    /// Returns the elements of an array literal; nil for any other.
     private func arrayElements(of value: RecordValue) -> [RecordValue]? {
         switch value {
         case .array(let elements): return elements

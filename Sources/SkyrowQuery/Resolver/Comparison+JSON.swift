@@ -1,10 +1,10 @@
 internal import SkyrowJSON
 internal import SkyrowModel
 
-// Comparisons with a JSON field and with a value inside of one.
+// Comparisons with a JSON field and with a value inside it.
 
 extension Comparison {
-    /// A JSON column beside a literal. Errors are those of the literal; its place is added outside.
+    /// Compares a JSON column with a literal. Errors are relative to the literal; the caller adds its path.
     func json(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         switch comparison {
         case .eq: return .json(column, .isOneOf([try jsonText(value)]))
@@ -17,7 +17,7 @@ extension Comparison {
         }
     }
 
-    /// The value inside JSON as one of the literal's type: any other is missing.
+    /// Reads the value inside JSON as one of the literal's type; values of other types count as missing.
     private func typed(by value: RecordValue) throws(SkyrowError) -> Comparison {
         guard case .inside(let steps) = column.reading else { throw .literalInvalid("null", path) }
         switch value {
@@ -34,7 +34,7 @@ extension Comparison {
         Comparison(column.reading(type, at: steps), path, row, literalAt: literalPlace)
     }
 
-    /// A literal as JSON; what has no JSON form of its own is 108.
+    /// Returns a literal as JSON; throws 108 for a value without a JSON form.
     func jsonText(_ value: RecordValue) throws(SkyrowError) -> JSONText {
         if case .json(let text) = value { return text }
         let writer = JSONWriter(capacity: 64)
@@ -67,7 +67,7 @@ extension Comparison {
         }
     }
 
-    /// The number of a literal, with every digit that it has.
+    /// Returns the number of a literal, with all of its digits.
     func decimal(_ value: RecordValue) throws(SkyrowError) -> JSONDecimal {
         switch value {
         case .integer(let integer): return JSONDecimal(integer)
@@ -80,14 +80,14 @@ extension Comparison {
 }
 
 extension ResolvedColumn {
-    /// The value inside JSON at some steps as one of a type.
+    /// Returns the column with the value at a JSON path read as a type.
     func reading(_ type: JSONValueType, at steps: [String]) -> ResolvedColumn {
         var column = self
         column.reading = .typed(steps, type)
         switch type {
         case .string:
             column.kind = .string
-            // Never that of a column, so that it is asked for in the order of bytes, which indexes have.
+            // Differs from any column's collation, so that the SQL requests the byte order of the indexes explicitly.
             column.collation = .other
         case .number: column.kind = .decimal
         case .boolean: column.kind = .boolean

@@ -1,7 +1,7 @@
 internal import SkyrowJSON
 internal import SkyrowModel
 
-// What literals become beside columns of each type. Errors are those of the literal; its place is added outside.
+// Resolution of literals for columns of each type. Errors are relative to the literal; the caller adds its path.
 
 extension Comparison {
     func text(_ comparison: ComparisonOperator, _ text: String) throws(SkyrowError) -> ResolvedPredicate {
@@ -21,7 +21,7 @@ extension Comparison {
         }
     }
 
-    /// A text of which a part is as a regular expression says, in lower case where that folds.
+    /// A text that contains a match of a regular expression, case-folded if `folds`.
     func matching(_ pattern: RegexPattern, folds: Bool) throws(SkyrowError) -> ResolvedPredicate {
         try requireMeaning()
         var text = column
@@ -35,15 +35,15 @@ extension Comparison {
         return seen.withRange(of: pattern.head, .regex(text, pattern))
     }
 
-    /// The texts that begin with a prefix are a range of the order of bytes, which an index serves where a pattern that
-    /// is bound is not looked up in it.
+    /// The texts with a prefix are a range of the byte order, for which PostgreSQL can use an index. It cannot use one for a
+    /// pattern in a parameter.
     private func prefix(_ start: ResolvedLiteral, end: ResolvedLiteral?, isEmpty: Bool) -> ResolvedPredicate {
         if isEmpty { return .constant(column, true) }
         let isNotBelow = ResolvedPredicate.comparison(column, .greaterOrEqual, start)
         return end.map { .and([isNotBelow, .comparison(column, .less, $0)]) } ?? isNotBelow
     }
 
-    /// A pattern with the range in which its matches lie; a text that is made for the comparison has no index.
+    /// Adds the range of possible matches to a pattern, except for a computed text, which has no index.
     func withRange(of head: String, _ pattern: ResolvedPredicate) -> ResolvedPredicate {
         guard !head.isEmpty, column.reading == .stored, !column.folds, !column.readsWireID else { return pattern }
         switch prefix(.text(head), end: head.endOfPrefix.map { .text($0) }, isEmpty: false) {
@@ -57,13 +57,13 @@ extension Comparison {
         return prefix(.bytes(bytes), end: bytes.endOfPrefix.map { .bytes($0) }, isEmpty: bytes.isEmpty)
     }
 
-    /// A string as the column is compared with it.
+    /// Returns a string in the form in which the column is compared with it.
     func comparedText(_ value: RecordValue) throws(SkyrowError) -> String {
         let text = try string(value)
         return column.folds ? TextFolding.fold(text) : text
     }
 
-    /// Ids are equal as they are stored, and in all other ways compared in the form that clients see.
+    /// Ids are compared in their stored form for equality, and in their wire form otherwise.
     func id(_ comparison: ComparisonOperator, _ wireID: String) throws(SkyrowError) -> ResolvedPredicate {
         switch comparison {
         case .eq: return .hasID(column, [wireID])
@@ -119,7 +119,7 @@ extension Comparison {
         }
     }
 
-    /// The integer that equals a literal; nil when none does.
+    /// Returns the integer that equals a literal; nil if there is none.
     func exactInteger(_ value: RecordValue) throws(SkyrowError) -> Int64? {
         switch cast(value, .integer) {
         case .integer(let literal): return literal
@@ -129,7 +129,7 @@ extension Comparison {
         }
     }
 
-    /// The double that equals a literal; nil when none does.
+    /// Returns the double that equals a literal; nil if there is none.
     func exactNumber(_ value: RecordValue) throws(SkyrowError) -> Double? {
         switch cast(value, .number) {
         case .number(let literal): return literal
@@ -141,7 +141,7 @@ extension Comparison {
 
     // MARK: Values
 
-    /// A text as a value of a type, as a save reads it; any other value as it is, and so a text that is none.
+    /// Converts a text to a type as a save does; returns other values, and texts that cannot be converted, unchanged.
     func cast(_ value: RecordValue, _ cast: TextCast) -> RecordValue {
         guard case .string(let text) = value else { return value }
         return cast.value(of: text) ?? value
@@ -167,7 +167,7 @@ extension Comparison {
         return location
     }
 
-    /// A geometry that is another one, or that contains a location.
+    /// Geometries that equal a literal or contain a location.
     func geometry(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         if comparison == .contains {
             guard case .location(let location) = value else { throw .literalInvalid("a location", path) }
@@ -189,7 +189,7 @@ extension Comparison {
         return try string(value)
     }
 
-    /// The public database has no name in Skygear.
+    /// Skygear's public database has an empty name.
     func databaseName(_ value: RecordValue) throws(SkyrowError) -> String {
         let name = try string(value)
         return name.isEmpty ? "_public" : name
@@ -204,7 +204,7 @@ extension Comparison {
         }
     }
 
-    /// The id of a record that a reference leads to; unlike an id that is compared in its order, a text is one or none.
+    /// Returns the id of a reference's target; unlike for ids compared by order, a text must be a valid id.
     func referredID(_ value: RecordValue, of type: RecordTypeName) throws(SkyrowError) -> String {
         guard case .reference(let id) = cast(value, .reference(type)), id.type == type else {
             throw .literalInvalid("a reference to \"\(type)\" or an id", path)
@@ -221,14 +221,14 @@ extension Comparison {
 }
 
 extension ResolvedColumn {
-    /// The text of the column as it is.
+    /// The column without case folding.
     var unfolded: ResolvedColumn {
         var column = self
         column.folds = false
         return column
     }
 
-    /// The text of the column in lower case.
+    /// The column with case folding.
     var folded: ResolvedColumn {
         var column = self
         column.folds = true

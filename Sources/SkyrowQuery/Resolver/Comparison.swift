@@ -1,11 +1,11 @@
 internal import SkyrowModel
 
-/// A comparison of a column with a literal, a list or another column, which is resolved by what the column holds.
+/// A comparison of a column with a literal, a list or another column, resolved according to the column's kind.
 struct Comparison {
     let column: ResolvedColumn
     let path: KeyPath
     let row: QueryOperator
-    /// The place of the other operand in the comparison's array.
+    /// The index of the other operand in the comparison's array.
     let literalPlace: Int
 
     init(_ column: ResolvedColumn, _ path: KeyPath, _ row: QueryOperator, literalAt place: Int) {
@@ -15,7 +15,7 @@ struct Comparison {
         literalPlace = place
     }
 
-    /// A column beside a literal.
+    /// Compares a column with a literal.
     func condition(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         guard !comparison.takesList else { throw listMissing(comparison) }
         if comparison == .exists { return try existence(value) }
@@ -52,7 +52,7 @@ struct Comparison {
         }
     }
 
-    /// Throws `108 InvalidArgument` where the operator has no meaning for what the column holds.
+    /// Throws `108 InvalidArgument` if the operator does not apply to the kind of the column.
     func requireMeaning() throws(SkyrowError) {
         guard !row.classes.contains(column.valueClass) else { return }
         let message =
@@ -92,7 +92,7 @@ struct Comparison {
         }
     }
 
-    /// A column beside a literal that is not `null`. Errors are those of the literal; its place is added outside.
+    /// Compares a column with a literal other than `null`. Errors are relative to the literal; the caller adds its path.
     func withLiteral(
         _ comparison: ComparisonOperator,
         _ value: RecordValue
@@ -122,7 +122,7 @@ struct Comparison {
         }
     }
 
-    /// Throws why nothing can be asked so of the column: the operator has no meaning, or the operand is none for it.
+    /// Throws the reason why a comparison is invalid: the operator or the operand does not fit the column.
     func refusal(of comparison: ComparisonOperator, _ other: Operand) throws(SkyrowError) -> ResolvedPredicate {
         try requireMeaning()
         switch other {
@@ -155,7 +155,7 @@ struct Comparison {
 
     // MARK: Two columns
 
-    /// Two columns; they must be of the same type, or numbers. Arrays and JSON are compared as wholes.
+    /// Compares two columns of the same type, or of numbers. Arrays and JSON are compared as a whole.
     func condition(
         _ comparison: ComparisonOperator,
         beside other: ResolvedColumn
@@ -217,7 +217,8 @@ struct Comparison {
     }
 
     private func membership(_ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
-        // Nothing is one of no values; whether what is missing is one of some cannot be said, though none of them is any value.
+        // An empty list contains nothing, not even a missing value. If a list merely lacks comparable values, a missing value
+        // gives unknown, and any other false.
         let condition = try membership(ofValues: values)
         guard !values.isEmpty, condition.isEmptyList else { return condition }
         return .constant(column, false)
@@ -246,7 +247,7 @@ struct Comparison {
         }
     }
 
-    /// The values of a list but for `null`, which is passed over.
+    /// Reads the values of a list and skips `null`.
     func each<Value>(
         _ values: [RecordValue],
         _ read: (RecordValue) throws(SkyrowError) -> Value
@@ -259,7 +260,7 @@ struct Comparison {
         return result
     }
 
-    /// An array beside a list of elements; `null` is 108, since an element that is `null` is said by
+    /// Compares an array with a list of elements; `null` is 108, since a `null` element is written as
     /// `{"$type":"json","$val":null}`.
     private func elements(_ relation: ArrayRelation, _ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
         if let place = values.firstIndex(of: .null) {
@@ -275,8 +276,8 @@ struct Comparison {
         }
     }
 
-    /// `["in", "text", keypath]`: an array has this element, a JSON array this string, or an object this key; `["in", geo, keypath]`:
-    /// a location is in a geometry.
+    /// `["in", "text", keypath]`: an array contains this element, a JSON array this string, or an object this key; `["in", geo,
+    /// keypath]`: a location is in a geometry.
     func containment(of value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         if case .array = column.kind {
             if case .null = value { return .unknown }
@@ -302,7 +303,7 @@ struct Comparison {
 }
 
 extension ResolvedPredicate {
-    /// Whether it is one of no values.
+    /// Whether it compares with an empty list.
     fileprivate var isEmptyList: Bool {
         switch self {
         case .isOneOf(_, let list): list.count == 0

@@ -1,10 +1,10 @@
 internal import SkyrowModel
 
-/// A comparison of a number column with a literal of the other kind, brought to the column's own type without rounding.
+/// A comparison of a number column with a literal of the other number type, converted to the column's type without rounding.
 ///
-/// PostgreSQL would compare `bigint` and `double precision` as doubles, which takes 9007199254740993 for …992.
+/// PostgreSQL would compare `bigint` and `double precision` as doubles, for which 9007199254740993 equals …992.
 enum NumberComparison<Literal: Hashable & Sendable>: Hashable, Sendable {
-    /// The comparison holds exactly when this one does.
+    /// The comparison is equivalent to this one.
     case compare(ComparisonOperator, Literal)
     /// It holds for every number.
     case always
@@ -13,7 +13,7 @@ enum NumberComparison<Literal: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension NumberComparison<Int64> {
-    /// An integer column beside a double; nil for NaN and for the operators that compare no numbers.
+    /// Compares an integer column with a double; nil for NaN and for operators that do not compare numbers.
     init?(_ comparison: ComparisonOperator, _ literal: Double) {
         guard !literal.isNaN else { return nil }
         let isAboveAll = literal >= 0x1p63
@@ -44,10 +44,10 @@ extension NumberComparison<Int64> {
 }
 
 extension NumberComparison<Double> {
-    /// A double column beside an integer; nil for the operators that compare no numbers.
+    /// Compares a double column with an integer; nil for operators that do not compare numbers.
     init?(_ comparison: ComparisonOperator, _ literal: Int64) {
         let nearest = Double(literal)
-        // Beyond 2^53 the nearest double may lie above or below; no double lies between the two.
+        // Above 2^53 the nearest double may be greater or less; no double lies between the two.
         let isExact = Int64(exactly: nearest) == literal
         let isAbove = Int64(exactly: nearest).map { $0 > literal } ?? true
         switch comparison {

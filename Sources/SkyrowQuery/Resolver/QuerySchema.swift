@@ -4,41 +4,41 @@ package import SkyrowModel
 package protocol QuerySchema {
     associatedtype RecordType: QueryRecordType
 
-    /// The type of this name; nil when there is none.
+    /// Returns the type of this name; nil if there is none.
     subscript(type: RecordTypeName) -> RecordType? { get }
 }
 
-/// What the resolver asks about one record type.
+/// What the resolver needs of one record type.
 package protocol QueryRecordType {
     var name: RecordTypeName { get }
-    /// Whether its records have metadata beside their fields.
+    /// Whether its records have metadata in addition to their fields.
     var hasMetadata: Bool { get }
 
-    /// The field of this name; nil when there is none, or none that the caller sees.
+    /// Returns the field of this name; nil if it does not exist or the caller does not see it.
     func queryField(_ name: FieldName) -> QueryField?
 
-    /// The same of a field that the caller may ask about, whether it sees it or not.
+    /// Returns a field that the caller may query, even if it does not see it.
     func askedField(_ name: FieldName) -> QueryField?
 
-    /// Whether a field that the caller may ask about leads to any number of records.
+    /// Whether a field that the caller may query leads to any number of records.
     var hasRelations: Bool { get }
 
-    /// The places of all fields that the caller sees.
+    /// The positions of all fields that the caller sees.
     var fieldPositions: [Int] { get }
 
     /// The fields that the caller sees and that refer to one record, sorted by name.
     var referenceFields: [FieldName] { get }
 
-    /// Whether the type has a field of this name that the caller sees in no record.
+    /// Returns whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 
-    /// In which records the caller may ask that about a field.
+    /// Returns in which records the caller may use a field in this way.
     func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding
 
-    /// The rules of access to its records; nil where they are the standard ones.
+    /// The access rules for its records; nil for the default rules.
     var classRules: ClassRules? { get }
 
-    /// The collation of the column that holds a text of the metadata.
+    /// Returns the collation of a metadata column with texts.
     func collation(of column: ReservedColumn) -> TextCollation
 }
 
@@ -49,15 +49,15 @@ extension QueryRecordType {
     package var referenceFields: [FieldName] { [] }
 }
 
-/// A field as the resolver sees it.
+/// A field for the resolver.
 package struct QueryField: Hashable, Sendable {
-    /// Its place among the fields of the type, in the order of their names; those that the caller does not see are behind the others.
+    /// Its position among the fields of the type, in the order of their names; fields that the caller does not see come last.
     package var position: Int
     package var type: FieldType
     package var collation: TextCollation
-    /// As what the values of a json field are read; nil for JSON.
+    /// The type in which the values of a JSON field are read; nil for JSON.
     package var jsonType: JSONValueType?
-    /// How `match` finds the words of a string.
+    /// The language by which `match` splits a string into words.
     package var language: TextLanguage
 
     package init(

@@ -1,9 +1,9 @@
 package import SkyrowModel
 
 extension Resolver {
-    /// Resolves a question about groups.
+    /// Resolves an aggregate query.
     ///
-    /// Throws as a query does; `108 InvalidArgument` too for a name, function or bucket without a meaning.
+    /// Throws as for a query, and `108 InvalidArgument` for an invalid name, function or bucket.
     package mutating func resolve(_ query: AggregateQuery) throws(SkyrowError) -> ResolvedAggregate {
         let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
         guard query.groupKeys.count <= AggregateQuery.maximumGroupKeys else {
@@ -121,12 +121,12 @@ extension Resolver {
         return name
     }
 
-    /// The order of groups, which ends with their keys.
+    /// Returns the order of groups, which ends with their keys.
     fileprivate mutating func order(
         by keys: [SortKey],
         then members: [ResolvedAggregate.Member]
     ) throws(SkyrowError) -> [ResolvedSort] {
-        // The last one is an id, which groups do not have.
+        // The last sort key is the id, which groups do not have.
         var sort = Array(try self.sort(keys).dropLast())
         for member in members where member.isKey {
             let column = try self.column(KeyPath(unchecked: member.name.rawValue))
@@ -137,7 +137,7 @@ extension Resolver {
 }
 
 extension ValueKind {
-    /// Whether records are grouped by it.
+    /// Whether records can be grouped by it.
     fileprivate var isGroupable: Bool {
         switch self {
         case .string, .integer, .number, .decimal, .boolean, .datetime, .reference, .id, .user, .database: true

@@ -1,6 +1,6 @@
 internal import SkyrowModel
 
-// What is asked of the elements of an array, one by one.
+// Conditions on the elements of an array or the members of a relation.
 
 extension Resolver {
     /// `["any", keypath, predicate]`, `["all", keypath, predicate]`
@@ -30,7 +30,7 @@ extension Resolver {
         }
     }
 
-    /// The elements of an array, of which `body` resolves what is asked: of one of references the records behind them.
+    /// Resolves the elements of an array with the predicate from `body`; for an array of references, the records behind them.
     private mutating func elements(
         of column: ResolvedColumn,
         _ path: KeyPath,
@@ -71,7 +71,7 @@ extension Resolver {
         }
     }
 
-    /// How many members of a relation the caller may read.
+    /// Returns a column with the number of a relation's members that the caller may read.
     mutating func memberCount(of column: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard let target = column.kind.listTarget, let type = try type(target) else {
             throw .recordQueryInvalid("The type of the members does not exist.", path)
@@ -87,7 +87,8 @@ extension Resolver {
 
     // MARK: Paths to several records
 
-    /// A condition whose key path leads to several records: it holds where it holds for one of them. nil for any other.
+    /// Resolves a condition whose key path leads to several records, and which holds if it holds for one of them; nil for other
+    /// conditions.
     mutating func conditionOnList(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate? {
         switch predicate {
         case .and, .or, .not, .none, .related:
@@ -105,7 +106,7 @@ extension Resolver {
                 return try members(list, comparison, left, literalAt: 1)
             }
             if list.isWhole, comparison == .in, case .value(let value) = left {
-                // As it is said of an array.
+                // The same as for an array.
                 return value == .null ? .unknown : try members(list, .contains, left, literalAt: 1)
             }
             guard !list.isWhole else { return nil }
@@ -124,7 +125,7 @@ extension Resolver {
             guard let list = try list(on: operand, at: 1), !list.isWhole else { return nil }
             return try anyOf(list, at: 1) { .regex(operand.following($0), pattern, ignoresCase: ignoresCase) }
         case .found(let operand, let query, let isNegated):
-            // Of a relation the members are looked up.
+            // For a relation, the members are looked up.
             guard let list = try list(on: operand, at: 1) else { return nil }
             if isNegated { throw Self.negated(OperatorTable.notInQuery.name, operand) }
             return try anyOf(list, at: 1) { .found(operand.following($0), by: query, isNegated: false) }
@@ -144,11 +145,11 @@ extension Resolver {
         }
     }
 
-    /// What a path leads through to several records.
+    /// The several records that a key path leads to.
     private struct List {
         let path: KeyPath
         let column: ResolvedColumn
-        /// The path that begins at these records.
+        /// The rest of the path, which starts at these records.
         let rest: KeyPath
 
         /// Whether the path ends there: at a relation.
@@ -160,7 +161,7 @@ extension Resolver {
         do throws(SkyrowError) {
             guard let (column, rest) = try list(on: path) else { return nil }
             let list = List(path: path, column: column, rest: rest)
-            // A function is one of the relation as a whole.
+            // A function applies to the relation as a whole.
             if list.isWhole, case .function = operand { return nil }
             return list
         } catch {
@@ -168,7 +169,7 @@ extension Resolver {
         }
     }
 
-    /// What is asked of the members of a relation: whether a record is one, and whether there are any.
+    /// Resolves conditions on the members of a relation: whether a record is one, and whether there are any.
     private mutating func members(
         _ list: List,
         _ comparison: ComparisonOperator,
@@ -199,13 +200,13 @@ extension Resolver {
         case (.containsAll, .list(let values)) where !values.contains(.null):
             return values.isEmpty ? .and([]) : Self.each(of: try member(.in, other))
         default:
-            // The table of operators refuses what has no meaning, the comparison a wrong literal.
+            // `refusal(of:_:)` throws for operators that do not apply and for invalid literals.
             let column = list.column
             return try Comparison(column, list.path, row, literalAt: place).refusal(of: comparison, other)
         }
     }
 
-    /// That each record is a member, of the condition that one of them is; each is asked for once.
+    /// Turns the condition that one of some records is a member into one that all are; removes duplicates.
     private static func each(of found: ResolvedPredicate) -> ResolvedPredicate {
         guard case .any(var elements) = found, case .hasID(let column, let ids) = elements.predicate else {
             return found
@@ -218,15 +219,15 @@ extension Resolver {
 
     // MARK: Two paths
 
-    /// What one side of a comparison leads through to several records, and the column behind that.
+    /// The several records that one side of a comparison leads to, and the column behind them.
     private struct Side {
-        /// Each inside of the one before, still without a predicate.
+        /// Each list is nested in the previous one, and has no predicate yet.
         var lists: [ResolvedElements]
         var column: ResolvedColumn
         var path: KeyPath
     }
 
-    /// Two key paths of which one or both lead to several records: some that each side leads to are so to each other.
+    /// Resolves a comparison of two key paths that lead to several records: it holds if it holds for any pair of their records.
     private mutating func compare(
         _ comparison: ComparisonOperator,
         _ left: Operand,
@@ -238,7 +239,8 @@ extension Resolver {
         var one = try side(left, at: 1)
         var other = try side(right, at: 2)
         let row = OperatorTable.row(of: comparison)
-        // Each column is seen from the innermost records, which are those of the side that has several; of two the right one.
+        // Each column is relative to the innermost records: those of the side with several records, or of the right side if
+        // both have.
         if other.lists.isEmpty { other.column.scope = scope } else { one.column.scope = innermost(one) }
         if let first = other.lists.indices.first, !one.lists.isEmpty { other.lists[first].column.scope = scope }
         let condition = try Comparison(one.column, one.path, row, literalAt: 2).condition(
@@ -343,7 +345,7 @@ extension Resolver {
 }
 
 extension Operand {
-    /// The key path of the operand, or the one that its function is of.
+    /// The key path of the operand or of its function.
     fileprivate var path: KeyPath? {
         switch self {
         case .keyPath(let path), .function(_, let path): path
@@ -351,7 +353,7 @@ extension Operand {
         }
     }
 
-    /// The same of another key path.
+    /// The operand with another key path.
     fileprivate func following(_ path: KeyPath) -> Operand {
         switch self {
         case .keyPath: .keyPath(path)
@@ -362,13 +364,13 @@ extension Operand {
 }
 
 extension ResolvedColumn {
-    /// An element of the array that the column holds.
+    /// Returns the column of an element of the array.
     func element(atDepth depth: Int) -> ResolvedColumn {
         var element = ResolvedColumn(place: .element(depth: depth), kind: .json, collation: collation)
         if case .array(let type) = kind {
             element.kind = ValueKind(type.fieldType)
         } else {
-            // `null` is a missing element, and the others have the order of the literal's type.
+            // `null` counts as a missing element; the others are ordered by the literal's type.
             element.reading = .inside([])
         }
         return element
@@ -376,7 +378,7 @@ extension ResolvedColumn {
 }
 
 extension SkyrowError {
-    /// The same about a path that the request has, where it names the part that was looked at.
+    /// The error with the full path of the request in place of its resolved part.
     func naming(_ path: KeyPath, insteadOf rest: KeyPath) -> SkyrowError {
         guard case .list(let arguments) = info["arguments"] else { return self }
         var error = self

@@ -1,17 +1,17 @@
 internal import SkyrowModel
 
-/// A list of records that an inclusion leads through, and what resolves the key paths that begin at its records.
+/// A list of records that an inclusion leads through, with the resolver of key paths that start at its records.
 package struct InclusionList<Schema: QuerySchema> {
     var column: ResolvedColumn
     var parent: Int?
-    /// What the inclusion says of the list; of one on the way to another nothing.
+    /// The options of the inclusion for the list; empty for one on the way to another list.
     var options: Inclusion
     var resolver: Resolver<Schema>
     var sort: [ResolvedSort] = []
 
     /// The type of its records.
     package var type: Schema.RecordType { resolver.root }
-    /// The types of the records that are joined to them.
+    /// The types of the records joined to them.
     package var joinedTypes: [Schema.RecordType] { resolver.joinedTypes }
 
     var resolved: ResolvedRecordList {
@@ -47,8 +47,7 @@ extension Resolver {
         }
     }
 
-    /// The inclusions, each with the fields that any of those asks for which lead to records of its type: a record that several
-    /// lead to is sent once.
+    /// Merges the fields of all inclusions that lead to records of one type, since a record that several lead to is sent once.
     private func sharingFields(_ inclusions: [ResolvedInclusion]) -> [ResolvedInclusion] {
         var fields: [RecordTypeName: [Int]?] = [:]
         for inclusion in inclusions {
@@ -67,7 +66,7 @@ extension Resolver {
         }
     }
 
-    /// The inclusions with each reference of the type in the place of `*`, but for those under a name that has one already.
+    /// Replaces `*` with each reference of the type, except those under names that are already used.
     private func expanded(_ inclusions: [Inclusion]) -> [Inclusion] {
         guard let place = inclusions.firstIndex(where: \.isOfEveryReference) else { return inclusions }
         var result = inclusions
@@ -75,7 +74,7 @@ extension Resolver {
         let names = Set(result.map(\.name))
         for field in root.referenceFields
         where !names.contains(field.rawValue) && root.standing(.send, of: field, for: access.fields) != .none {
-            // Of a type that does not exist there is nothing to bring.
+            // There is nothing to include of a missing type.
             guard let target = root.queryField(field).flatMap({ ValueKind($0.type).target }), schema[target] != nil
             else {
                 continue
@@ -125,7 +124,7 @@ extension Resolver {
         return result
     }
 
-    /// The next array of references on a path; nil where there is none.
+    /// Returns the next array of references on a path; nil if there is none.
     private mutating func hop(
         on path: KeyPath,
         in list: Int?,
@@ -134,7 +133,7 @@ extension Resolver {
         do throws(SkyrowError) {
             return try inList(list) { resolver throws(SkyrowError) in try resolver.hop(on: path) }
         } catch {
-            // Of what is no reference there is nothing to bring.
+            // There is nothing to include of a field that is not a reference.
             guard inclusion.isNullWithoutReference, list == nil, error.code == .recordQueryInvalid else { throw error }
             return nil
         }
@@ -145,7 +144,7 @@ extension Resolver {
         return inclusion.join.map { lists[list].joinedTypes[$0] } ?? lists[list].type
     }
 
-    /// Resolves something where key paths begin at the records of a list, or at those that are asked about.
+    /// Resolves with key paths that start at the records of a list, or at the queried ones.
     private mutating func inList<Result>(
         _ list: Int?,
         _ body: (inout Resolver) throws(SkyrowError) -> Result
@@ -154,7 +153,7 @@ extension Resolver {
         return try body(&lists[list].resolver)
     }
 
-    /// The place of the list that an array of references leads to, which inclusions share that ask for the same of it.
+    /// Returns the index of the list of an array of references; inclusions with the same options share it.
     private mutating func list(
         of column: ResolvedColumn,
         in parent: Int?,
@@ -189,7 +188,7 @@ extension Resolver {
         return lists.count - 1
     }
 
-    /// Whether names lead through an array of references; false for those that lead nowhere, which is found out elsewhere.
+    /// Whether a path leads through an array of references; false for an invalid path, which is reported elsewhere.
     private func leadsToSeveral(_ names: ArraySlice<String>, from type: Schema.RecordType) -> Bool {
         guard let name = names.first else { return false }
         var target: RecordTypeName?
