@@ -1,7 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 
-/// Answers a resolved query for records in memory, as its SQL text does in the database.
+/// Evaluates a resolved query for records in memory, as its SQL text does in the database.
 ///
 /// ```swift
 /// let interpreter = MemoryInterpreter(query) { type, id in records[type]?[id] }
@@ -12,9 +12,9 @@ package struct MemoryInterpreter {
     private let source: RecordSources
 
     /// - Parameters:
-    ///   - lookup: the record of a type with this stored id, whether the caller may read it or not.
-    ///   - all: the records of a type, for queries inside of a predicate.
-    ///   - isRelated: whether a user is something to the caller.
+    ///   - lookup: returns the record of a type with this stored id, whether or not the caller may read it.
+    ///   - all: returns the records of a type, for subqueries.
+    ///   - isRelated: returns whether a user has a relation.
     package init(
         _ query: ResolvedQuery,
         lookup: @escaping (RecordTypeName, String) -> StoredRecord? = { _, _ in nil },
@@ -25,18 +25,18 @@ package struct MemoryInterpreter {
         source = RecordSources(lookup: lookup, all: all, isRelated: isRelated)
     }
 
-    /// Whether the record is among those that the query is about: the caller may read it, and the predicate is true.
+    /// Returns whether the caller may read a record, and the predicate is true for it.
     package func matches(_ record: StoredRecord) -> Bool {
         query.visibility.records.admits(record, source) && truth(of: record) == .yes
     }
 
-    /// What the predicate is for a record; true where there is none.
+    /// Returns the truth value of the predicate for a record; true without a predicate.
     package func truth(of record: StoredRecord) -> Truth {
         var budget = StepBudget.unbounded
         return truth(of: record, within: &budget) ?? .unknown
     }
 
-    /// The same; nil where that takes more steps than are left.
+    /// The same within a budget; nil if that is exceeded.
     package func truth(of record: StoredRecord, within budget: inout StepBudget) -> Truth? {
         guard let predicate = query.predicate else { return .yes }
         var view = RecordView(record, query.joins, query.visibility, source)
@@ -44,7 +44,7 @@ package struct MemoryInterpreter {
         return budget.isSpent ? nil : truth
     }
 
-    /// Whether the first record comes before the second in the order of the query.
+    /// Returns whether the first record comes before the second in the order of the query.
     package func isOrdered(_ first: StoredRecord, _ second: StoredRecord) -> Bool {
         var budget = StepBudget.unbounded
         var first = RecordView(first, query.joins, query.visibility, source)
@@ -53,7 +53,7 @@ package struct MemoryInterpreter {
     }
 }
 
-/// Where the interpreter finds other records than the one that it is asked about.
+/// The sources of further records and of relations.
 private struct RecordSources {
     let lookup: (RecordTypeName, String) -> StoredRecord?
     let all: (RecordTypeName) -> [StoredRecord]
@@ -61,16 +61,16 @@ private struct RecordSources {
 }
 
 extension ResolvedPredicate {
-    /// What it is for a record; nil where that takes more steps than are left.
+    /// Returns the truth value for a record; nil if the budget is exceeded.
     ///
-    /// For a predicate of which ``ResolvedQuery/isAboutRecordsAlone`` is true; any other finds no record but this one.
+    /// Requires a predicate with ``ResolvedQuery/isAboutRecordsAlone``; there are no other records.
     package func truth(of record: StoredRecord, within budget: inout StepBudget) -> Truth? {
         let truth = RecordView.truth(self, of: record, &budget)
         return budget.isSpent ? nil : truth
     }
 
-    /// What it is for an element of an array, which is nil where it is NULL, and of which alone it is; nil where that takes more steps
-    /// than are left.
+    /// Returns the truth value for an array element, nil for NULL, in a predicate on the element alone; nil if the budget is
+    /// exceeded.
     func truth(ofElement element: StoredValue?, within budget: inout StepBudget) -> Truth? {
         let truth = RecordView.truth(self, ofElement: element, &budget)
         return budget.isSpent ? nil : truth
@@ -82,9 +82,9 @@ extension AccessScope {
         admits(record, isRelated: source.isRelated)
     }
 
-    /// Whether the scope admits a record.
+    /// Returns whether the scope admits a record.
     ///
-    /// - Parameter isRelated: whether the first user is something to the one of the relation.
+    /// - Parameter isRelated: returns whether a user has a relation to another one.
     package func admits(_ record: StoredRecord, isRelated: (UserID, ResolvedUserRelation) -> Bool) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access) { field, user in
             record.names(user, in: field)
@@ -95,7 +95,7 @@ extension AccessScope {
 }
 
 extension Subject.Relation {
-    /// What the owner of a record is to a user whom an entry about the relation means.
+    /// Returns the relation that a record's owner must have to a user for an entry of this kind.
     package func resolved(of user: UserID) -> ResolvedUserRelation {
         switch self {
         case .friend: ResolvedUserRelation(user: user, relation: .friend, direction: .mutual)
@@ -105,7 +105,7 @@ extension Subject.Relation {
     }
 }
 
-/// One record as a query sees it, with the records behind its references as far as they were asked for.
+/// One record during evaluation, with the records behind its references that were looked up so far.
 private struct RecordView {
     private enum Joined {
         case notAsked
@@ -118,11 +118,11 @@ private struct RecordView {
     private let visibility: ResolvedVisibility
     private let source: RecordSources
     private var joined: [Joined]
-    /// Which records it is one of, seen from the conditions inside.
+    /// The scope of the record for the conditions inside.
     private var scope = ResolvedColumn.Scope.query
-    /// The records that the conditions around are about, the outermost first.
+    /// The records of the enclosing conditions, the outermost first.
     private var around: [RecordView] = []
-    /// The innermost element that a predicate is asked of.
+    /// The element of the innermost predicate.
     private var element: StoredValue?
 
     init(
@@ -138,7 +138,7 @@ private struct RecordView {
         joined = Array(repeating: .notAsked, count: joins.count)
     }
 
-    /// Whether the record comes before another one in an order.
+    /// Returns whether the record comes before another one in an order.
     mutating func comesBefore(_ other: inout RecordView, by sort: [ResolvedSort], _ budget: inout StepBudget) -> Bool {
         for key in sort {
             let order: ValueOrder
@@ -148,7 +148,7 @@ private struct RecordView {
             case (nil, _?): return key.missingComesFirst
             case (_?, nil): return !key.missingComesFirst
             case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b, &budget) ?? .same
-            // Nothing else is sorted by.
+            // Other values are not sort keys.
             case (_?, _?): continue
             }
             guard order != .same else { continue }
@@ -159,10 +159,10 @@ private struct RecordView {
 
     // MARK: Columns
 
-    /// The field of a record is looked up by its name.
+    /// A field is looked up by its name.
     private static let stepsOfValue = 4
 
-    /// The value of a column as it is compared; nil where it is missing.
+    /// Returns the compared value of a column; nil if it is missing.
     mutating func value(of column: ResolvedColumn, _ budget: inout StepBudget) -> StoredValue? {
         guard budget.take(Self.stepsOfValue) else { return nil }
         if let scope = column.scope, scope != self.scope {
@@ -191,7 +191,7 @@ private struct RecordView {
         return source.value(of: column.place)?.compared(in: column, &budget)
     }
 
-    /// The records whose ids a value has as its elements, as far as the caller may read them.
+    /// Returns the readable records whose ids are the elements of a value.
     private func records(
         of type: RecordTypeName,
         in value: StoredValue?,
@@ -224,7 +224,7 @@ private struct RecordView {
 
     // MARK: Predicates
 
-    /// Unknown when the budget is spent, in which case the whole says nothing.
+    /// Returns unknown if the budget is exceeded, which invalidates the whole result.
     mutating func truth(_ predicate: ResolvedPredicate, _ budget: inout StepBudget) -> Truth {
         guard budget.take() else { return .unknown }
         switch predicate {
@@ -250,7 +250,7 @@ private struct RecordView {
         case .pattern(let column, let pattern):
             return text(of: column, &budget) { LikePattern(pattern).matches($0, within: &$1) }
         case .match(let column, let words):
-            // Of a language the database has to say.
+            // Only the database can evaluate words of a language.
             if words.language.needsDatabase { return .unknown }
             return text(of: column, &budget) { words.matches($0, within: &$1) ?? false }
         case .regex(let column, let pattern):
@@ -321,7 +321,7 @@ private struct RecordView {
         return view.truth(predicate, &budget)
     }
 
-    /// A record beside which there is no other.
+    /// A record without access to others.
     private init(alone record: StoredRecord) {
         self.init(record, [], Self.anyVisibility, Self.noSources)
     }
@@ -336,7 +336,7 @@ private struct RecordView {
         RecordSources(lookup: { _, _ in nil }, all: { _ in [] }, isRelated: { _, _ in false })
     }
 
-    /// What a predicate is for each of some elements, as far as the budget goes.
+    /// Returns the truth value of a predicate for each element, until the budget is exceeded.
     private mutating func truths(of elements: ResolvedElements, _ budget: inout StepBudget) -> [Truth] {
         guard let value = value(of: elements.column, &budget), budget.take(elementsOf: value) else { return [] }
         var truths: [Truth] = []
@@ -355,7 +355,7 @@ private struct RecordView {
         return truths
     }
 
-    /// A record that a condition inside of this one is about.
+    /// Returns the view of a record for a nested condition.
     private func inside(_ record: StoredRecord, _ joins: [ResolvedJoin], number: Int) -> RecordView {
         var view = RecordView(record, joins, visibility, source)
         view.scope = .inside(number)
@@ -401,7 +401,8 @@ private struct RecordView {
     ) -> Truth {
         let found = values(of: query, &budget)
         let value = value(of: column, &budget)
-        // As in SQL: nothing is among no values, but an array that is missing shares no elements with anything.
+        // As in SQL: an empty result contains nothing, not even a missing value, but the overlap of a missing array with it is
+        // unknown.
         if found.isEmpty {
             if case .array = column.kind, value == nil { return .unknown }
             return .no
@@ -419,7 +420,7 @@ private struct RecordView {
         }
     }
 
-    /// The values of a query's key in the records that the caller may read and for which its predicate holds.
+    /// Returns the values of a subquery's key in the readable records that match its predicate.
     private func values(of query: ResolvedSubquery, _ budget: inout StepBudget) -> [ResolvedLiteral] {
         var views = source.all(query.type).compactMap { record -> RecordView? in
             guard budget.take(), visibility.referenced(query.type).contains(where: { $0.admits(record, source) }) else {
@@ -474,7 +475,7 @@ private struct RecordView {
         return Truth(holds(text, &budget))
     }
 
-    /// Whether one of some predicates has this truth; unknown where none has and one is unknown, nil otherwise.
+    /// Returns `decisive` if any predicate has this truth value; otherwise unknown if any is unknown, and nil if none is.
     private mutating func first(
         _ decisive: Truth,
         of parts: [ResolvedPredicate],
@@ -517,7 +518,7 @@ private struct RecordView {
 }
 
 extension StoredValue {
-    /// The value as a column has it compared; nil where it is missing.
+    /// Returns the form of the value in which a column is compared; nil if it is missing.
     fileprivate func compared(in column: ResolvedColumn, _ budget: inout StepBudget) -> StoredValue? {
         guard let value = read(as: column.reading, within: &budget) else { return nil }
         guard column.readsWireID || column.folds, case .scalar(.text(let stored)) = value else { return value }
@@ -527,7 +528,7 @@ extension StoredValue {
         return budget.take(text.utf8.count) ? .scalar(.text(TextFolding.fold(text))) : nil
     }
 
-    /// How many elements the value has, those of JSON by its bytes.
+    /// The number of elements; for JSON an estimate from its size.
     fileprivate var elementCount: Int {
         switch self {
         case .array(let elements): elements.count
@@ -538,7 +539,7 @@ extension StoredValue {
 }
 
 extension StepBudget {
-    /// Takes what it takes to make values of the elements of another.
+    /// Takes the steps for extracting the elements of a value.
     fileprivate mutating func take(elementsOf value: StoredValue) -> Bool {
         switch value {
         case .array(let elements): take(elements.count)
@@ -549,7 +550,7 @@ extension StepBudget {
 }
 
 extension ValueOrder {
-    /// The same, as far as the budget goes.
+    /// Compares within a budget.
     fileprivate init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral, _ budget: inout StepBudget) {
         guard budget.take(comparing: a.bytes(comparedWith: b)) else { return nil }
         self.init(a, b)
@@ -557,7 +558,7 @@ extension ValueOrder {
 }
 
 extension ResolvedLiteral {
-    /// How many bytes are compared with another value at most.
+    /// Returns an upper bound on the compared bytes.
     fileprivate func bytes(comparedWith other: ResolvedLiteral) -> Int {
         switch (self, other) {
         case (.text(let a), .text(let b)): min(a.utf8.count, b.utf8.count)
@@ -570,7 +571,7 @@ extension ResolvedLiteral {
 }
 
 extension ResolvedList {
-    /// How many bytes are compared with a value that is looked up: of texts of other lengths next to none.
+    /// Returns an estimate of the compared bytes: texts of different lengths need few.
     fileprivate func bytes(comparedWith value: ResolvedLiteral) -> Int {
         switch (self, value) {
         case (.texts(let list), .text(let text)):
@@ -584,7 +585,7 @@ extension ResolvedList {
 }
 
 extension ResolvedLiteral {
-    /// The id that clients see where the value is an element of an array of references.
+    /// Returns the wire id of an element in an array of references.
     fileprivate func wireForm(in kind: ValueKind) -> ResolvedLiteral {
         guard case .array(.reference) = kind, case .text(let id) = self else { return self }
         return .text(StoredID.wireID(of: id))
@@ -592,7 +593,7 @@ extension ResolvedLiteral {
 }
 
 extension ResolvedList {
-    /// The values of the list, each as a literal of its own.
+    /// The values of the list as single literals.
     package var literals: [ResolvedLiteral] {
         switch self {
         case .texts(let list): list.map { .text($0) }
@@ -606,7 +607,7 @@ extension ResolvedList {
         }
     }
 
-    /// Nothing is one of no values, not even what is missing.
+    /// Whether the list is empty; then even a missing value gives false.
     fileprivate var isEmpty: Bool { count == 0 }
 }
 
@@ -624,7 +625,7 @@ extension StoredIDForms {
 }
 
 extension StoredValue {
-    /// Whether two arrays or two JSON values are the same; nil for others, and where the budget is spent.
+    /// Returns whether two arrays or two JSON values are equal; nil for other values, and if the budget is exceeded.
     fileprivate func isSameWhole(as other: StoredValue, _ budget: inout StepBudget) -> Bool? {
         switch (self, other) {
         case (.json(let a), .json(let b)):
@@ -633,7 +634,7 @@ extension StoredValue {
         case (.array(let a), .array(let b)):
             guard a.count == b.count else { return false }
             for (a, b) in zip(a, b) {
-                // As in PostgreSQL an element that is NULL is the same as another one.
+                // As in PostgreSQL, NULL elements are equal here.
                 guard let a, let b else {
                     if a == nil, b == nil { continue }
                     return false

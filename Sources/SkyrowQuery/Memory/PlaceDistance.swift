@@ -9,14 +9,14 @@ package import SkyrowModel
 #endif
 
 extension Location {
-    /// The radius of the sphere on which distances are measured, in metres: the mean one of WGS 84, as in PostGIS.
+    /// The radius of the sphere for distances, in metres: the mean radius of WGS 84, as in PostGIS.
     private static let radius = 6_371_008.771415059
 
-    /// How many metres another location is away, along a great circle.
+    /// Returns the great-circle distance to another location in metres.
     ///
-    /// Vincenty's formula for the sphere: unlike the haversine it loses no digits for places on opposite sides of the Earth. Every
-    /// step is that of PostGIS (`sphere_distance` in lwgeodetic.c), so that the last digit is the same; it is another one the
-    /// other way round.
+    /// Vincenty's formula for the sphere: unlike the haversine it loses no digits for nearly antipodal points. Every step is
+    /// that of PostGIS (`sphere_distance` in lwgeodetic.c), so that the last digit is the same; in the opposite direction the
+    /// last digit may differ.
     package func distance(to other: Location) -> Double {
         let (latitude, otherLatitude) = (Self.radians(self.latitude), Self.radians(other.latitude))
         let between = Self.meridian(other.longitude) - Self.meridian(longitude)
@@ -27,7 +27,7 @@ extension Location {
         return Self.radius * atan2((across * across + along * along).squareRoot(), down)
     }
 
-    /// The longitude in radians; -180 degrees are 180 degrees.
+    /// Returns the longitude in radians; -180 degrees become 180 degrees.
     private static func meridian(_ longitude: Double) -> Double {
         let meridian = radians(longitude)
         return meridian == -.pi ? .pi : meridian
@@ -37,7 +37,7 @@ extension Location {
 }
 
 extension ResolvedPlace {
-    /// Whether a location is there.
+    /// Returns whether a location meets the condition.
     func holds(for location: Location) -> Bool {
         switch self {
         case .anywhere: true

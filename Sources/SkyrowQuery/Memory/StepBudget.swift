@@ -1,50 +1,51 @@
-/// How many steps evaluations in memory may still take.
+/// The number of steps that in-memory evaluation may still take.
 ///
-/// A step is some ten nanoseconds of work: a value that is looked at, a state of a regular expression at a character, eight bytes that are
-/// compared. Steps are counted, and not time, so that the same evaluation ends in the same way on every machine, and coarsely, so that
-/// counting takes next to nothing. What clients can make long spends them: texts, lists, arrays, JSON and the size of the predicate.
+/// A step is some ten nanoseconds of work: reading a value, one state of a regular expression at a character, comparing eight
+/// bytes. Counting steps instead of time makes evaluation deterministic on every machine; they are counted coarsely, so that
+/// counting costs next to nothing. Everything that clients can make large consumes them: texts, lists, arrays, JSON and the
+/// predicate itself.
 ///
 /// ```swift
 /// var budget = StepBudget(1_000_000)
 /// guard let truth = predicate.truth(of: record, within: &budget) else { … }
 /// ```
 package struct StepBudget: Hashable, Sendable {
-    /// Bytes that are compared in a step.
+    /// Bytes compared in one step.
     private static let comparedBytes = 8
-    /// Bytes of JSON that are parsed in a step, and what each parsing takes besides.
+    /// Bytes of JSON parsed in one step, and the fixed cost of each parsing.
     private static let parsedBytes = 4
     private static let parsing = 16
 
-    /// Negative when more was asked for than there was.
+    /// Negative once the budget is exceeded.
     private var left: Int
 
-    /// - Parameter steps: how many there are.
+    /// - Parameter steps: the size of the budget.
     package init(_ steps: Int) {
         left = steps
     }
 
-    /// Without a bound, for evaluations that no client asks for.
+    /// An unlimited budget, for evaluations that are not requested by clients.
     static let unbounded = StepBudget(.max)
 
-    /// Whether more was asked for than there was: what was evaluated since says nothing.
+    /// Whether the budget was exceeded, which invalidates results evaluated since.
     package var isSpent: Bool { left < 0 }
 
-    /// How many steps are left.
+    /// The remaining steps.
     package var remaining: Int { max(0, left) }
 
-    /// Takes steps; false when there are not as many, and from then on.
+    /// Takes steps; returns false if not enough are left, and from then on.
     @discardableResult
     package mutating func take(_ steps: Int = 1) -> Bool {
-        // A budget that is spent stays so, and its number does not wrap.
+        // An exceeded budget stays exceeded, and its number does not wrap.
         left = left >= steps ? left - steps : -1
         return left >= 0
     }
 
-    /// Takes what it takes to compare some bytes.
+    /// Takes the steps for comparing some bytes.
     @discardableResult
     mutating func take(comparing bytes: Int) -> Bool { take(1 + bytes / Self.comparedBytes) }
 
-    /// Takes what it takes to parse JSON of some bytes.
+    /// Takes the steps for parsing JSON of some bytes.
     @discardableResult
     mutating func take(parsing bytes: Int) -> Bool { take(Self.parsing + bytes / Self.parsedBytes) }
 }

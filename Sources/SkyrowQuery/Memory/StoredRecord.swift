@@ -1,9 +1,9 @@
 internal import SkyrowJSON
 package import SkyrowModel
 
-/// A record in the form in which its table holds it, for the interpreter in memory.
+/// A record as its table stores it, for the in-memory interpreter.
 ///
-/// Ids are stored ones (``StoredID``): in a private database they and references carry the prefix of their database.
+/// Its ids and references are stored ids (``StoredID``), which in a private database have its prefix.
 package struct StoredRecord: Hashable, Sendable {
     package var type: RecordTypeName
     package var storedID: String
@@ -31,10 +31,10 @@ package struct StoredRecord: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The stored form of a record of a database.
+    /// Returns the stored form of a record.
     ///
-    /// - Parameter reference: the stored id of a record that a field refers to; private records refer to their own
-    ///   database and to the public one, which the wire form of an id does not tell apart.
+    /// - Parameter reference: returns the stored id of a field's target; private records refer to their own database or to the
+    ///   public one, which the wire id does not distinguish.
     package init(_ record: Record, in database: DatabaseScope, reference: (RecordID) -> String) {
         type = record.id.type
         storedID = StoredID(record.id.id, in: database).text
@@ -49,17 +49,17 @@ package struct StoredRecord: Hashable, Sendable {
         fields = record.fields.compactMapValues { StoredValue($0, reference: reference) }
     }
 
-    /// The value of a column; nil where it is missing.
+    /// Returns the value of a column; nil if it is missing.
     func value(of place: ResolvedColumn.Place) -> StoredValue? {
         switch place {
         case .field(let name, _): fields[name]
         case .metadata(let column): self[column]
-        // The view has it.
+        // The interpreter's view of the record has the element.
         case .element: nil
         }
     }
 
-    /// The value of a reserved column; nil where it is missing.
+    /// The value of a reserved column; nil if it is missing.
     package subscript(_ column: ReservedColumn) -> StoredValue? {
         switch column {
         case .id: .scalar(.text(storedID))
@@ -74,7 +74,7 @@ package struct StoredRecord: Hashable, Sendable {
         }
     }
 
-    /// Whether the id of a user stands in a field.
+    /// Returns whether a field has the id of a user.
     package func names(_ user: UserID, in field: MemberField) -> Bool {
         switch fields[field.name] {
         case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
@@ -95,7 +95,7 @@ package struct StoredRecord: Hashable, Sendable {
 }
 
 extension StoredValue {
-    /// What a query compares of the value; nil where that is missing, and where the budget is spent.
+    /// Returns the value that a query compares; nil if it is missing, and if the budget is exceeded.
     func read(as reading: ResolvedColumn.Reading, within budget: inout StepBudget) -> StoredValue? {
         switch (self, reading) {
         case (_, .stored): return self
@@ -111,7 +111,7 @@ extension StoredValue {
 }
 
 extension StoredValue {
-    /// The elements of an array, nil for those that are NULL; none of any other value.
+    /// The elements of an array, nil for NULL; empty for other values.
     var elements: [StoredValue?] {
         switch self {
         case .array(let elements): elements.map { $0.map { .scalar($0) } }
@@ -132,7 +132,7 @@ extension JSONText {
         }
     }
 
-    /// The value as one of a type; nil for a value of another.
+    /// Returns the value as a type; nil for a value of another type.
     fileprivate func scalar(_ type: JSONValueType) -> ResolvedLiteral? {
         withValue { json in
             switch type {
@@ -149,17 +149,17 @@ extension JSONText {
     }
 }
 
-/// A value of a stored record that is not NULL.
+/// A non-NULL value of a stored record.
 package enum StoredValue: Hashable, Sendable {
-    /// A value that is compared with others of its type; of an id, the stored one.
+    /// A value that is compared with others of its type; for an id, the stored one.
     case scalar(ResolvedLiteral)
     case json(JSONText)
-    /// The elements of an array, nil for those that are NULL; of references and of a relation's members, stored ids.
+    /// The elements of an array, nil for NULL; for references and members of a relation, stored ids.
     case array([ResolvedLiteral?])
-    /// A value that is compared with `null` only.
+    /// A value that can only be compared with `null`.
     case opaque
 
-    /// nil for `null`, and for a sequence that has no number yet.
+    /// nil for `null`, and for a sequence without a number yet.
     init?(_ value: RecordValue, reference: (RecordID) -> String) {
         switch value {
         case .null, .sequence: return nil
@@ -179,7 +179,7 @@ package enum StoredValue: Hashable, Sendable {
                     if case .scalar(let literal)? = StoredValue(element, reference: reference) { literal } else { nil }
                 }
             )
-        // A record is sent without them.
+        // A record does not contain its members.
         case .relation: self = .array([])
         }
     }

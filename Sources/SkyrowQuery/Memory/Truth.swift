@@ -1,7 +1,7 @@
-/// What a predicate is for a record, in Kleene's logic of three values.
+/// The truth value of a predicate for a record, in Kleene's three-valued logic.
 package enum Truth: Hashable, Sendable {
     case no
-    /// A value that it depends on is missing: SQL's NULL.
+    /// A value that the predicate depends on is missing: SQL's NULL.
     case unknown
     case yes
 

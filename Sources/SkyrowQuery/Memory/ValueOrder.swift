@@ -1,6 +1,6 @@
 internal import SkyrowModel
 
-/// How one value is to another of its type: the order of PostgreSQL's, with texts in the order of their bytes.
+/// The order of two values of a type: PostgreSQL's order, with texts in byte order.
 enum ValueOrder {
     case less, same, greater
 
@@ -8,7 +8,7 @@ enum ValueOrder {
         self = a < b ? .less : b < a ? .greater : .same
     }
 
-    /// Texts by the bytes of their UTF-8, which is the order of their code points.
+    /// Compares texts by the bytes of their UTF-8, which is the order of code points.
     init(texts a: String, _ b: String) {
         self = ValueOrder(bytes: a.utf8, b.utf8)
     }
@@ -29,7 +29,7 @@ enum ValueOrder {
         }
     }
 
-    /// NaN equals itself and is above every number; -0 equals 0.
+    /// NaN equals itself and is greater than every number; -0 equals 0.
     init(numbers a: Double, _ b: Double) {
         switch (a.isNaN, b.isNaN) {
         case (true, true): self = .same
@@ -39,9 +39,9 @@ enum ValueOrder {
         }
     }
 
-    /// An integer beside a double, without rounding.
+    /// Compares an integer with a double without rounding.
     init(_ integer: Int64, beside number: Double) {
-        // NaN is above every number.
+        // NaN is greater than every number.
         guard number < 0x1p63 else {
             self = .less
             return
@@ -76,7 +76,7 @@ enum ValueOrder {
 }
 
 extension ValueOrder {
-    /// nil for values of types that are not compared.
+    /// nil for values of incomparable types.
     init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral) {
         switch (a, b) {
         case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
@@ -88,7 +88,7 @@ extension ValueOrder {
         case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
         case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
         case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
-        // They are equal or not.
+        // These have equality but no order.
         case (.location(let a), .location(let b)): self = a.isSame(as: b) ? .same : .greater
         case (.geometry(let a), .geometry(let b)): self = a.isSame(as: b) ? .same : .greater
         default: return nil

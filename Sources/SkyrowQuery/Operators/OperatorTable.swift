@@ -1,12 +1,12 @@
 package import SkyrowModel
 
-/// An operator of predicates: what it takes, for which types it has a meaning, and what it makes of a missing value.
+/// An operator of predicates: its operands, the types that it supports, and its meaning for a missing value.
 package struct QueryOperator: Hashable, Sendable {
-    /// What stands behind the name.
+    /// The operands after the name.
     package enum Operands: Hashable, Sendable {
-        /// Predicates, or nothing.
+        /// Any number of predicates.
         case joined
-        /// Predicates, at least one.
+        /// One or more predicates.
         case predicates
         /// One predicate.
         case predicate
@@ -14,16 +14,16 @@ package struct QueryOperator: Hashable, Sendable {
         case comparison
         /// A key path, then a pattern.
         case pattern
-        /// A key path, then words.
+        /// A key path, then a text with words.
         case words
-        /// A key path, then a regular expression, and perhaps its option.
+        /// A key path, then a regular expression, and optionally its option.
         case regex
-        /// A key path, then a text, or bytes where the field holds those.
+        /// A key path, then a text, or bytes for a field of bytes.
         case text
         /// A key path, then a literal.
         case element
-        /// A key path, then a list of literals; or a string, then the key path of a JSON field; or a location, then that of
-        /// a geometry.
+        /// A key path, then a list of literals; or a string, then the key path of a JSON field; or a location, then that of a
+        /// geometry.
         case membership
         /// A key path, then a list of literals.
         case list
@@ -31,13 +31,13 @@ package struct QueryOperator: Hashable, Sendable {
         case flag
         /// A key path, then two literals.
         case range
-        /// A key path, then a query.
+        /// A key path, then a subquery.
         case query
         /// A reference, then the name of a relation.
         case owner
         /// A key path, then a predicate.
         case elements
-        /// The key path of a location, another one, and perhaps a number of metres.
+        /// The key path of a location, then a location, and optionally a distance in metres.
         case near
         /// The key path of a location or geometry, then two locations.
         case box
@@ -45,29 +45,29 @@ package struct QueryOperator: Hashable, Sendable {
         case polygon
     }
 
-    /// What a comparison with `null` is.
+    /// The meaning of a comparison with `null`.
     package enum NullMeaning: String, Hashable, Sendable {
-        /// True where the field is missing, and false where it is not.
+        /// True if the field is missing, and false otherwise.
         case isMissing
-        /// False where the field is missing, and true where it is not.
+        /// False if the field is missing, and true otherwise.
         case isPresent
         /// Unknown for every record.
         case unknown
-        /// 108: the operator takes no `null`.
+        /// 108: the operator does not take `null`.
         case refused
-        /// The operator compares no values.
+        /// The operator does not compare values.
         case none
     }
 
     package let name: String
     package let operands: Operands
-    /// The types of fields for which it has a meaning, beside a comparison with `null`; 108 for any other.
+    /// The types of fields that it supports, apart from comparisons with `null`; 108 for others.
     package let classes: ValueClasses
     package let null: NullMeaning
 
     package var takesPattern: Bool { operands == .pattern }
 
-    /// How many operands it takes; nil for no upper bound.
+    /// The number of operands; nil for no upper bound.
     package var arity: (least: Int, most: Int?) {
         switch operands {
         case .joined: (0, nil)
@@ -83,7 +83,7 @@ package struct QueryOperator: Hashable, Sendable {
     }
 }
 
-/// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
+/// Every operator, one row each: read by the resolver, and checked against the OpenRPC document and the manual.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
         connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex, match] + queries + quantifiers
@@ -96,7 +96,7 @@ package enum OperatorTable {
         QueryOperator(name: "none", operands: .predicates, classes: [], null: .none),
     ]
 
-    /// The row of an operator that compares.
+    /// Returns the row of a comparison operator.
     package static func row(of comparison: ComparisonOperator) -> QueryOperator {
         switch comparison {
         case .eq: equal
@@ -122,13 +122,13 @@ package enum OperatorTable {
     private static let scalars: ValueClasses = [.string, .number, .boolean, .datetime, .bytes, .id, .user, .database]
     private static let texts: ValueClasses = [.string, .id, .user, .database]
     private static let json: ValueClasses = [.json, .jsonPath]
-    /// Types whose values have elements.
+    /// Types with elements.
     private static let arrays = json.union(.array)
-    /// Types whose values have elements or members.
+    /// Types with elements or members.
     private static let lists = arrays.union(.relation)
-    /// Types whose values are equal or not.
+    /// Types with equality.
     private static let equated = scalars.union([.reference, .location]).union(arrays)
-    /// Types whose values have an order; inside JSON it is that of the literal's type.
+    /// Types with an order; inside JSON it is that of the literal's type.
     private static let ordered = scalars.union(.jsonPath)
 
     private static let equal = comparison("eq", equated.union([.geometry, .relation]), .isMissing)
@@ -151,7 +151,7 @@ package enum OperatorTable {
     package static let between = row("between", .range, ordered)
     package static let regex = row("regex", .regex, texts.union(.jsonPath))
     package static let match = row("match", .words, .string)
-    /// Of values that are equal or not, and of arrays of references.
+    /// For values with equality, and for arrays of references.
     package static let inQuery = row("in_query", .query, scalars.union([.reference, .array, .relation]))
     package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))
     package static let relatedTo = QueryOperator(name: "related_to", operands: .owner, classes: [], null: .refused)
@@ -160,7 +160,7 @@ package enum OperatorTable {
     private static let every = row("all", .elements, lists, .none)
     private static let quantifiers = [any, every]
 
-    /// The row of an operator that asks of elements.
+    /// Returns the row of a quantifier.
     package static func row(of quantifier: RecordPredicate.Quantifier) -> QueryOperator {
         switch quantifier {
         case .any: any
@@ -173,7 +173,7 @@ package enum OperatorTable {
     private static let withinPolygon = row("within_polygon", .polygon, [.location, .geometry])
     private static let places = [near, withinBox, withinPolygon]
 
-    /// The row of an operator about places.
+    /// Returns the row of a location operator.
     package static func row(of condition: PlaceCondition) -> QueryOperator {
         switch condition {
         case .near: near

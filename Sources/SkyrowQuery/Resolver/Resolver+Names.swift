@@ -1,16 +1,16 @@
 internal import SkyrowModel
 
-/// How many records a query may join to one.
+/// Upper bound on the joins of a query.
 package let maximumJoinsOfAQuery = 16
-/// How many references a key path may follow, and how many steps it may go into JSON.
+/// Upper bounds on the references and the JSON steps of a key path.
 let maximumReferencesOfAPath = 8
 package let maximumJSONStepsOfAPath = 16
 
 extension Resolver {
-    /// The column of a path: a field of the record, of one behind references, or a value inside a JSON field.
+    /// Resolves a path to a column: a field of the record, of one behind references, or a value inside a JSON field.
     ///
-    /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is neither a reference nor
-    /// JSON, and one that is too long; `124 RecordQueryDenied` for a field that is hidden from the caller.
+    /// Throws `120 RecordQueryInvalid` for an unknown name, for a path through a field that is neither a reference nor JSON,
+    /// and for one that is too long; `124 RecordQueryDenied` for a field that is hidden from the caller.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         let names = names(of: path)
         switch start {
@@ -19,7 +19,7 @@ extension Resolver {
         case .record, .listedRecord: break
         }
         var join: Int?
-        // A path was walked already where it was looked for an array on it.
+        // Reuses the prefix that `list(on:)` has resolved for the same path.
         let known = walked?.path == path ? walked : nil
         for place in (known?.place ?? names.startIndex)..<names.endIndex {
             let column: ResolvedColumn =
@@ -31,7 +31,7 @@ extension Resolver {
         throw .recordQueryInvalid("A key path has a name.", path)
     }
 
-    /// The names of a path but for `$`, which stands for the element that it begins at.
+    /// Returns the names of a path without `$`, which stands for the element that the path starts at.
     private func names(of path: KeyPath) -> ArraySlice<String> {
         switch start {
         case .record: path.components[...]
@@ -40,19 +40,19 @@ extension Resolver {
         }
     }
 
-    /// The first array of references that a path leads through, or the first relation, and the path behind it, which is empty
-    /// where the path ends at a relation; nil where there is none.
+    /// Returns the first array of references or relation that a path leads through, and the rest of the path, which is empty if
+    /// the path ends at a relation; nil if there is none.
     ///
-    /// Throws what ``column(_:)`` throws of the names up to there.
+    /// Throws as ``column(_:)`` does for the names up to there.
     mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         if case .value = start { return nil }
         let names = names(of: path)
-        // Of one name, which is what most paths have, only a relation leads on.
+        // Most paths have one name, which leads further only if it is a relation.
         guard names.count > 1 || root.hasRelations else { return nil }
         return try list(on: path, names, endsAtArray: false)
     }
 
-    /// The same, where the path may end at an array.
+    /// The same for a path that may end at an array.
     mutating func hop(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         try list(on: path, path.components[...], endsAtArray: true)
     }
@@ -80,7 +80,7 @@ extension Resolver {
         return nil
     }
 
-    /// The column of the id of the record that is asked about.
+    /// The id column of the record that the condition is on.
     var idColumn: ResolvedColumn {
         ResolvedColumn(
             place: .metadata(.id),
@@ -90,7 +90,7 @@ extension Resolver {
         )
     }
 
-    /// Whether a path leads through references to records that there may be; false for an unknown name.
+    /// Returns whether a path leads through references to an existing record type; false for an unknown name.
     ///
     /// Throws `124 RecordQueryDenied` for a field that is hidden from the caller.
     mutating func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
@@ -104,7 +104,7 @@ extension Resolver {
         }
     }
 
-    /// Joins the record that the last reference of a path leads to; the number of the join.
+    /// Joins the target of a path's last reference; returns the index of the join.
     mutating func join(_ path: KeyPath) throws(SkyrowError) -> Int {
         var join: Int?
         for (place, name) in path.components.enumerated() {
@@ -118,7 +118,7 @@ extension Resolver {
         return join
     }
 
-    /// Joins the record that a reference leads to, once for all paths that begin with the same names.
+    /// Joins the target of a reference, once for all paths that begin with the same names.
     private mutating func join(
         _ reference: ResolvedColumn,
         named names: ArraySlice<String>,
@@ -130,7 +130,8 @@ extension Resolver {
             }
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
         }
-        // A reference that is followed in other records for a predicate than to be sent is another way.
+        // The same names may lead through different references, since a predicate may see the reference in other records than
+        // an inclusion.
         if let known = joined.indices.first(where: { joined[$0].names == names && joins[$0].reference == reference }) {
             return known
         }
@@ -148,7 +149,7 @@ extension Resolver {
         return joins.count - 1
     }
 
-    /// A column of the record that is asked about, or of a joined one.
+    /// Returns a column of the record that the condition is on, or of a joined one.
     private func column(_ name: String, behind join: Int?, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard let join else { return try column(name, of: root, join: nil, ids: rootIDForms, path) }
         return try column(name, of: joined[join].type, join: join, ids: targetIDForms, path)
@@ -190,7 +191,7 @@ extension Resolver {
         case .all: break
         case .none: throw .recordQueryDenied(path.description)
         case .some(let reach):
-            // As absent from other records, whatever is asked about it.
+            // For any purpose, the field is missing in other records.
             guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }
             column.limit = ResolvedColumn.Limit(user: user, reach: reach)
         }
@@ -198,7 +199,7 @@ extension Resolver {
     }
 
     private var rootIDForms: StoredIDForms {
-        // A query inside of another finds what records refer to: those of their own database and public ones.
+        // A subquery returns possible targets of references: records of the reader's database and public ones.
         guard subqueryDepth == 0, case .record = start else { return targetIDForms }
         return switch access.database {
         case .everyone: .plain
@@ -217,7 +218,7 @@ extension Resolver {
 }
 
 extension QueryField {
-    /// Whether a comparison with the field is one with its whole value.
+    /// Whether comparisons apply to the field's whole value.
     fileprivate var isScalar: Bool {
         switch type {
         case .json, .array, .relation: false
@@ -227,7 +228,7 @@ extension QueryField {
 }
 
 extension ResolvedColumn {
-    /// The value inside a JSON column; throws `120 RecordQueryInvalid` for a step that cannot be taken.
+    /// Returns the value inside a JSON column; throws `120 RecordQueryInvalid` for an invalid step.
     fileprivate func inside(_ steps: [String], _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard steps.count <= maximumJSONStepsOfAPath else {
             throw .recordQueryInvalid("A key path goes at most \(maximumJSONStepsOfAPath) steps into JSON.", path)
@@ -243,7 +244,7 @@ extension ResolvedColumn {
         return column
     }
 
-    /// What a path asks of an element, which this is.
+    /// Returns the column of a path that starts at this element.
     fileprivate func element(at steps: ArraySlice<String>, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         if kind == .json { return try inside(Array(steps), path) }
         guard steps.isEmpty else {
@@ -252,7 +253,7 @@ extension ResolvedColumn {
         return try asked(for: path)
     }
 
-    /// The column as a path that ends at it asks for it.
+    /// Returns the column in the type that the end of a path requests.
     fileprivate func asked(for path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard let type = path.jsonType else { return self }
         guard kind == .json else { throw .recordQueryInvalid("Only a value inside JSON is read as a type.", path) }
@@ -261,7 +262,8 @@ extension ResolvedColumn {
 }
 
 extension String {
-    /// Whether PostgreSQL reads the text as a number, but not as plain digits: it would count from the end of an array.
+    /// Whether PostgreSQL reads the text as a number other than plain digits, for which it might count from the end of an
+    /// array.
     fileprivate var isSignedOrPaddedNumber: Bool {
         guard utf8.last.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) ?? false else { return false }
         let rest = utf8.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

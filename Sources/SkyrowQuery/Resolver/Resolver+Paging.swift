@@ -1,15 +1,15 @@
 internal import SkyrowModel
 
 extension Resolver {
-    /// The order of a query: its sort, else that of the distances from what the records are near to, else that of the ids, and
-    /// that of creation for a page of the last records.
+    /// Returns the order of a query: its sort, or the order of `near`'s distances, or that of the ids, or for a page of the
+    /// last records that of creation.
     mutating func order(of query: RecordQuery) throws(SkyrowError) -> [ResolvedSort] {
         if let orderByDistance { return orderByDistance }
         guard query.sort.isEmpty, query.position == .last else { return try sort(query.sort) }
         return creationOrder
     }
 
-    /// The order of the distances from what the records are near to, where the predicate says that and nothing says another.
+    /// The order by the distances of the predicate's `near`, if there is one and no other order is given.
     var orderByDistance: [ResolvedSort]? {
         nearest.map { column in
             var distance = ResolvedSort(column)
@@ -18,12 +18,12 @@ extension Resolver {
         }
     }
 
-    /// The records in the order in which they were made.
+    /// The order in which the records were created.
     package var creationOrder: [ResolvedSort] {
         [ResolvedSort(ResolvedColumn(place: .metadata(.createdAt), kind: .datetime)), ResolvedSort(idColumn)]
     }
 
-    /// Throws `108 InvalidArgument` for a page that cannot be asked for.
+    /// Throws `108 InvalidArgument` for an invalid page.
     func checkPage(of query: RecordQuery) throws(SkyrowError) {
         guard query.offset <= RecordQuery.maximumOffset else {
             throw .invalidArgument(

@@ -8,7 +8,7 @@ extension Resolver {
         _ condition: PlaceCondition
     ) throws(SkyrowError) -> ResolvedPredicate {
         try countComparison()
-        // Where the distance is the order, it is sent with the position of a page, and no record is found without one.
+        // If the distance is the sort key, it is part of the page's cursor, and records without a distance do not match.
         let isOrder = if case .near = condition { ordersByDistance } else { false }
         let (column, path) = try asking(isOrder ? .order : asking) { resolver throws(SkyrowError) in
             try resolver.subject(.keyPath(path), at: 1)
@@ -37,7 +37,7 @@ extension Resolver {
         }
     }
 
-    /// Notes the order by distance, which a query has that names no other.
+    /// Sets the order by distance for a query without another order.
     private mutating func admitNear(_ distance: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) {
         use.nears += 1
         guard use.nears == 1 else { throw .predicateInvalid("A predicate has one \"near\".", path) }
@@ -53,8 +53,8 @@ extension Resolver {
 }
 
 extension Comparison {
-    /// A distance that is less than a number, or that number: as in Skygear the boundary belongs to `lt` too, since it is the
-    /// circle that an index finds.
+    /// A distance less than a number, or equal to it: as in Skygear, `lt` includes the boundary, since an index searches for
+    /// the closed circle.
     func isWithin(_ center: Location, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         let metres: Double =
             switch cast(value, .number) {
@@ -70,7 +70,7 @@ extension Comparison {
 }
 
 extension ResolvedPlace {
-    /// More than half of the way around the Earth.
+    /// More than half the circumference of the Earth, in metres.
     private static let everywhere = 20_100_000.0
 
     fileprivate static func within(metres: Double, of center: Location) -> ResolvedPlace {
@@ -79,7 +79,7 @@ extension ResolvedPlace {
 }
 
 extension ResolvedColumn {
-    /// How far a location is away from another one.
+    /// Returns the distance of a location from another one.
     func distance(from center: Location) -> ResolvedColumn {
         var column = self
         column.kind = .number

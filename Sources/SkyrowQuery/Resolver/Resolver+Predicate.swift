@@ -1,33 +1,33 @@
 internal import SkyrowModel
 
-/// How much of its bounds a predicate has used so far.
+/// The use of a predicate's limits so far.
 struct PredicateUse {
-    /// How many comparisons, and values in all lists together, a predicate may have.
+    /// Upper bounds on the comparisons of a predicate, and on the values of all its lists together.
     static let maximumComparisons = 1000
     static let maximumListValues = 10_000
-    /// How many values `contains_all`, `contains_any` and `contained_by` take: PostgreSQL compares each with every element
-    /// of an array before it looks for a cancellation.
+    /// Upper bound on the values of `contains_all`, `contains_any` and `contained_by`: PostgreSQL compares each with every
+    /// element of an array before it checks for a cancellation.
     static let maximumElements = 1000
     static let maximumWordQueries = 8
-    /// How large all regular expressions together may be.
+    /// Upper bound on the size of all regular expressions together.
     static let maximumTransitions = 2 * RegexPattern.maximumTransitions
 
     var comparisons = 0
-    /// How many of `and`, `or`, `not` and `none` the resolver is inside of.
+    /// The nesting depth of `and`, `or`, `not` and `none`.
     var depth = 0
     var listValues = 0
     var patterns = 0
     var patternBytes = 0
     var subqueries = 0
-    /// How often several records were led to.
+    /// The number of paths to several records.
     var lists = 0
-    /// How many of `any` and `all` the resolver is inside of.
+    /// The nesting depth of `any` and `all`.
     var elementDepth = 0
-    /// How many conditions `near` there are.
+    /// The number of `near` conditions.
     var nears = 0
-    /// How often words are asked for.
+    /// The number of `match` conditions.
     var words = 0
-    /// Of all regular expressions together.
+    /// The size of all regular expressions together.
     var transitions = 0
 }
 
@@ -79,7 +79,7 @@ extension Resolver {
         }
     }
 
-    /// `["func", "userRelation", keypath, relation]`: false where the value is missing, and for one who is not logged in.
+    /// `["func", "userRelation", keypath, relation]`: false for a missing value, and for a caller who is not logged in.
     private mutating func userRelation(
         _ path: KeyPath,
         _ relation: UserRelation,
@@ -97,8 +97,8 @@ extension Resolver {
         return .isRelated(column, ResolvedUserRelation(user: user, relation: relation, direction: direction))
     }
 
-    /// Whether a predicate holds of no other records than those in which a field is a value that it names: no part of an alternative or of
-    /// what is negated, and about the records that are asked for.
+    /// Whether a predicate restricts the result to records whose field has a value that it names: it is not part of an
+    /// alternative or negation, and applies to the queried records.
     private func isForKnownValue(_ predicate: RecordPredicate) -> Bool {
         guard !isAboutOneRecord, alternatives == 0, subqueryDepth == 0, use.elementDepth == 0, case .record = start
         else { return false }
@@ -171,7 +171,7 @@ extension Resolver {
         }
     }
 
-    /// `["between", keypath, least, most]`: both ends are included.
+    /// `["between", keypath, least, most]`, with both bounds included.
     private mutating func between(
         _ operand: Operand,
         _ least: RecordValue,
@@ -196,7 +196,7 @@ extension Resolver {
         guard !text.hasNUL else { throw SkyrowError.literalInvalid("a string without NUL", path).at(2) }
         do throws(WordQueryMisfit) {
             let words = try WordQuery(text, in: column.language)
-            // Words are in lower case whatever their text is.
+            // Words are case-folded in any case.
             matched = (column.unfolded, words)
             return words.hasWords ? .match(column.unfolded, words) : .constant(column, false)
         } catch {
@@ -228,7 +228,7 @@ extension Resolver {
         return try comparison.matching(pattern, folds: ignoresCase || column.folds)
     }
 
-    /// The column of a key path or of a function of one, which stands at some place of an array.
+    /// Resolves a key path or a function of one, at an index of a predicate's array.
     mutating func subject(
         _ operand: Operand,
         at place: Int
@@ -236,7 +236,7 @@ extension Resolver {
         do throws(SkyrowError) { return try subject(operand) } catch { throw error.at(place) }
     }
 
-    /// The column of a key path or of a function of one.
+    /// Resolves a key path or a function of one.
     mutating func subject(_ operand: Operand) throws(SkyrowError) -> (column: ResolvedColumn, path: KeyPath) {
         switch operand {
         case .keyPath(let path):
@@ -250,7 +250,7 @@ extension Resolver {
         }
     }
 
-    /// A function of the column of a key path.
+    /// Applies a function to the column of a key path.
     mutating func function(_ function: FieldFunction, of path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         let column = try column(path)
         if case .relation = column.kind, case .size = function { return try memberCount(of: column, path) }
@@ -283,7 +283,7 @@ extension Resolver {
 
     private typealias Limits = RecordPredicate.PatternLimits
 
-    /// Bounds what is looked for at every place of a text.
+    /// Bounds texts that are searched for at every position of a value.
     private mutating func admitText(
         _ value: RecordValue,
         of comparison: ComparisonOperator,
@@ -309,7 +309,7 @@ extension Resolver {
         }
     }
 
-    /// Throws `108 InvalidArgument` for a pattern that is too much.
+    /// Throws `108 InvalidArgument` for a pattern above the bounds.
     private mutating func admitPattern(_ pattern: String, _ path: KeyPath) throws(SkyrowError) {
         try admitBytes(pattern, path)
         guard pattern.utf8.count(where: { $0 == UInt8(ascii: "%") }) <= Limits.wildcards else {
@@ -332,7 +332,7 @@ extension Resolver {
 }
 
 extension ComparisonOperator {
-    /// The operator that means the same when the two sides change places; nil where the key path stands on the left.
+    /// The equivalent operator with the two sides swapped; nil for an operator that needs the key path on its left.
     fileprivate var turned: ComparisonOperator? {
         switch self {
         case .gt: .lt
@@ -347,7 +347,7 @@ extension ComparisonOperator {
 }
 
 extension ResolvedColumn {
-    /// A function of the column; throws `108 InvalidArgument` where it has no meaning for what the column holds.
+    /// Applies a function to the column; throws `108 InvalidArgument` if it does not apply to the column's kind.
     func applying(_ function: FieldFunction, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         switch function {
         case .fold:

@@ -3,7 +3,7 @@ internal import SkyrowModel
 extension Resolver {
     /// `["in_query", keypath, {"record_type": "person", "predicate": …, "key": "city"}]`
     ///
-    /// The query inside is resolved under the same access: a record that the caller may not read gives no value.
+    /// The subquery is resolved with the same access: a record that the caller may not read provides no value.
     mutating func found(
         _ operand: Operand,
         _ query: Subquery,
@@ -69,9 +69,9 @@ extension Resolver {
         )
     }
 
-    /// Resolves what is asked of the records of a type, which are other ones than those that this resolver is about.
+    /// Resolves conditions on the records of a type other than those of this resolver.
     ///
-    /// The bounds count for all together. `body` gets the resolver and the place of its type among ``subqueries``.
+    /// The limits apply to the whole predicate. `body` gets the resolver and the index of its type in ``subqueries``.
     mutating func inside<Result>(
         _ type: Schema.RecordType,
         _ body: (inout Resolver, Int) throws(SkyrowError) -> Result
@@ -95,7 +95,7 @@ extension Resolver {
 }
 
 extension Comparison {
-    /// Throws `108 InvalidArgument` unless the values of a key can equal those of the column, or of its elements.
+    /// Throws `108 InvalidArgument` unless the values of a key are comparable with those of the column, or with its elements.
     func requireSameKind(as key: ResolvedColumn) throws(SkyrowError) {
         let isSame =
             switch (column.kind, key.kind) {

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
 extension Resolver {
-    /// The types of all records that decide the answer of what was resolved, and of those that it includes.
+    /// The types of all records that the result depends on, and of those that it includes.
     package var types: Set<RecordTypeName> {
         var types = Set(joinedTypes.map(\.name) + [root.name])
         for (root, joined) in subqueries { types.formUnion(joined.map(\.name) + [root.name]) }
@@ -11,7 +11,7 @@ extension Resolver {
 }
 
 extension ResolvedQuery {
-    /// Whether members of relations or relations of users decide the answer, which are no records.
+    /// Whether the result depends on members of relations or on relations of users, which are not records.
     package var leadsToRelations: Bool {
         (predicate?.leadsToRelations ?? false) || sort.contains { $0.column.leadsToRelations }
             || inclusions.contains { $0.number?.leadsToRelations ?? false }
@@ -20,7 +20,7 @@ extension ResolvedQuery {
 }
 
 extension ResolvedAggregate {
-    /// Whether members of relations or relations of users decide the answer, which are no records.
+    /// Whether the result depends on members of relations or on relations of users, which are not records.
     package var leadsToRelations: Bool {
         records.leadsToRelations
             || members.contains { member in

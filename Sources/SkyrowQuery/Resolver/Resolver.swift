@@ -1,10 +1,10 @@
 package import SkyrowModel
 
-/// Resolves a query against the schema and the access of its caller, and finds everything that is wrong with it.
+/// Resolves a query for the schema and the access of its caller, and detects every error.
 ///
-/// Every error of a query comes from here or from the reader of its JSON form: `108` for an operator, operand or value
-/// without a meaning, `111` for equality with an object or array, `120` for a key path that cannot be followed, `124`
-/// for a field that the caller does not see. `info.path` names the faulty element, the first one in reading order.
+/// Every error of a query comes from here or from the reader of its JSON form: `108` for an invalid operator, operand or value,
+/// `111` for equality with an object or array, `120` for a key path that cannot be resolved, `124` for a field that the caller
+/// does not see. `info.path` names the invalid element, the first one in reading order.
 ///
 /// ```swift
 /// var resolver = Resolver(schema: catalog, root: table, access: access)
@@ -14,59 +14,58 @@ package struct Resolver<Schema: QuerySchema> {
     let schema: Schema
     let root: Schema.RecordType
     let access: RecordAccess
-    /// The records that the query joins, in the order in which it first names them.
+    /// The records that the query joins, in the order of their first mention.
     package internal(set) var joins: [ResolvedJoin] = []
     /// The names that lead to them, and their types.
     var joined: [(names: ArraySlice<String>, type: Schema.RecordType)] = []
     /// The types of the joined records, in the order of ``joins``.
     package var joinedTypes: [Schema.RecordType] { joined.map { $0.type } }
     var use = PredicateUse()
-    /// The types that the queries and lists of records inside of the predicate are about, and those of the records that
-    /// they join.
+    /// The types of subqueries and lists of records inside the predicate, with the types of the records that these join.
     package internal(set) var subqueries: [(root: Schema.RecordType, joined: [Schema.RecordType])] = []
     /// The lists of records that inclusions lead through.
     package internal(set) var lists: [InclusionList<Schema>] = []
-    /// How many records the queries around and beside this one join.
+    /// The number of joins in the rest of the whole query.
     var joinsElsewhere = 0
-    /// How many queries this one is inside of.
+    /// The nesting depth of this query among subqueries.
     var subqueryDepth = 0
-    /// The records that key paths begin at, seen from conditions inside of this one.
+    /// The scope of the records at which key paths start.
     var scope = ResolvedColumn.Scope.query
-    /// How many of `or`, `not` and `none` the resolver is inside of.
+    /// The nesting depth of `or`, `not` and `none`.
     var alternatives = 0
-    /// Whether `near` gives the records their order, since nothing else does.
+    /// Whether `near` determines the order, since nothing else does.
     var ordersByDistance = false
-    /// The distance of the condition `near` that gives the order.
+    /// The distance of the `near` condition that determines the order.
     var nearest: ResolvedColumn?
-    /// Whether an order may be that of a language.
+    /// Whether sort keys may use the order of a language.
     var takesLanguages = false
-    /// What the key paths begin at.
+    /// The start of key paths.
     var start = PathStart.record
 
-    /// Whether the question is about a record that is named, whose values are found out by guessing.
+    /// Whether the predicate is evaluated for a given record, whose values it would let a caller guess.
     package var isAboutOneRecord = false
 
-    /// What is done with the fields that key paths lead to: by itself what takes the most rights.
+    /// The use of the fields that key paths lead to; by default the one that requires the most rights.
     var asking = FieldAsking.order
 
-    /// How far the path was followed that was looked at last for an array or relation on it, and that has none.
+    /// How far the last path was resolved in which no array or relation was found.
     var walked: Walk?
 
-    /// A path, and the column at one of its names behind which no record is.
+    /// A path, with the index and the column of the name at which the search stopped.
     struct Walk {
         var path: KeyPath
         var place: Int
         var column: ResolvedColumn
     }
 
-    /// The text that words are asked of, and those, by the last condition of that kind.
+    /// The text and the words of the last `match` condition.
     var matched: (column: ResolvedColumn, words: WordQuery)?
 
-    /// What the key paths of a predicate begin at.
+    /// The start of a predicate's key paths.
     enum PathStart {
-        /// The record that is asked about.
+        /// The record that the condition is on.
         case record
-        /// A record that a list of references has led to.
+        /// A record of a list of references.
         case listedRecord
         /// An element of an array of values.
         case value(ResolvedColumn)
@@ -74,20 +73,20 @@ package struct Resolver<Schema: QuerySchema> {
 
     /// - Parameters:
     ///   - schema: the types as the caller sees them.
-    ///   - root: the type of the records that are asked about.
+    ///   - root: the type of the queried records.
     package init(schema: Schema, root: Schema.RecordType, access: RecordAccess) {
         self.schema = schema
         self.root = root
         self.access = access
     }
 
-    /// Resolves something that does another thing with the fields that key paths lead to.
+    /// Resolves with another use of the fields that key paths lead to.
     mutating func asking<Result>(
         _ asking: FieldAsking,
         _ body: (inout Resolver) throws(SkyrowError) -> Result
     ) throws(SkyrowError) -> Result {
         let outer = self.asking
-        // What was looked at for the one says nothing about the other.
+        // A resolved prefix is valid only for the use that it was checked for.
         if asking != outer { walked = nil }
         self.asking = asking
         defer {
@@ -100,7 +99,7 @@ package struct Resolver<Schema: QuerySchema> {
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
         ordersByDistance = query.sort.isEmpty
         takesLanguages = true
-        // The order in which joins are made is the order of these.
+        // Joins are numbered in the order of these calls.
         let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
         let sort = try self.order(of: query)
         try checkPage(of: query)
@@ -127,15 +126,15 @@ package struct Resolver<Schema: QuerySchema> {
         )
     }
 
-    /// A type that the query leads to; nil where there is none of that name.
+    /// Returns a type that the query leads to; nil if there is none of that name.
     ///
-    /// Throws `102 PermissionDenied` where the key of the request is not for its records.
+    /// Throws `102 PermissionDenied` if the scopes of the request's key exclude its records.
     func type(_ name: RecordTypeName) throws(SkyrowError) -> Schema.RecordType? {
         try access.requireReading(name)
         return schema[name]
     }
 
-    /// The same for a type that the element at a place leads to.
+    /// The same for a type at an index of an element.
     func type(_ name: RecordTypeName, at place: Int) throws(SkyrowError) -> Schema.RecordType? {
         do throws(SkyrowError) { return try type(name) } catch { throw error.at(place) }
     }
@@ -145,7 +144,7 @@ package struct Resolver<Schema: QuerySchema> {
         do throws(SkyrowError) { return try condition(predicate) } catch { throw error.at("predicate") }
     }
 
-    /// Resolves an order, which ends with the id, in the direction of the key before it.
+    /// Resolves a sort order, which ends with the id, in the direction of the previous key.
     package mutating func sort(_ keys: [SortKey]) throws(SkyrowError) -> [ResolvedSort] {
         try asking(.order) { resolver throws(SkyrowError) in try resolver.sortKeys(keys) }
     }
@@ -158,10 +157,10 @@ package struct Resolver<Schema: QuerySchema> {
             do throws(SkyrowError) { column = try sortColumn(key) } catch {
                 throw error.at(0).at(place).at("sort")
             }
-            // A column decides nothing the second time.
+            // A repeated column has no effect.
             if result.contains(where: { $0.column == column }) { continue }
             result.append(ResolvedSort(column, key.direction, key.nulls))
-            // Nothing after a unique key changes the order.
+            // Keys after a unique one have no effect.
             if column.join == nil, case .id = column.kind { return result }
         }
         result.append(ResolvedSort(idColumn, result.last?.direction ?? .ascending))
@@ -197,7 +196,7 @@ package struct Resolver<Schema: QuerySchema> {
         }
     }
 
-    /// The number that is sent along.
+    /// Resolves a number to include.
     mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
         try asking(.order) { resolver throws(SkyrowError) in try resolver.number(of: inclusion) }
     }
@@ -221,7 +220,7 @@ package struct Resolver<Schema: QuerySchema> {
         return column
     }
 
-    /// A function of a column in an order or an inclusion, where there is a rank too.
+    /// Applies a function in a sort order or an inclusion, where a rank is possible too.
     private mutating func number(
         _ function: FieldFunction,
         of column: ResolvedColumn,
@@ -238,7 +237,7 @@ package struct Resolver<Schema: QuerySchema> {
         return rank
     }
 
-    /// A text in the order of a language; whether the database has it is asked before.
+    /// Sorts a text in the order of a language, whose existence in the database is checked elsewhere.
     private func inOrder(
         of language: String,
         _ column: ResolvedColumn,
@@ -258,14 +257,15 @@ package struct Resolver<Schema: QuerySchema> {
         return ordered
     }
 
-    /// The fields to send; names of metadata are passed over, since those are always sent. `_verified` is no metadata.
+    /// Returns the positions of the fields to send; ignores names of metadata, which is always sent. `_verified` is not
+    /// metadata.
     func fields(
         of type: Schema.RecordType,
         _ names: [String]?,
         _ parameter: String
     ) throws(SkyrowError) -> [Int]? {
         guard let names else { return nil }
-        // As metadata, the parent is always sent.
+        // The parent is always sent, like metadata.
         var positions = Set(type.queryField(.parent).map { [$0.position] } ?? [])
         for (place, name) in names.enumerated() {
             let field = try? FieldName(name)
@@ -289,7 +289,7 @@ package struct Resolver<Schema: QuerySchema> {
         return positions.sorted()
     }
 
-    /// All fields that the caller sees but for some; nil where none is left out.
+    /// Returns all fields that the caller sees without some; nil if none is omitted.
     func fields(of type: Schema.RecordType, without names: [String]) throws(SkyrowError) -> [Int]? {
         guard let omitted = try fields(of: type, names, "omit"), !omitted.isEmpty else { return nil }
         let parent = type.queryField(.parent)?.position

@@ -2,21 +2,21 @@ internal import SkyrowJSON
 package import SkyrowModel
 
 extension JSONText {
-    /// Containers inside each other that a stored value may have; clients can send fewer.
+    /// Upper bound on the nesting depth of a stored value; clients can send less.
     private static let depthLimit = 512
 
-    /// Lends the parsed value; nil for a text that is nested too deep.
+    /// Calls `body` with the parsed value; returns nil for a text that is nested too deep.
     func withValue<Result>(_ body: (JSONView) -> Result) -> Result? {
         utf8.withUnsafeBytes { try? JSONDocument.read($0, depthLimit: Self.depthLimit, body) }
     }
 
-    /// What makes it the same value as another; nil for a text that is nested too deep.
+    /// The value's identity for equality; nil for a text that is nested too deep.
     var identity: JSONIdentity? { withValue { JSONIdentity($0) } }
 
     /// Whether it is neither array nor object.
     package var isScalar: Bool { withValue { !$0.isArray && !$0.isObject } ?? false }
 
-    /// nil unless it is a string.
+    /// The string value; nil for other values.
     package var string: String? { withValue { $0.string } ?? nil }
 
     /// Whether the value is an array with this string as an element, an object with this key, or the string itself:
@@ -29,7 +29,7 @@ extension JSONText {
         } ?? false
     }
 
-    /// The value at some steps; nil where they lead nowhere or to `null`.
+    /// Returns the value at a path; nil if it is missing or `null`.
     func value(at steps: [String]) -> JSONText? {
         withValue { root in
             var value = root
@@ -43,7 +43,7 @@ extension JSONText {
 }
 
 extension JSONView {
-    /// The member of an object of this name, or the element of an array with this number.
+    /// Returns the member of this name, or the array element at this index.
     fileprivate func value(at step: String) -> JSONView? {
         if isArray {
             guard let number = Int(step), number >= 0, number < count else { return nil }
@@ -56,11 +56,11 @@ extension JSONView {
 }
 
 extension JSONView {
-    /// Bytes that the text of an instant has at most, as the SQL function `_json_instant` takes them: those of longer ones are digits
-    /// that are rounded away.
+    /// Upper bound on the bytes of an instant's text, as in the SQL function `_json_instant`; longer ones only have more
+    /// digits, which would be rounded away.
     private static let maximumInstantBytes = 64
 
-    /// The instant that the value is: a text of RFC 3339 with an offset, or a date in its typed form; nil for any other.
+    /// The instant of the value: an RFC 3339 text with an offset, or a date in its typed form; nil for other values.
     var instant: Timestamp? {
         guard let text = isObject ? typedDate : string, text.utf8.count <= Self.maximumInstantBytes else { return nil }
         return try? Timestamp(rfc3339: text)
@@ -74,9 +74,9 @@ extension JSONView {
 }
 
 extension JSONCondition {
-    /// Whether it holds for a value; nil for texts that are nested too deep, and where the budget is spent.
+    /// Returns whether the condition holds for a value; nil for texts that are nested too deep, and if the budget is exceeded.
     func holds(for text: JSONText, within budget: inout StepBudget) -> Bool? {
-        // What makes values the same is made of each element, and of each value that is looked for.
+        // The identity of each element, and of each value to find, is computed.
         let own = values.reduce(2 * text.utf8.count) { $0 + $1.utf8.count }
         guard budget.take(parsing: own), budget.take(values.count) else { return nil }
         return text.withValue { json -> Bool? in
@@ -109,7 +109,7 @@ extension JSONCondition {
 }
 
 extension JSONCondition {
-    /// Whether it asks for one of no values, which nothing is, not even what is missing.
+    /// Whether it tests membership in an empty list, which is false even for a missing value.
     var isEmptyList: Bool {
         if case .isOneOf(let values) = self { values.isEmpty } else { false }
     }

@@ -1,6 +1,7 @@
-/// A pattern as PostgreSQL's `LIKE` reads it: `%` is any text, `_` any one character, `\` makes the next one plain.
+/// A pattern of PostgreSQL's `LIKE`: `%` matches any text, `_` any one character, and `\` escapes the next one.
 ///
-/// A character is a Unicode scalar. The time is at most that of the text times that of the pattern, which counts as steps.
+/// A character is a Unicode scalar. Matching takes at most the product of the lengths of text and pattern, which counts as
+/// steps.
 struct LikePattern {
     private let pattern: [UInt8]
 
@@ -8,7 +9,7 @@ struct LikePattern {
         pattern = Array(text.utf8)
     }
 
-    /// The text before the first wildcard, with which every match begins.
+    /// The literal prefix of the pattern, with which every match begins.
     var head: String {
         var head: [UInt8] = []
         var place = 0
@@ -20,18 +21,18 @@ struct LikePattern {
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// Turns of the loop for which a number of steps is taken at once.
+    /// Loop iterations for which steps are taken at once.
     private static let turns = 64
     private static let stepsOfTurns = 16
 
-    /// Whether the whole text is as the pattern says; false where the budget is spent.
+    /// Returns whether the pattern matches the whole text; false if the budget is exceeded.
     func matches(_ text: String, within budget: inout StepBudget) -> Bool {
         guard budget.take(comparing: pattern.count) else { return false }
         var text = text
         return text.withUTF8 { matches($0, within: &budget) }
     }
 
-    /// Goes on as far as it can and, where that fails, back to the last `%`, which then takes one character more.
+    /// Matches greedily and backtracks to the last `%`, which then matches one more character.
     private func matches(_ text: UnsafeBufferPointer<UInt8>, within budget: inout StepBudget) -> Bool {
         var place = 0
         var step = 0
@@ -67,7 +68,7 @@ struct LikePattern {
         return pattern[step...].allSatisfy { $0 == UInt8(ascii: "%") }
     }
 
-    /// The bytes of a scalar by its first one.
+    /// Returns the length of a scalar in bytes from its first byte.
     private static func scalarLength(_ first: UInt8) -> Int {
         first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
     }

@@ -1,5 +1,5 @@
 extension String {
-    /// The first text after all that begin with this one, in the order of bytes; nil where there is none.
+    /// The least text that is greater, in byte order, than all texts with this prefix; nil if there is none.
     var endOfPrefix: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {
@@ -14,7 +14,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// The first bytes after all that begin with these; nil where there are none.
+    /// The least bytes that are greater than all that begin with these; nil if there are none.
     var endOfPrefix: [UInt8]? {
         guard let last = lastIndex(where: { $0 < .max }) else { return nil }
         var end = Array(self[...last])
@@ -24,7 +24,7 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Whether another text is part of this one, byte by byte; false where the budget is spent.
+    /// Whether the text contains another one, byte by byte; false if the budget is exceeded.
     func holds(_ part: String, within budget: inout StepBudget) -> Bool {
         var (text, part) = (self, part)
         return text.withUTF8 { text in
@@ -34,7 +34,7 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Places after which steps are taken.
+    /// Compared bytes after which steps are taken.
     private static var stride: Int { 64 }
 
     fileprivate func holds(_ part: UnsafeBufferPointer<UInt8>, within budget: inout StepBudget) -> Bool {

@@ -1,10 +1,10 @@
-/// Text without the difference of upper and lower case, as the SQL function `_fold` has it.
+/// Case folding of texts, as in the SQL function `_fold`.
 ///
-/// It is lower case code point by code point, with one form of sigma: `ß` and `ss` differ, and so do the ways in which
-/// Unicode composes an accented letter. The table decides, not the Unicode version of the standard library, so that
-/// every machine folds alike.
+/// It is the lowercase mapping of each code point, with one form of sigma: `ß` and `ss` differ, and so do the Unicode
+/// compositions of an accented letter. It uses a table instead of the standard library's Unicode version, so that the result is
+/// the same on every machine.
 package enum TextFolding {
-    /// The folded text.
+    /// Returns the folded text.
     package static func fold(_ text: String) -> String {
         guard !text.utf8.allSatisfy(isFolded) else { return text }
         var result = String.UnicodeScalarView()
@@ -19,7 +19,7 @@ package enum TextFolding {
         return String(result)
     }
 
-    /// Every code point that is not its own folded form, with that form.
+    /// Every code point that differs from its folded form, with that form.
     package static var changes: [(scalar: Unicode.Scalar, folded: String)] {
         let single = TextFoldingTable.runs.flatMap { run in
             stride(from: run.first, through: run.last, by: Int(run.step)).compactMap { Unicode.Scalar($0) }
@@ -27,13 +27,13 @@ package enum TextFolding {
         return (single + ["\u{130}"]).sorted().map { ($0, fold(String($0))) }
     }
 
-    /// Whether the table can say anything of a code point: it was part of Unicode when the table was made.
+    /// Whether the code point was part of Unicode when the table was made.
     package static func isKnown(_ codePoint: Int) -> Bool {
         guard let age = UInt32(exactly: codePoint).flatMap({ Unicode.Scalar($0) })?.properties.age else { return false }
         return age.major <= 15
     }
 
-    /// Whether a byte stands for itself in a folded text; those of other than ASCII letters are looked at again.
+    /// Whether a byte is unchanged by folding; bytes of non-ASCII characters are checked again.
     private static func isFolded(_ byte: UInt8) -> Bool {
         byte < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }

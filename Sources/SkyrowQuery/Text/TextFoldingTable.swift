@@ -1,9 +1,9 @@
-/// Which code points fold to another one, as of Unicode 15: all that have a lower case of their own, and ς.
+/// The code points that fold to a single other one, as of Unicode 15: all with a distinct lowercase form, and ς.
 ///
-/// İ, which folds to two, is not among them. The table was made from `_fold` in PostgreSQL 15 with ICU 72; a test compares
-/// it with the server's function over all code points, and `skyrow doctor` does for the server in use.
+/// İ is not included, since it folds to two. The table was made from `_fold` in PostgreSQL 15 with ICU 72; a test compares it
+/// with the server's function for all code points, and `skyrow doctor` does so for the server in use.
 enum TextFoldingTable {
-    /// Runs of code points from the first to the last in steps, and what is added to each; sorted.
+    /// Sorted runs of code points from first to last in steps, with the offset to add to each.
     static let runs: [(first: UInt32, last: UInt32, step: UInt32, offset: Int32)] = [
         (0x0041, 0x005A, 1, 32), (0x00C0, 0x00D6, 1, 32), (0x00D8, 0x00DE, 1, 32), (0x0100, 0x012E, 2, 1),
         (0x0132, 0x0136, 2, 1), (0x0139, 0x0147, 2, 1), (0x014A, 0x0176, 2, 1), (0x0178, 0x0178, 1, -121),

@@ -1,15 +1,15 @@
 package import SkyrowModel
 
-/// Why a text is no question about words; a sentence.
+/// Why a text is not a valid word query, as a sentence.
 package struct WordQueryMisfit: Error, Hashable, Sendable {
     package var reason: String
 }
 
-/// A question about the words of a text: `star -trek wars*`, `star or stars`, and of a language `"a new hope"`.
+/// A query for the words of a text: `star -trek wars*`, `star or stars`, and with a language `"a new hope"`.
 ///
-/// All words are asked for, `or` joins the two beside it, `-` excludes and `*` goes on. Any text is one; signs that part
-/// words part them here too. Of a language PostgreSQL parts the terms and brings words to their stems, so that it alone
-/// answers the question.
+/// All words are required, `or` joins the two beside it, `-` excludes a word and `*` matches words by prefix. Every text is a
+/// valid query; characters that separate words do so here too. With a language, PostgreSQL splits the terms and stems the
+/// words, so only the database can evaluate the query.
 package struct WordQuery: Hashable, Sendable {
     package static let maximumBytes = 1024
     package static let maximumWords = 32
@@ -31,10 +31,10 @@ package struct WordQuery: Hashable, Sendable {
     }
 
     package let language: TextLanguage
-    /// nil for a text without words, which is found nowhere.
+    /// nil for a text without words, which matches nothing.
     private let root: Part?
 
-    /// Throws ``WordQueryMisfit`` for a text that is too long, and for one with a phrase where there is no language.
+    /// Throws ``WordQueryMisfit`` for a text that is too long, and for a phrase without a language.
     package init(_ text: String, in language: TextLanguage = .words) throws(WordQueryMisfit) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw WordQueryMisfit(reason: "The text of \"match\" has at most \(Self.maximumBytes) bytes.")
@@ -67,7 +67,7 @@ package struct WordQuery: Hashable, Sendable {
         root = all.isEmpty ? nil : all.count == 1 ? all[0] : .all(all)
     }
 
-    /// A term as PostgreSQL parts it, or the words of it.
+    /// Returns the term for PostgreSQL to split, or its words.
     private static func part(of term: WordTerm, _ words: [String], in language: TextLanguage) -> Part {
         if language.needsDatabase { return term.goesOn ? .beginning(term.text) : .word(term.text) }
         var parts = words.map { Part.word($0) }
@@ -78,8 +78,7 @@ package struct WordQuery: Hashable, Sendable {
     /// Whether it has a word.
     package var hasWords: Bool { root != nil }
 
-    /// The question as the text of PostgreSQL's `tsquery`. All that a client sends stands in quotes, so that no text is a
-    /// syntax error.
+    /// The query in the syntax of PostgreSQL's `tsquery`. All text from clients is quoted, so that none causes a syntax error.
     package var tsquery: String { root.map(Self.text) ?? "" }
 
     private static func text(of part: Part) -> String {
@@ -101,7 +100,7 @@ package struct WordQuery: Hashable, Sendable {
         return text + "'"
     }
 
-    /// Whether a text has the words; nil where the database has to say, and where the budget is spent.
+    /// Returns whether a text has the words; nil if only the database can evaluate that, and if the budget is exceeded.
     func matches(_ text: String, within budget: inout StepBudget) -> Bool? {
         if language.needsDatabase { return nil }
         guard let root else { return false }
@@ -123,15 +122,15 @@ package struct WordQuery: Hashable, Sendable {
     }
 }
 
-/// What stands between white space in a question about words, or between quotes.
+/// A term of a word query, delimited by white space or quotes.
 private struct WordTerm {
-    /// Without the sign before it, those behind it and its quotes.
+    /// The text without prefix, suffix and quotes.
     var text = ""
     var isPhrase = false
     var isExcluded = false
     var goesOn = false
 
-    /// A quote that is not closed ends with the text.
+    /// An unclosed quote ends at the end of the text.
     static func all(in text: String) -> [WordTerm] {
         var terms: [WordTerm] = []
         var term = String.UnicodeScalarView()

@@ -1,14 +1,15 @@
-/// The words of a text, as the SQL function `_words` has them: in lower case, parted by all that is neither letter nor digit.
+/// Splits a text into words, as in the SQL function `_words`: case-folded, and separated by everything except letters and
+/// digits.
 ///
-/// Which characters part words is a list of ranges and not a property of Unicode, so that every version of it, here and in
-/// the database, has the same words.
+/// The separators are a list of ranges and not a Unicode property, so that the words are the same in every Unicode version,
+/// here and in the database.
 package enum Words {
-    /// How much of a text is looked at, and of a word.
+    /// Upper bounds on the characters of a text that are read, on the words, and on the length of a word.
     static let maximumCharacters = 250_000
     static let maximumCount = 30_000
     static let maximumLength = 255
 
-    /// The words in their order.
+    /// Returns the words in their order.
     static func words(of text: String) -> [String] {
         var words: [String] = []
         var word = String.UnicodeScalarView()
@@ -30,7 +31,8 @@ package enum Words {
         return words
     }
 
-    /// Whether a character parts words: ASCII but letters and digits, the signs of Latin-1, and two blocks of punctuation.
+    /// Whether a character separates words: ASCII except letters and digits, the symbols of Latin-1, and two blocks of
+    /// punctuation.
     package static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: false

@@ -1,27 +1,27 @@
 package import SkyrowModel
 
-/// What an operator asks of each element of an array (`pull` with `$where`): a predicate about the element alone.
+/// A predicate on each element of an array, by itself (`pull` with `$where`).
 package struct ElementPredicate: Hashable, Sendable {
-    /// How much it may ask of each of many elements: PostgreSQL looks for a cancellation only between rows.
+    /// Limits for evaluating many elements, since PostgreSQL checks for a cancellation only between rows.
     private enum Limits {
         static let comparisons = 6
         static let listValues = 16
         static let patterns = 2
-        /// Of all patterns together.
+        /// For all patterns together.
         static let patternBytes = 64
-        /// Of all regular expressions together.
+        /// For all regular expressions together.
         static let transitions = 32
     }
 
-    /// The predicate, of elements one array deep.
+    /// The predicate on elements at array depth 1.
     package let predicate: ResolvedPredicate
 
-    /// Resolves a predicate, whose key paths begin at the element: `$`, `$.size.width`, `size.width`.
+    /// Resolves a predicate whose key paths start at the element: `$`, `$.size.width`, `size.width`.
     ///
-    /// Throws `108 InvalidArgument` for what has no meaning for such elements, and for what is about more than the element
-    /// itself; `info.path` begins inside of the predicate.
+    /// Throws `108 InvalidArgument` for a predicate that does not fit such elements, and for one that needs more than the
+    /// element itself; `info.path` is relative to the predicate.
     ///
-    /// - Parameter type: that of the field, an array of one type or JSON.
+    /// - Parameter type: the type of the field, a typed array or JSON.
     package init(_ predicate: RecordPredicate, ofElementsOf type: FieldType) throws(SkyrowError) {
         try predicate.requireElementAlone()
         var resolver = Resolver(
@@ -29,7 +29,7 @@ package struct ElementPredicate: Hashable, Sendable {
             root: NoTypes.NoFields(),
             access: RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)))
         )
-        // Whatever the collation of the column, and in whatever database the records are that references lead to.
+        // Valid for any collation of the column, and for references to any database.
         let array = ResolvedColumn(place: .element(depth: 1), kind: ValueKind(type), collation: .other)
         var element = array.element(atDepth: 1)
         element.idForms = .any
@@ -52,15 +52,15 @@ package struct ElementPredicate: Hashable, Sendable {
         }
     }
 
-    /// Whether it is true of an element, which is nil where it is NULL or `null`; nil where that takes more steps than are left.
+    /// Returns whether it is true for an element, nil for NULL or `null`; nil if the budget is exceeded.
     func matches(_ element: StoredValue?, within budget: inout StepBudget) -> Bool? {
         predicate.truth(ofElement: element, within: &budget).map { $0 == .yes }
     }
 }
 
 extension StepBudget {
-    /// What the operators of one request may take in memory, where its statement has refused them: two arrays of the longest with the
-    /// largest predicate.
+    /// The budget for evaluating one request's operators in memory after its statement refused them: two arrays of maximum
+    /// length with the largest predicate.
     package static let operators = StepBudget(40_000_000)
 }
 
@@ -82,7 +82,7 @@ private struct NoTypes: QuerySchema {
 }
 
 extension RecordPredicate {
-    /// Throws `108 InvalidArgument` for a query inside of it, for `match`, `any` and `all`.
+    /// Throws `108 InvalidArgument` for a subquery inside it, and for `match`, `any` and `all`.
     fileprivate func requireElementAlone() throws(SkyrowError) {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts):

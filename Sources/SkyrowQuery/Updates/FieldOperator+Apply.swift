@@ -2,17 +2,17 @@ internal import SkyrowJSON
 package import SkyrowModel
 
 extension FieldOperator {
-    /// What the operator makes of the value of a field, as the statement of a save does in the database.
+    /// Applies the operator to the value of a field, as a save's statement does in the database.
     ///
-    /// Throws the error that a client gets where it cannot be applied: `108 InvalidArgument`, or `132 PayloadTooLarge`
-    /// for a result that is too long.
+    /// Throws the client's error if it does not apply: `108 InvalidArgument`, or `132 PayloadTooLarge` for a result that is too
+    /// long.
     ///
     /// - Parameters:
-    ///   - stored: `null` where the field has no value.
-    ///   - isNew: whether there is no such record yet.
-    ///   - field: the one that errors name.
-    ///   - type: that of the field, which says what a missing array becomes. Operands are values of it.
-    ///   - budget: what the request may still ask of elements.
+    ///   - stored: the stored value; `null` if the field has none.
+    ///   - isNew: whether the record is being created.
+    ///   - field: the field that errors name.
+    ///   - type: the type of the field, which determines the result for a missing array. Operands are values of it.
+    ///   - budget: the remaining budget of the request for evaluating elements.
     package func apply(
         to stored: RecordValue,
         isNew: Bool,
@@ -34,7 +34,7 @@ extension FieldOperator {
         return value
     }
 
-    /// The same of one value by itself.
+    /// Applies the operator to one value with a separate budget.
     package func apply(
         to stored: RecordValue,
         isNew: Bool,
@@ -80,7 +80,7 @@ extension FieldOperator {
         case .unsetMember(let path):
             return try value.changingMember(path.steps[...], .unset)
         case .relate, .unrelate:
-            // The members are no part of the record.
+            // The members are not part of the record.
             return value
         case .all(let operators):
             var value = value
@@ -120,8 +120,8 @@ extension FieldOperator.Arithmetic {
         return result
     }
 
-    /// As PostgreSQL computes with `double precision`: what leaves the range of doubles, or becomes zero below it, is
-    /// refused, and NaN is above every number.
+    /// Computes like PostgreSQL's `double precision`: refuses overflow, and underflow to zero; NaN is greater than every
+    /// number.
     private func result(_ a: Double, _ b: Double) throws(OperatorRefusal) -> Double {
         switch self {
         case .increment:
@@ -138,7 +138,7 @@ extension FieldOperator.Arithmetic {
         }
     }
 
-    /// The stored value unless the operand is beyond it.
+    /// Returns the stored value, or the operand if that is the new minimum or maximum.
     private func keeping(
         _ stored: RecordValue,
         _ operand: RecordValue,
@@ -151,7 +151,7 @@ extension FieldOperator.Arithmetic {
         }
     }
 
-    /// Of numbers inside JSON, which are decimals.
+    /// Computes with numbers inside JSON, which are decimals.
     fileprivate func result(_ stored: JSONDecimal?, _ operand: JSONDecimal) throws(OperatorRefusal) -> JSONDecimal {
         guard let stored else { return self == .multiply ? JSONDecimal(Int64(0)) : operand }
         let result: JSONDecimal? =
@@ -168,7 +168,7 @@ extension FieldOperator.Arithmetic {
 
 // MARK: Members of objects
 
-/// What becomes of a member.
+/// A change to a member of an object.
 private enum MemberChange {
     case set(JSONText)
     case compute(FieldOperator.Arithmetic, JSONText)
@@ -198,7 +198,7 @@ extension RecordValue {
 }
 
 extension JSONWriter {
-    /// Writes an object with a member of it changed; what is missing on the way becomes an object.
+    /// Writes an object with a changed member; missing objects on the path are created.
     fileprivate func object(
         _ json: JSONView?,
         changing path: ArraySlice<String>,
@@ -222,7 +222,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes what becomes of a member, which may be nothing.
+    /// Writes a changed member, or nothing if it is removed.
     private func member(
         _ name: String,
         _ value: JSONView?,
@@ -230,7 +230,7 @@ extension JSONWriter {
         _ change: MemberChange
     ) throws(OperatorRefusal) {
         guard rest.isEmpty else {
-            // Where nothing is, nothing is made to be removed.
+            // Removing a member does not create missing objects.
             if case .unset = change, value?.isNull ?? true {
                 if let value {
                     key(name)

@@ -1,16 +1,16 @@
 internal import SkyrowJSON
 internal import SkyrowModel
 
-// The operators of arrays: of those in JSON, and of those of one type.
+// The operators on arrays in JSON and on typed arrays.
 
 extension FieldOperator {
-    /// What becomes of an array of a field; of none where there is no value.
+    /// Applies the operator to the array of a field; a missing value counts as an empty array.
     func changingElements(
         of value: RecordValue,
         _ type: FieldType,
         _ budget: inout StepBudget
     ) throws(OperatorRefusal) -> RecordValue {
-        // An element is put in the place of one that there is.
+        // Only an existing element can be replaced.
         if case .setElement = kind, case .null = value { throw .type("array") }
         if case .array = type {
             switch value {
@@ -52,7 +52,7 @@ extension FieldOperator {
             let removed = Set(Element.elements(of: operand).map(\.identity))
             return stored.filter { !removed.contains($0.identity) }
         case .pullWhere(let predicate):
-            // One that has no meaning for the field was refused before.
+            // An invalid predicate was refused earlier.
             guard let test = try? ElementPredicate(predicate, ofElementsOf: type) else { throw .type("array") }
             var left: [Element] = []
             for element in stored {
@@ -79,13 +79,13 @@ extension FieldOperator {
 private protocol OperatedElement {
     associatedtype Identity: Hashable
 
-    /// The elements of an operand that is an array.
+    /// Returns the elements of an array operand.
     static func elements(of operand: RecordValue) -> [Self]
-    /// An operand that is one element; nil for what is none.
+    /// An operand that is one element; nil for other operands.
     init?(operand: RecordValue)
-    /// What makes two elements the same one, as `=` of PostgreSQL says.
+    /// The identity of an element according to PostgreSQL's `=`.
     var identity: Identity { get }
-    /// As a predicate sees it; nil for NULL.
+    /// The element for a predicate; nil for NULL.
     var stored: StoredValue? { get }
 }
 
@@ -120,7 +120,7 @@ extension RecordValue: OperatedElement {
         case .string(let text): .text(TextKey(text))
         case .reference(let id): .text(TextKey(id.id))
         case .integer(let integer): .integer(integer)
-        // Zeros are the same, and so are all that are no number.
+        // Zeros of both signs are equal, and so are all NaNs.
         case .number(let number): .number(number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : number.bitPattern)
         case .boolean(let flag): .boolean(flag)
         case .null, .datetime, .json, .sequence, .bytes, .location, .geometry, .array, .relation: .none
@@ -128,7 +128,7 @@ extension RecordValue: OperatedElement {
     }
 }
 
-/// An element of an array of one type, for which there is no operand that is `null`.
+/// The identity of a typed array's element; operands have no `null`.
 private enum ElementIdentity: Hashable {
     case none
     case text(TextKey)
@@ -138,7 +138,7 @@ private enum ElementIdentity: Hashable {
 }
 
 extension RecordValue {
-    /// Throws for what is too long to be stored.
+    /// Throws for a value that is too long to be stored.
     func requireStorable() throws(OperatorRefusal) {
         let (count, length): (Int, Int)
         switch self {

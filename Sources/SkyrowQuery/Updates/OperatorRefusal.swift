@@ -1,21 +1,21 @@
 package import SkyrowModel
 
-/// Why an operator cannot be applied to the value that is stored.
+/// Why an operator cannot be applied to a stored value.
 package enum OperatorRefusal: Error, Hashable, Sendable {
-    /// The value is not of the type that the operator is for; the name says what it would have to be.
+    /// The value does not have the required type, which is named.
     case type(String)
-    /// There is no element of this number.
+    /// There is no element at this index.
     case noElement(Int64)
-    /// The result is beyond the range of the field.
+    /// The result is out of the field's range.
     case range
     /// The result is longer than 1 MB.
     case length
     /// The result has more than 10,000 elements.
     case count
-    /// Other records of the request have taken what its predicates may ask of elements.
+    /// Other records of the request have used up the budget for evaluating elements.
     case budget
 
-    /// The error for a client about a field, and about one of the operators of `all`.
+    /// Returns the client's error for a field, and for one of the operators of `all`.
     package func error(on field: FieldName, step: Int? = nil) -> SkyrowError {
         let error =
             switch self {

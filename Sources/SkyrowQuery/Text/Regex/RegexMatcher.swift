@@ -1,12 +1,12 @@
-/// Runs a regular expression over a text, all of its ways at once (Thompson's construction).
+/// Matches a regular expression by simulating all paths of its automaton at once (Thompson's construction).
 ///
-/// The time is at most that of the text times that of the states, which counts as steps; nothing is tried twice.
+/// Matching takes at most the length of the text times the number of states, which counts as steps; it never backtracks.
 struct RegexMatcher {
     private enum Step {
         case set(ScalarSet)
         case start
         case end
-        /// Goes on at both places.
+        /// Continues at both steps.
         case split(Int, Int)
         case jump(Int)
         case match
@@ -30,7 +30,7 @@ struct RegexMatcher {
         case .repeated(let node, let least, let most):
             for _ in 0..<least { append(node) }
             guard let most else { return append(loopOf: node) }
-            // Each may be the last.
+            // Each repetition may be the last.
             var splits: [Int] = []
             for _ in least..<max(most, least) {
                 splits.append(steps.count)
@@ -68,7 +68,7 @@ struct RegexMatcher {
 
     // MARK: Running
 
-    /// Whether a part of the text is as the expression says; false where the budget is spent.
+    /// Returns whether a part of the text matches; false if the budget is exceeded.
     func matches(_ text: String, within budget: inout StepBudget) -> Bool {
         guard budget.take(steps.count) else { return false }
         var run = Run(count: steps.count)
@@ -76,7 +76,7 @@ struct RegexMatcher {
         var scalars = text.unicodeScalars.makeIterator()
         var next = scalars.next()
         while true {
-            // A match may begin at each place.
+            // A match may begin at each position.
             if add(0, to: &run, isFirst: isFirst, isLast: next == nil) { return true }
             guard let scalar = next else { return false }
             next = scalars.next()
@@ -91,10 +91,10 @@ struct RegexMatcher {
         }
     }
 
-    /// The places that wait for the next character, and those that were reached before it.
+    /// The steps that wait for the next character, and those already visited before it.
     private struct Run {
         var waiting: [Int] = []
-        /// How many places were looked at before the next character.
+        /// The number of steps visited before the next character.
         private(set) var work = 0
         private var reached: [Int]
         private var generation = 1
@@ -109,7 +109,7 @@ struct RegexMatcher {
             generation += 1
         }
 
-        /// Whether a place is reached for the first time.
+        /// Marks a step as visited; returns whether this was the first visit.
         mutating func reach(_ place: Int) -> Bool {
             work += 1
             guard reached[place] != generation else { return false }
@@ -118,7 +118,7 @@ struct RegexMatcher {
         }
     }
 
-    /// Goes on from a place as far as no character is needed; true where that is the end of a match.
+    /// Follows the steps that consume no character; returns true at the end of a match.
     private func add(_ first: Int, to run: inout Run, isFirst: Bool, isLast: Bool) -> Bool {
         var open = [first]
         while let place = open.popLast() {

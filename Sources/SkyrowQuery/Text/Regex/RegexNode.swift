@@ -2,17 +2,17 @@
 indirect enum RegexNode: Hashable, Sendable {
     /// The empty text.
     case empty
-    /// One of some code points.
+    /// One of a set of code points.
     case set(ScalarSet)
     /// `^` and `$`: the start and the end of the text.
     case start
     case end
     case sequence([RegexNode])
     case alternatives([RegexNode])
-    /// So often at least, and at most where there is a bound.
+    /// At least `least` repetitions, and at most `most`, if there is a bound.
     case repeated(RegexNode, least: Int, most: Int?)
 
-    /// Whether `^` or `$` is a part of it.
+    /// Whether it contains `^` or `$`.
     var hasAnchor: Bool {
         switch self {
         case .empty, .set: false
@@ -25,15 +25,15 @@ indirect enum RegexNode: Hashable, Sendable {
 
 // MARK: Size
 
-/// How large the automaton of a regular expression is that has a state for each of its characters, repetitions written
-/// out. Numbers stop at `Int32.max`.
+/// The size of a regular expression's position automaton, which has a state for each character, with repetitions expanded.
+/// Numbers saturate at `Int32.max`.
 struct RegexSize {
-    /// How many characters it names.
+    /// The number of states, one for each character of the expression.
     private(set) var states = 0
-    /// How many pairs of them can follow each other. PostgreSQL takes the time for it to make its automaton: `(?:a?){255}`
-    /// has 255 states and 32,385 pairs.
+    /// The number of pairs of states that can follow each other, which determines how long PostgreSQL takes to build its
+    /// automaton: `(?:a?){255}` has 255 states and 32,385 pairs.
     private(set) var transitions = 0
-    /// How many a match can begin with, and end with.
+    /// The number of states that a match can begin with, and end with.
     private var first = 0
     private var last = 0
     private var matchesEmpty = true
@@ -74,7 +74,7 @@ struct RegexSize {
         var result = self
         result.states = Self.bounded(states * count)
         result.matchesEmpty = matchesEmpty || least == 0
-        // One follows the next, and where it may be empty each that comes later.
+        // Each repetition is followed by the next one, and by all later ones if it may be empty.
         let steps = matchesEmpty ? count * (count - 1) / 2 : count - 1
         let turns = most == nil ? 1 : 0
         result.transitions = Self.bounded(transitions * count + pairs * (steps + turns))
@@ -88,7 +88,7 @@ struct RegexSize {
 
 // MARK: What every match has
 
-/// Texts that are a part of every match of a regular expression.
+/// Texts that every match of a regular expression contains.
 package indirect enum RequiredText: Hashable, Sendable {
     case text(String)
     case all([RequiredText])
@@ -96,9 +96,9 @@ package indirect enum RequiredText: Hashable, Sendable {
 }
 
 extension RegexNode {
-    /// What every match has, as far as texts of three characters and more say; nil where nothing is known.
+    /// Texts of three or more characters that every match contains; nil if there are none.
     ///
-    /// A narrower question that an index of trigrams answers (``RegexPattern/required``).
+    /// They form a necessary condition that an index of trigrams can evaluate (``RegexPattern/required``).
     var required: RequiredText? {
         var found: [RequiredText] = []
         var run = String.UnicodeScalarView()
@@ -130,7 +130,7 @@ extension RegexNode {
         run = String.UnicodeScalarView()
     }
 
-    /// The text with which every match begins, where it begins at the start of the text.
+    /// The text with which every match begins, if the expression is anchored at the start of the text.
     var head: String {
         guard case .sequence(let parts) = self, parts.first == .start else { return "" }
         var head = String.UnicodeScalarView()
@@ -145,7 +145,7 @@ extension RegexNode {
 // MARK: PostgreSQL
 
 extension RegexNode {
-    /// The expression as PostgreSQL reads it, with nothing that it reads in another way.
+    /// The expression in PostgreSQL's syntax, without constructs that PostgreSQL interprets differently.
     var postgresText: String {
         switch self {
         case .empty: return "(?:)"
@@ -191,7 +191,7 @@ extension ScalarSet {
         }.joined()
     }
 
-    /// A code point that stands for itself; behind `\` where it has a meaning.
+    /// Returns the literal form of a code point, escaped with `\` if it has a special meaning.
     private static func text(of scalar: Unicode.Scalar) -> String {
         let isPlain =
             scalar.value > 0x7E || scalar.value <= 0x20 || ("0"..."9").contains(scalar) || ("a"..."z").contains(scalar)

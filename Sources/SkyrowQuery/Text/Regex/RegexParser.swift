@@ -1,21 +1,21 @@
-/// Why a text is no regular expression of the subset, and where.
+/// Why a text is not a regular expression of the supported subset, and where.
 package struct RegexMisfit: Error, Hashable, Sendable {
-    /// A sentence.
+    /// The reason, as a sentence.
     package var reason: String
-    /// The number of the character that is to blame, from 1 on.
+    /// The number of the offending character, starting at 1.
     package var position: Int
 }
 
-/// Reads a regular expression of the subset that means the same in PostgreSQL and in memory.
+/// Parses a regular expression of the subset that means the same in PostgreSQL and in memory.
 ///
-/// Everything that other engines read and this one does not is refused by name, and nothing is taken for a plain character
-/// that has a meaning elsewhere.
+/// It names unsupported constructs of other engines in errors, and never treats a character as literal that is special
+/// elsewhere.
 struct RegexParser {
-    /// How often a bound may repeat.
+    /// Upper bound on the number of repetitions.
     private static let maximumRepetition = 255
 
     private let scalars: [Unicode.Scalar]
-    /// Whether the expression is for texts in lower case: what it names is folded, `\w` and its like are not.
+    /// Whether the expression is for case-folded texts: its characters are folded, but not `\w` and similar classes.
     private let folds: Bool
     private var place = 0
 

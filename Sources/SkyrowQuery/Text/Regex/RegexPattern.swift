@@ -1,25 +1,25 @@
 /// A regular expression of the subset that means the same in PostgreSQL and in memory.
 ///
 /// Literals, `.`, classes, `\d \w \s` and their complements as sets of ASCII, groups, `|`, repetitions, `^` and `$`. A
-/// character is a Unicode scalar. There is nothing in it for which a matcher has to try one way after another, and it is
-/// so small that PostgreSQL makes its automaton in some milliseconds.
+/// character is a Unicode scalar. The subset has no construct that requires backtracking, and is so limited that PostgreSQL
+/// builds an automaton in some milliseconds.
 package struct RegexPattern: Hashable, Sendable {
-    /// Bytes of a pattern.
+    /// Upper bound on the bytes of a pattern.
     package static let maximumBytes = 256
-    /// States of its automaton, with repetitions written out.
+    /// Upper bound on the states of its automaton, with repetitions expanded.
     package static let maximumStates = 1000
-    /// Pairs of states that can follow each other: 50,000 take PostgreSQL seconds.
+    /// Upper bound on the pairs of states that can follow each other: 50,000 take PostgreSQL seconds.
     package static let maximumTransitions = 5000
 
     let node: RegexNode
-    /// How many pairs of states can follow each other.
+    /// The number of pairs of states that can follow each other.
     package let transitions: Int
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
-    /// Throws ``RegexMisfit`` for what is outside of the subset or beyond its bounds.
+    /// Throws ``RegexMisfit`` for a pattern outside the subset or above its bounds.
     ///
-    /// - Parameter folds: whether it is for texts in lower case, whatever the case of its own characters.
+    /// - Parameter folds: whether it is for case-folded texts; its own characters are then folded too.
     package init(_ text: String, folds: Bool = false) throws(RegexMisfit) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw RegexMisfit(reason: "A regular expression has at most \(Self.maximumBytes) bytes.", position: 1)
@@ -33,16 +33,16 @@ package struct RegexPattern: Hashable, Sendable {
         transitions = size.transitions
     }
 
-    /// The pattern for PostgreSQL's `~`, with nothing that depends on its settings.
+    /// The pattern for PostgreSQL's `~`, independent of PostgreSQL's settings.
     package var postgresText: String { node.postgresText }
 
-    /// What every match has; nil where nothing is known.
+    /// The texts that every match contains; nil if there are none.
     package var required: RequiredText? { node.required }
 
-    /// The text with which every text that matches begins; empty where nothing is known.
+    /// The prefix of every matching text; empty if there is none.
     package var head: String { node.head }
 
-    /// Whether a part of the text is as the pattern says; false where the budget is spent.
+    /// Returns whether a part of the text matches; false if the budget is exceeded.
     package func matches(_ text: String, within budget: inout StepBudget) -> Bool {
         RegexMatcher(node).matches(text, within: &budget)
     }

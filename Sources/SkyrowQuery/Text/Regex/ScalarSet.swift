@@ -1,6 +1,6 @@
-/// Some code points of a text, as ranges in their order that neither meet nor touch.
+/// A set of code points, as sorted ranges that neither overlap nor touch.
 ///
-/// Surrogates count as code points, which no text has; U+0000 does not, which PostgreSQL does not store.
+/// It may include surrogates, which no text contains, but not U+0000, which PostgreSQL does not store.
 struct ScalarSet: Hashable, Sendable {
     private static let all: ClosedRange<UInt32> = 1...0x10FFFF
 
@@ -26,7 +26,7 @@ struct ScalarSet: Hashable, Sendable {
     static let digits = ScalarSet([0x30...0x39])
     /// ASCII letters, digits and the underscore.
     static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
-    /// The blank, and tab to carriage return.
+    /// The space, and tab to carriage return.
     static let blanks = ScalarSet([0x09...0x0D, 0x20...0x20])
 
     func contains(_ scalar: Unicode.Scalar) -> Bool {
@@ -43,7 +43,7 @@ struct ScalarSet: Hashable, Sendable {
         ScalarSet(ranges + other.ranges)
     }
 
-    /// These, and what each of them is in lower case; but for İ, which is two code points then.
+    /// The set with the lowercase forms of its code points, except that of İ, which is two code points.
     var folded: ScalarSet {
         let others = Self.foldings.filter { folding in ranges.contains { $0.contains(folding.from) } }
         return others.isEmpty ? self : ScalarSet(ranges + others.map { $0.to...$0.to })
@@ -66,19 +66,19 @@ struct ScalarSet: Hashable, Sendable {
         return ScalarSet(rest)
     }
 
-    /// The one code point; nil where there are more.
+    /// The only code point; nil if there are several.
     var single: Unicode.Scalar? {
         guard ranges.count == 1, ranges[0].count == 1 else { return nil }
         return Unicode.Scalar(ranges[0].lowerBound)
     }
 
-    /// Whether no text has any of them.
+    /// Whether no text can contain any of them.
     var isEmpty: Bool { ranges.allSatisfy { (0xD800...0xDFFF).contains($0.lowerBound) && $0.upperBound < 0xE000 } }
 
-    /// Whether the last code point is one of them, so that the others are fewer ranges.
+    /// Whether the set includes the last code point, in which case its complement has fewer ranges.
     var reachesEnd: Bool { ranges.last?.upperBound == Self.all.upperBound }
 
-    /// The ranges between code points that a text can have.
+    /// The ranges without surrogates.
     var scalarRanges: [(first: Unicode.Scalar, last: Unicode.Scalar)] {
         ranges.compactMap { range in
             guard
