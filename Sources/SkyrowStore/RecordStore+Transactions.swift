@@ -8,15 +8,13 @@ extension RecordStore {
     /// Whether a connection is open for a statement; cheap.
     package var isReady: Bool { client.isReady }
 
-    /// The number of statements that wait for locks of other transactions, while the remaining connections are reserved for
-    /// other statements.
+    /// The numbers of statements held back behind locks, so that connections stay free for others.
     package var heldBack: (reads: Int, writes: Int) { client.heldBack }
 
-    /// Runs `body` in one transaction, which it passes to the store's methods; commits when it returns and rolls back when
-    /// it throws.
+    /// Runs `body` in one transaction, which it passes to the store's methods; commits if it returns, rolls back if it throws.
     ///
     /// `body` may run more than once: a transaction that failed because of a concurrent one is retried, even if `body` caught
-    /// the error of its statement.
+    /// the error.
     package func withTransaction<Success>(
         _ body: (StoreTransaction) async throws(SkyrowError) -> Success
     ) async throws(SkyrowError) -> Success {

@@ -26,7 +26,7 @@ package final class RecordStore: Sendable {
     package let loginKeys: [FieldName]
     /// The rules of record types that have special ones.
     package let rules: [RecordTypeName: TypeRules]
-    /// The record type `_role`, by which roles are read as records.
+    /// The type `_role`, by which roles are read as records.
     let roleRecords: RecordTable
     /// Upper bound on the entries of an access list.
     let maximumAccessEntries: Int
@@ -46,7 +46,7 @@ package final class RecordStore: Sendable {
     private let loadedChannel = Mutex<String?>(nil)
     private let derivedKeys = Mutex<[KeyPurpose: [UInt8]]>([:])
 
-    /// Size in bytes up to which a schema change may read or rewrite a table while other statements wait for it.
+    /// Size in bytes up to which a schema change may read or rewrite a table while others wait for it.
     package let largeTableBound: Int64
 
     /// - Parameters:
@@ -132,7 +132,7 @@ package final class RecordStore: Sendable {
         return keys
     }
 
-    /// The HMAC blocks of the key that counts password guesses, in the form that PostgreSQL takes.
+    /// The HMAC blocks of the key that counts password guesses.
     func guessKeys() async throws -> (inner: [UInt8], outer: [UInt8]) {
         let blocks = HMACBlocks(key: try await guessKey())
         return (blocks.inner, blocks.outer)
@@ -167,8 +167,8 @@ package final class RecordStore: Sendable {
         case schema, session
     }
 
-    /// Returns the channel of one kind of notification. Its name is random and stored only in the reserved tables, since any
-    /// role can listen to a channel whose name it has.
+    /// Returns the channel of one kind of notification. Its random name is only in the reserved tables, since any role can
+    /// listen to a channel by its name.
     package func channel(of kind: NoticeKind) async throws -> SQLIdentifier {
         var name = loadedChannel.withLock { $0 }
         if name == nil {
@@ -254,8 +254,8 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Checks for changes every few seconds, until the task is cancelled; less often for a large schema, so that checking takes
-    /// at most 1/200 of the time.
+    /// Checks for changes every few seconds, until the task is cancelled; less often for a large schema, in at most 1/200 of
+    /// the time.
     private func lookForChanges(_ found: (CatalogPart) -> Void) async {
         var pause = schemaCheckInterval
         while (try? await ServiceTimer.sleep(for: pause)) != nil {
@@ -274,8 +274,8 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Reloads the parts of the catalog that another process has changed, unless the last check is too recent; returns whether
-    /// the catalog now differs from `catalog`.
+    /// Reloads what another process has changed of the catalog, unless the last check is too recent; returns whether the
+    /// catalog now differs from `catalog`.
     func lookForChanges(since catalog: SchemaCatalog) async throws -> Bool {
         guard cache.mayLook() else { return false }
         let current = try await SchemaVersions.load(from: client, of: schema)
@@ -287,8 +287,7 @@ package final class RecordStore: Sendable {
         return !cache.current.isSame(as: catalog)
     }
 
-    /// Checks whether this process applies the current rules of types, and reloads them if not; returns false if the check
-    /// fails.
+    /// Checks whether this process applies the current rules of types, and reloads them if not; false if the check fails.
     package func lookAtRules() async -> Bool {
         await rulesWatch.look { try await self.reloadCatalog(.everything) }
     }

@@ -69,8 +69,7 @@ extension ResolvedPredicate {
         return budget.isSpent ? nil : truth
     }
 
-    /// Returns the truth value for an array element, nil for NULL, in a predicate on the element alone; nil if the budget is
-    /// exceeded.
+    /// Returns the truth value for an array element, nil for NULL, of a predicate on it alone; nil if the budget is exceeded.
     func truth(ofElement element: StoredValue?, within budget: inout StepBudget) -> Truth? {
         let truth = RecordView.truth(self, ofElement: element, &budget)
         return budget.isSpent ? nil : truth
@@ -401,8 +400,7 @@ private struct RecordView {
     ) -> Truth {
         let found = values(of: query, &budget)
         let value = value(of: column, &budget)
-        // As in SQL: an empty result contains nothing, not even a missing value, but the overlap of a missing array with it is
-        // unknown.
+        // As in SQL, an empty result contains not even a missing value, but a missing array's overlap with it is unknown.
         if found.isEmpty {
             if case .array = column.kind, value == nil { return .unknown }
             return .no

@@ -15,8 +15,8 @@ extension Location {
     /// Returns the great-circle distance to another location in metres.
     ///
     /// Vincenty's formula for the sphere: unlike the haversine it loses no digits for nearly antipodal points. Every step is
-    /// that of PostGIS (`sphere_distance` in lwgeodetic.c), so that the last digit is the same; in the opposite direction the
-    /// last digit may differ.
+    /// that of PostGIS (`sphere_distance` in lwgeodetic.c), so that the last digit is the same; it may differ in the opposite
+    /// direction.
     package func distance(to other: Location) -> Double {
         let (latitude, otherLatitude) = (Self.radians(self.latitude), Self.radians(other.latitude))
         let between = Self.meridian(other.longitude) - Self.meridian(longitude)

@@ -1,9 +1,8 @@
 /// The number of steps that in-memory evaluation may still take.
 ///
 /// A step is some ten nanoseconds of work: reading a value, one state of a regular expression at a character, comparing eight
-/// bytes. Counting steps instead of time makes evaluation deterministic on every machine; they are counted coarsely, so that
-/// counting costs next to nothing. Everything that clients can make large consumes them: texts, lists, arrays, JSON and the
-/// predicate itself.
+/// bytes. Counting steps instead of time makes evaluation deterministic on every machine; counting is coarse, so that it costs
+/// next to nothing. All that clients can make large uses steps: texts, lists, arrays, JSON, the predicate.
 ///
 /// ```swift
 /// var budget = StepBudget(1_000_000)

@@ -54,7 +54,7 @@ package struct StoredRecord: Hashable, Sendable {
         switch place {
         case .field(let name, _): fields[name]
         case .metadata(let column): self[column]
-        // The interpreter's view of the record has the element.
+        // The interpreter has the element.
         case .element: nil
         }
     }

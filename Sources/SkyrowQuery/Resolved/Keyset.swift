@@ -35,7 +35,7 @@ package struct Keyset: Hashable, Sendable {
     /// Bounds on branches, and on joins in all of them, above which planning takes long.
     static let maximumBranches = 8
     static let maximumJoins = 16
-    /// Upper bound on the bytes of values, which would be sent once for each branch.
+    /// Upper bound on the bytes of values; each branch sends them again.
     static let maximumValueBytes = 65_536
 
     /// The order of reading the page.
@@ -59,8 +59,7 @@ package struct Keyset: Hashable, Sendable {
         self.branches = branches
     }
 
-    /// Whether one row comparison is enough: all keys have the same direction, and no missing value is at or after the
-    /// position.
+    /// Whether one row comparison is enough: all keys have one direction, and no missing value is at or after the position.
     package var isRow: Bool {
         sort.allSatisfy { $0.direction == sort.first?.direction } && !values.contains(nil)
             && branches.count == sort.count

@@ -67,8 +67,7 @@ package struct PlacePolygon: Hashable, Sendable {
     /// Whether there are rings of holes.
     package var hasHoles: Bool { copies.contains { $0.count > 1 } }
 
-    /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole, which is not a
-    /// ring on the plane.
+    /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole.
     init(_ rings: [[Location]], _ path: KeyPath) throws(SkyrowError) {
         let open = rings.map { $0.count > 1 && $0.first == $0.last ? Array($0.dropLast()) : $0 }
         guard !open.isEmpty, open.allSatisfy({ $0.count >= 3 }) else {

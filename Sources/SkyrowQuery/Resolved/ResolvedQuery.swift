@@ -36,8 +36,7 @@ package struct ResolvedSort: Hashable, Sendable {
     /// Whether the predicate holds only for records with a value.
     package var isPresent = false
 
-    /// - Parameter nulls: the position of records without a value; if nil, last ascending and first descending as in
-    ///   PostgreSQL.
+    /// - Parameter nulls: the position of missing values; if nil, last ascending and first descending, as in PostgreSQL.
     package init(
         _ column: ResolvedColumn,
         _ direction: SortKey.Direction = .ascending,

@@ -17,7 +17,7 @@ extension Comparison {
         }
     }
 
-    /// Reads the value inside JSON as one of the literal's type; values of other types count as missing.
+    /// Reads the value inside JSON as the literal's type; values of other types count as missing.
     private func typed(by value: RecordValue) throws(SkyrowError) -> Comparison {
         guard case .inside(let steps) = column.reading else { throw .literalInvalid("null", path) }
         switch value {

@@ -35,8 +35,7 @@ extension Comparison {
         return seen.withRange(of: pattern.head, .regex(text, pattern))
     }
 
-    /// The texts with a prefix are a range of the byte order, for which PostgreSQL can use an index. It cannot use one for a
-    /// pattern in a parameter.
+    /// The texts with a prefix are a range of the byte order, which an index serves; it does not serve a pattern parameter.
     private func prefix(_ start: ResolvedLiteral, end: ResolvedLiteral?, isEmpty: Bool) -> ResolvedPredicate {
         if isEmpty { return .constant(column, true) }
         let isNotBelow = ResolvedPredicate.comparison(column, .greaterOrEqual, start)
@@ -57,7 +56,7 @@ extension Comparison {
         return prefix(.bytes(bytes), end: bytes.endOfPrefix.map { .bytes($0) }, isEmpty: bytes.isEmpty)
     }
 
-    /// Returns a string in the form in which the column is compared with it.
+    /// Returns a string in the compared form of the column.
     func comparedText(_ value: RecordValue) throws(SkyrowError) -> String {
         let text = try string(value)
         return column.folds ? TextFolding.fold(text) : text
@@ -119,7 +118,7 @@ extension Comparison {
         }
     }
 
-    /// Returns the integer that equals a literal; nil if there is none.
+    /// Returns the integer that equals a literal; nil if no integer does.
     func exactInteger(_ value: RecordValue) throws(SkyrowError) -> Int64? {
         switch cast(value, .integer) {
         case .integer(let literal): return literal
@@ -129,7 +128,7 @@ extension Comparison {
         }
     }
 
-    /// Returns the double that equals a literal; nil if there is none.
+    /// Returns the double that equals a literal; nil if no double does.
     func exactNumber(_ value: RecordValue) throws(SkyrowError) -> Double? {
         switch cast(value, .number) {
         case .number(let literal): return literal

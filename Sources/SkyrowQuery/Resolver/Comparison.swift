@@ -217,8 +217,7 @@ struct Comparison {
     }
 
     private func membership(_ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
-        // An empty list contains nothing, not even a missing value. If a list merely lacks comparable values, a missing value
-        // gives unknown, and any other false.
+        // An empty list contains not even a missing value. In a list without comparable values, a missing value is unknown.
         let condition = try membership(ofValues: values)
         guard !values.isEmpty, condition.isEmptyList else { return condition }
         return .constant(column, false)

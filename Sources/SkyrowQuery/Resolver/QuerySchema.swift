@@ -4,7 +4,7 @@ package import SkyrowModel
 package protocol QuerySchema {
     associatedtype RecordType: QueryRecordType
 
-    /// Returns the type of this name; nil if there is none.
+    /// Returns the type of this name; nil if it does not exist.
     subscript(type: RecordTypeName) -> RecordType? { get }
 }
 

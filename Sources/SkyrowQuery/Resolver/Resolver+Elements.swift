@@ -71,7 +71,7 @@ extension Resolver {
         }
     }
 
-    /// Returns a column with the number of a relation's members that the caller may read.
+    /// Returns a column with the number of members that the caller may read.
     mutating func memberCount(of column: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard let target = column.kind.listTarget, let type = try type(target) else {
             throw .recordQueryInvalid("The type of the members does not exist.", path)
@@ -87,8 +87,7 @@ extension Resolver {
 
     // MARK: Paths to several records
 
-    /// Resolves a condition whose key path leads to several records, and which holds if it holds for one of them; nil for other
-    /// conditions.
+    /// Resolves a condition whose key path leads to several records, one of which has to meet it; nil for other conditions.
     mutating func conditionOnList(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate? {
         switch predicate {
         case .and, .or, .not, .none, .related:
@@ -206,7 +205,7 @@ extension Resolver {
         }
     }
 
-    /// Turns the condition that one of some records is a member into one that all are; removes duplicates.
+    /// Turns the condition that any of some records is a member into one that each is; removes duplicates.
     private static func each(of found: ResolvedPredicate) -> ResolvedPredicate {
         guard case .any(var elements) = found, case .hasID(let column, let ids) = elements.predicate else {
             return found
@@ -239,8 +238,8 @@ extension Resolver {
         var one = try side(left, at: 1)
         var other = try side(right, at: 2)
         let row = OperatorTable.row(of: comparison)
-        // Each column is relative to the innermost records: those of the side with several records, or of the right side if
-        // both have.
+        // Columns are relative to the innermost records: those of the side with several, or of the right side if both have
+        // several.
         if other.lists.isEmpty { other.column.scope = scope } else { one.column.scope = innermost(one) }
         if let first = other.lists.indices.first, !one.lists.isEmpty { other.lists[first].column.scope = scope }
         let condition = try Comparison(one.column, one.path, row, literalAt: 2).condition(

@@ -124,7 +124,7 @@ extension Resolver {
         return result
     }
 
-    /// Returns the next array of references on a path; nil if there is none.
+    /// Returns the next array of references on a path; nil if the path has no further one.
     private mutating func hop(
         on path: KeyPath,
         in list: Int?,

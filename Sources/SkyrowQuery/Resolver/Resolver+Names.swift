@@ -41,7 +41,7 @@ extension Resolver {
     }
 
     /// Returns the first array of references or relation that a path leads through, and the rest of the path, which is empty if
-    /// the path ends at a relation; nil if there is none.
+    /// the path ends at a relation; nil for a path to a single record.
     ///
     /// Throws as ``column(_:)`` does for the names up to there.
     mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
@@ -130,8 +130,7 @@ extension Resolver {
             }
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
         }
-        // The same names may lead through different references, since a predicate may see the reference in other records than
-        // an inclusion.
+        // The same names may lead through different references: a predicate and an inclusion may see them in different records.
         if let known = joined.indices.first(where: { joined[$0].names == names && joins[$0].reference == reference }) {
             return known
         }
@@ -262,8 +261,7 @@ extension ResolvedColumn {
 }
 
 extension String {
-    /// Whether PostgreSQL reads the text as a number other than plain digits, for which it might count from the end of an
-    /// array.
+    /// Whether PostgreSQL reads the text as a number with more than digits, such as one that counts from an array's end.
     fileprivate var isSignedOrPaddedNumber: Bool {
         guard utf8.last.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) ?? false else { return false }
         let rest = utf8.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

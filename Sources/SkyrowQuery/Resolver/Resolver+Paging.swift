@@ -1,8 +1,8 @@
 internal import SkyrowModel
 
 extension Resolver {
-    /// Returns the order of a query: its sort, or the order of `near`'s distances, or that of the ids, or for a page of the
-    /// last records that of creation.
+    /// Returns the order of a query: its sort, else that of `near`'s distances, else that of ids, or of creation for a last
+    /// page.
     mutating func order(of query: RecordQuery) throws(SkyrowError) -> [ResolvedSort] {
         if let orderByDistance { return orderByDistance }
         guard query.sort.isEmpty, query.position == .last else { return try sort(query.sort) }

@@ -53,8 +53,7 @@ extension Resolver {
 }
 
 extension Comparison {
-    /// A distance less than a number, or equal to it: as in Skygear, `lt` includes the boundary, since an index searches for
-    /// the closed circle.
+    /// A distance less than a number, or equal to it: as in Skygear, `lt` includes the boundary, as the index search does.
     func isWithin(_ center: Location, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         let metres: Double =
             switch cast(value, .number) {

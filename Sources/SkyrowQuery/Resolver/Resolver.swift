@@ -126,7 +126,7 @@ package struct Resolver<Schema: QuerySchema> {
         )
     }
 
-    /// Returns a type that the query leads to; nil if there is none of that name.
+    /// Returns a type that the query leads to; nil if it does not exist.
     ///
     /// Throws `102 PermissionDenied` if the scopes of the request's key exclude its records.
     func type(_ name: RecordTypeName) throws(SkyrowError) -> Schema.RecordType? {
@@ -257,8 +257,7 @@ package struct Resolver<Schema: QuerySchema> {
         return ordered
     }
 
-    /// Returns the positions of the fields to send; ignores names of metadata, which is always sent. `_verified` is not
-    /// metadata.
+    /// Returns the positions of the fields to send; ignores metadata, which is always sent. `_verified` is not metadata.
     func fields(
         of type: Schema.RecordType,
         _ names: [String]?,

@@ -5,7 +5,7 @@ extension JSONText {
     /// Upper bound on the nesting depth of a stored value; clients can send less.
     private static let depthLimit = 512
 
-    /// Calls `body` with the parsed value; returns nil for a text that is nested too deep.
+    /// Calls `body` with the parsed value; nil for a text that is nested too deep.
     func withValue<Result>(_ body: (JSONView) -> Result) -> Result? {
         utf8.withUnsafeBytes { try? JSONDocument.read($0, depthLimit: Self.depthLimit, body) }
     }
@@ -74,7 +74,7 @@ extension JSONView {
 }
 
 extension JSONCondition {
-    /// Returns whether the condition holds for a value; nil for texts that are nested too deep, and if the budget is exceeded.
+    /// Whether the condition holds for a value; nil for texts that are nested too deep, and if the budget is exceeded.
     func holds(for text: JSONText, within budget: inout StepBudget) -> Bool? {
         // The identity of each element, and of each value to find, is computed.
         let own = values.reduce(2 * text.utf8.count) { $0 + $1.utf8.count }

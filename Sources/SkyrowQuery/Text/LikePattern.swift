@@ -1,7 +1,6 @@
 /// A pattern of PostgreSQL's `LIKE`: `%` matches any text, `_` any one character, and `\` escapes the next one.
 ///
-/// A character is a Unicode scalar. Matching takes at most the product of the lengths of text and pattern, which counts as
-/// steps.
+/// A character is a Unicode scalar. Matching takes at most the length of the text times that of the pattern in steps.
 struct LikePattern {
     private let pattern: [UInt8]
 
@@ -68,7 +67,7 @@ struct LikePattern {
         return pattern[step...].allSatisfy { $0 == UInt8(ascii: "%") }
     }
 
-    /// Returns the length of a scalar in bytes from its first byte.
+    /// Returns the length of a scalar from its first byte.
     private static func scalarLength(_ first: UInt8) -> Int {
         first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
     }

@@ -1,5 +1,5 @@
 extension String {
-    /// The least text that is greater, in byte order, than all texts with this prefix; nil if there is none.
+    /// The least text that is greater, in byte order, than all texts with this prefix; nil if no text is.
     var endOfPrefix: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {
@@ -14,7 +14,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// The least bytes that are greater than all that begin with these; nil if there are none.
+    /// The least bytes that are greater than all that begin with these; nil if no bytes are.
     var endOfPrefix: [UInt8]? {
         guard let last = lastIndex(where: { $0 < .max }) else { return nil }
         var end = Array(self[...last])

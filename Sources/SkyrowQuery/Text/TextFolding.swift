@@ -1,8 +1,7 @@
 /// Case folding of texts, as in the SQL function `_fold`.
 ///
-/// It is the lowercase mapping of each code point, with one form of sigma: `ß` and `ss` differ, and so do the Unicode
-/// compositions of an accented letter. It uses a table instead of the standard library's Unicode version, so that the result is
-/// the same on every machine.
+/// It lowercases each code point, with one form of sigma: `ß` and `ss` differ, and so do the Unicode compositions of an
+/// accented letter. A table makes it independent of the standard library's Unicode version and the same on every machine.
 package enum TextFolding {
     /// Returns the folded text.
     package static func fold(_ text: String) -> String {

@@ -7,9 +7,9 @@ package struct WordQueryMisfit: Error, Hashable, Sendable {
 
 /// A query for the words of a text: `star -trek wars*`, `star or stars`, and with a language `"a new hope"`.
 ///
-/// All words are required, `or` joins the two beside it, `-` excludes a word and `*` matches words by prefix. Every text is a
-/// valid query; characters that separate words do so here too. With a language, PostgreSQL splits the terms and stems the
-/// words, so only the database can evaluate the query.
+/// All words are required, `or` joins the two beside it, `-` excludes a word and `*` matches by prefix. Any text is valid;
+/// separators of words separate them here too. With a language, only the database can evaluate the query, since PostgreSQL
+/// splits the terms and stems the words.
 package struct WordQuery: Hashable, Sendable {
     package static let maximumBytes = 1024
     package static let maximumWords = 32

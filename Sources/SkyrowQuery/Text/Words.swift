@@ -1,10 +1,9 @@
-/// Splits a text into words, as in the SQL function `_words`: case-folded, and separated by everything except letters and
-/// digits.
+/// Splits a text into words as the SQL function `_words` does: case-folded, separated by all but letters and digits.
 ///
-/// The separators are a list of ranges and not a Unicode property, so that the words are the same in every Unicode version,
-/// here and in the database.
+/// The separators are a list of ranges and not a Unicode property, so that all Unicode versions, here and in the database, find
+/// the same words.
 package enum Words {
-    /// Upper bounds on the characters of a text that are read, on the words, and on the length of a word.
+    /// Upper bounds on a text's characters and words, and on a word's length.
     static let maximumCharacters = 250_000
     static let maximumCount = 30_000
     static let maximumLength = 255
@@ -31,8 +30,7 @@ package enum Words {
         return words
     }
 
-    /// Whether a character separates words: ASCII except letters and digits, the symbols of Latin-1, and two blocks of
-    /// punctuation.
+    /// Whether a character separates words: ASCII except letters and digits, Latin-1 symbols, and two blocks of punctuation.
     package static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: false

@@ -4,14 +4,13 @@ package import SkyrowModel
 extension FieldOperator {
     /// Applies the operator to the value of a field, as a save's statement does in the database.
     ///
-    /// Throws the client's error if it does not apply: `108 InvalidArgument`, or `132 PayloadTooLarge` for a result that is too
-    /// long.
+    /// Throws the client's error if it does not apply: `108 InvalidArgument`, or `132 PayloadTooLarge` for too long a result.
     ///
     /// - Parameters:
-    ///   - stored: the stored value; `null` if the field has none.
+    ///   - stored: the stored value; `null` for a missing one.
     ///   - isNew: whether the record is being created.
-    ///   - field: the field that errors name.
-    ///   - type: the type of the field, which determines the result for a missing array. Operands are values of it.
+    ///   - field: the field to name in errors.
+    ///   - type: its type, which determines the result for a missing array, and that operands have.
     ///   - budget: the remaining budget of the request for evaluating elements.
     package func apply(
         to stored: RecordValue,
@@ -34,7 +33,7 @@ extension FieldOperator {
         return value
     }
 
-    /// Applies the operator to one value with a separate budget.
+    /// Applies the operator to a single value.
     package func apply(
         to stored: RecordValue,
         isNew: Bool,
@@ -120,8 +119,7 @@ extension FieldOperator.Arithmetic {
         return result
     }
 
-    /// Computes like PostgreSQL's `double precision`: refuses overflow, and underflow to zero; NaN is greater than every
-    /// number.
+    /// Computes like PostgreSQL's `double precision`: refuses overflow and underflow; NaN is greater than every number.
     private func result(_ a: Double, _ b: Double) throws(OperatorRefusal) -> Double {
         switch self {
         case .increment:
@@ -138,7 +136,7 @@ extension FieldOperator.Arithmetic {
         }
     }
 
-    /// Returns the stored value, or the operand if that is the new minimum or maximum.
+    /// Returns the stored value or the operand, whichever is the minimum or maximum.
     private func keeping(
         _ stored: RecordValue,
         _ operand: RecordValue,

@@ -4,7 +4,7 @@ internal import SkyrowModel
 // The operators on arrays in JSON and on typed arrays.
 
 extension FieldOperator {
-    /// Applies the operator to the array of a field; a missing value counts as an empty array.
+    /// Applies the operator to the array of a field; a missing one counts as empty.
     func changingElements(
         of value: RecordValue,
         _ type: FieldType,

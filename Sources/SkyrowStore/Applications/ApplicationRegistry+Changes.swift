@@ -50,7 +50,7 @@ extension ApplicationRegistry {
             // deleted last, so that an interrupted deletion can be repeated.
             try await setDisabled(true, name)
             try await reporting {
-                // The tables identify the publication, so it is dropped before them.
+                // The tables identify the publication.
                 try await client.withTransaction { try await Publication.drop(of: schema, in: $0) }
                 try await SchemaRemoval.dropTables(of: schema, client: client)
             }
@@ -100,7 +100,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Removes the key that begins with `hint`; throws 110 if there is none.
+    /// Removes the key that begins with `hint`; throws 110 if no key does.
     ///
     /// - Parameter hint: at least eight characters of the key.
     package func removeKey(beginning hint: String, of name: ApplicationName) async throws(SkyrowError) {
@@ -161,7 +161,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// The length of the stored prefix of a key, which identifies the key and is too short for guessing the rest.
+    /// The length of the stored prefix of a key, by which it is recognised; too short for guessing the rest.
     package static let hintLength = 8
 }
 
@@ -178,7 +178,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Runs `body` as ``changing(_:)`` does, after it has created a missing registry.
+    /// Runs `body` as ``changing(_:)`` does, with the registry created if missing.
     private func changingExisting(_ body: (PostgresTransaction) async throws -> Void) async throws(SkyrowError) {
         try await changing { transaction in
             try await install(in: transaction)
@@ -263,8 +263,7 @@ extension ApplicationRegistry {
             ? ApplicationRegistry.nameTaken : ApplicationRegistry.schemaTaken
     }
 
-    /// Throws 108 for a schema that belongs to PostgreSQL or another role or serves another purpose, and if its schema for
-    /// reserved tables does.
+    /// Throws 108 for a reserved schema, for one with another owner or purpose, and if its internal schema is not free.
     private func refuseForeignSchema(
         _ schema: SQLIdentifier,
         adopts: Bool,

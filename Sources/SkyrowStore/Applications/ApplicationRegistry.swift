@@ -29,13 +29,12 @@ package struct ApplicationRegistry: Sendable {
     /// Whether a connection is open for a statement; cheap.
     package var isReady: Bool { client.isReady }
 
-    /// The number of statements that wait for locks of other transactions, while the remaining connections are reserved for
-    /// other statements.
+    /// The numbers of statements held back behind locks, so that connections stay free for others.
     package var heldBack: (reads: Int, writes: Int) { client.heldBack }
 
     // MARK: Reading
 
-    /// Returns all applications by name; empty if none was ever created.
+    /// Returns all applications by name; empty without a registry.
     ///
     /// The default application is included if it has keys or host names in addition to those of its settings. The default
     /// application of another service on the same database is not.

@@ -30,7 +30,7 @@ package struct ApplicationKey: Hashable, Sendable {
     /// The first characters of the key, by which an operator recognises it.
     package var hint: String
     package var createdAt: Timestamp
-    /// nil for a key that does not expire.
+    /// nil if the key does not expire.
     package var expiresAt: Timestamp?
 }
 

@@ -40,7 +40,7 @@ struct ChangeDecoder {
         self.schema = schema.name
     }
 
-    /// Returns the record type of a table; nil for a table that is not one of records.
+    /// Returns the record type of a table; nil for other tables.
     func type(of relation: ReplicationRelation) -> RecordTypeName? {
         guard relation.schema == schema else { return nil }
         return try? RecordTypeName(relation.name)
@@ -130,8 +130,7 @@ struct ChangeDecoder {
         return row.wholeTuples.count
     }
 
-    /// Returns the statements by which PostgreSQL computes the columns that are not replicated, for changes of one table, in
-    /// their order.
+    /// Returns the statements that compute the columns that are not replicated, for changes of one table in their order.
     func completion(of rows: [RowChange]) -> [SQL] {
         guard let relation = rows.first?.relation, let mapping = mappings[relation.oid] else { return [] }
         var rest = rows.flatMap(\.wholeTuples)[...]

@@ -116,8 +116,7 @@ struct ChangesStatement {
         return sql
     }
 
-    /// Selects the rows changed since `seen`, by revision and `_id`; after the record's columns come these two, and whether the
-    /// row matches.
+    /// Selects the rows changed since `seen`, by revision and `_id`, which follow the record's columns, and whether they match.
     func rows(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         let matches: SQL = condition.map { "coalesce((\($0)), false)" } ?? "true"
         var source: SQL = "FROM \(table.qualifiedName) AS \"r\" WHERE \(text.admission(scope, join: nil))"
@@ -132,7 +131,7 @@ struct ChangesStatement {
         )
     }
 
-    /// Selects the revisions and ids of records that were deleted or hidden since `seen`, in that order.
+    /// Selects the revisions and ids of records deleted or hidden since `seen`, in that order.
     func tombstones(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
         let fields = Dictionary(
             (scope.clauses + scope.others.joined()).compactMap(\.memberField).map { ($0.name, $0) },

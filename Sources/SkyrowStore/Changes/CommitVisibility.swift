@@ -4,9 +4,9 @@ internal import SkyrowSystem
 
 /// Waits until a committed transaction is visible to other sessions.
 ///
-/// PostgreSQL writes a commit to its log before it removes the transaction from the running ones: usually microseconds earlier,
-/// and with synchronous replication as long as standbys take to confirm it. A reader that acts on the log would find the old
-/// rows. One snapshot serves all transactions that it shows as visible.
+/// PostgreSQL writes a commit to its log before it removes the transaction from the running ones: usually just before, and with
+/// synchronous replication as long as standbys take to confirm it. A reader that acts on the log would find the old rows. One
+/// snapshot serves all transactions that it shows as visible.
 struct CommitVisibility {
     private let client: PostgresClient
     private var snapshot: TransactionSnapshot?

@@ -52,8 +52,8 @@ struct FeedRun: Sendable {
             }
         case .tombstones:
             let seen = step.base?.transactions ?? pass.transactions
-            // Both are read after the snapshot was taken, in either order: changes committed in between belong to transactions
-            // outside its set.
+            // Both are read after the snapshot, in either order: changes committed in between are of transactions outside its
+            // set.
             async let changed = step.place == nil ? rows(in: statement, step, since: seen) : nil
             let limit = request.limit
             let graves = try await store.client.read(

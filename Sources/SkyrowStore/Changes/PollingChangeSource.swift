@@ -96,7 +96,7 @@ package final class PollingChangeSource: ChangeSource {
     ) async throws -> [CommittedTransaction] {
         var parts: [Int64: [RecordChange]] = [:]
         var bulk: Set<RecordTypeName> = []
-        // Called after the snapshot is taken, so that types subscribed to from now on start at a later point.
+        // Called after the snapshot is taken: types subscribed to from now on start later.
         for (type, databases) in watched() {
             guard let table = store.cache.current.tables[type] else { continue }
             let statement = PolledRows(table, databases, limit: rowLimit)
@@ -152,8 +152,8 @@ extension ChangeInterruption {
 }
 
 extension StoredRecord {
-    /// Whether the record was created since `moment`, according to its timestamps. They miss a record whose transaction began
-    /// before `moment` and ended after it, and which another transaction has changed since.
+    /// Whether the record was created since a snapshot, according to its timestamps. They miss a record whose transaction began
+    /// before the snapshot and ended after it, and which another transaction has changed since.
     fileprivate func isNew(since moment: ChangeMoment) -> Bool {
         guard let createdAt, let updatedAt else { return false }
         if createdAt == updatedAt { return true }

@@ -39,8 +39,8 @@ package struct Publication: Hashable, Sendable {
         return Dictionary(zip(tables.map(\.rawValue), memberships.map(\.rawValue))) { first, _ in first }
     }
 
-    /// Whether a row of `pg_publication_rel`, aliased `member`, publishes every change of its table; `_unpublished` skips these
-    /// tables.
+    /// Whether a row of `pg_publication_rel`, aliased `member`, publishes every change of its table, like those that
+    /// `_unpublished` skips.
     static func isWhole(in schema: SQLIdentifier) -> SQL {
         """
         to_jsonb(member) ->> 'prqual' IS NULL AND to_jsonb(member) ->> 'prattrs' IS NULL AND member.prpubid IN (

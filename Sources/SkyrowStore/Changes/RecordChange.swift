@@ -118,8 +118,7 @@ package final class RecordChange: Sendable {
         self.init(of: table, storedID: storedID, before: .unknown(mayBeNew: false), after: nil, rows: nil)
     }
 
-    /// A change from rows with all columns of the table: the new row, if any, followed by the old row, if known; nil for rows
-    /// without an id.
+    /// A change from rows with all columns: the new row, if any, followed by the old row, if known; nil for rows without an id.
     package convenience init?(
         of table: RecordTable,
         rows: PostgresResult,

@@ -111,7 +111,7 @@ extension RecordStore {
 }
 
 extension ChangeToken {
-    /// The token that a request continues from; nil for a request that starts. Throws `134` for any other text.
+    /// The token that a request continues from; nil for a first request. Throws `134` for any other text.
     fileprivate init?(_ position: ChangesRequest.Position) throws(SkyrowError) {
         let parameter: String
         let text: String
@@ -142,8 +142,7 @@ extension ChangeToken {
 enum FeedStart: Sendable {
     /// Its token cannot be continued.
     case reset(ChangeReset)
-    /// The token of the end of the pass with the current position in it, and the snapshot; `isNew` if the pass starts with this
-    /// request.
+    /// The token of the end of the pass with the current position in it, and the snapshot; `isNew` if the pass starts here.
     case pass(ChangeToken, PresentMoment, isNew: Bool)
 
     /// - Parameters:

@@ -26,8 +26,8 @@ extension RecordStore {
         throw isBuilding ? .followingBegins(table.name) : .notFollowed(table.name)
     }
 
-    /// Requests the index that finds the changes of a type, which an ``IndexBuilder`` then builds; does nothing if the index
-    /// exists or is requested.
+    /// Requests the index that finds the changes of a type, for an ``IndexBuilder`` to build; does nothing if it exists or is
+    /// requested already.
     ///
     /// Throws `110 ResourceNotFound` for a type that does not exist.
     package func follow(_ type: RecordTypeName) async throws(SkyrowError) {
@@ -56,8 +56,7 @@ extension RecordStore {
 
 /// The followed types: those with an index on `(_database, _revision)`, and those for which one is requested.
 ///
-/// A request is a row of `_index`, as for any other index, whether a schema file, the tool, or a request in development mode
-/// made it.
+/// A request is a row of `_index`, as for any other index, made by a schema file, the tool, or a request in development mode.
 package enum FollowedTypes {
     static let columns = ["_database", "_revision"]
 

@@ -43,8 +43,7 @@ extension RecordStore {
         try await reporting { _ = try await Publication.prepare(of: self.schema, by: self.client) }
     }
 
-    /// Reads the current records in place of changes that arrived incomplete; a record that no longer exists becomes a
-    /// deletion.
+    /// Reads the current records in place of incomplete changes; a record that no longer exists becomes a deletion.
     func presentChanges(of table: RecordTable, _ ids: [String]) async throws -> [RecordChange] {
         let sql: SQL = """
             SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY (\(ids))

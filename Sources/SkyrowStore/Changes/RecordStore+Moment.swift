@@ -87,8 +87,7 @@ extension RecordStore {
 
     /// Returns when PostgreSQL's log is flushed up to `position`.
     ///
-    /// Any commit flushes it, those of other sessions too, but without a notification. If none does soon, this method commits a
-    /// message.
+    /// Any commit flushes it, those of other sessions too, but without a notification. If none comes soon, commits a message.
     private func flushLog(upTo position: UInt64) async throws {
         let position = Int64(bitPattern: position)
         func isFlushed() async throws -> Bool {
@@ -276,8 +275,7 @@ enum ChangeDigest {
 }
 
 extension RecordStore {
-    /// Returns whether a transaction outside `seen` has written, deleted or hidden anything of a type in a database, for any
-    /// reader.
+    /// Returns whether a transaction outside `seen` wrote, deleted or hid anything of a type in a database, for any reader.
     package func hasChanges(
         of type: RecordTypeName,
         in database: DatabaseScope,

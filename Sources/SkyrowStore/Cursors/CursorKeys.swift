@@ -8,7 +8,7 @@ internal import SkyrowJSON
 package struct CursorKeys: Sendable {
     private static let version: UInt8 = 1
     private static let codeBytes = 16
-    /// Upper bound on the length of a cursor's text.
+    /// Upper bound on a cursor's length.
     static let maximumBytes = 12_288
 
     private let keys: [UInt8: HMACSHA256]

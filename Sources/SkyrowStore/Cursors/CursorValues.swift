@@ -5,10 +5,10 @@ internal import SkyrowQuery
 
 /// Encodes the values of the sort keys at a position: for each a byte for its presence, then the value in binary.
 ///
-/// Numbers, instants and booleans have the size of PostgreSQL's binary form; texts, bytes and numbers inside JSON are preceded
-/// by a length of four bytes.
+/// Numbers, instants and booleans have the size of PostgreSQL's binary form; a length of four bytes precedes texts, bytes and
+/// numbers inside JSON.
 enum CursorValues {
-    /// Upper bound on the bytes of one value; a longer value has no cursor.
+    /// Upper bound on the bytes of one value.
     static let maximumValueBytes = 8_192
 
     /// Returns the code of a kind, which determines the encoding of its values.
@@ -25,8 +25,8 @@ enum CursorValues {
         }
     }
 
-    /// Appends a column of a row, selected in the type of its kind; returns false if it is too long, or if a recent schema
-    /// change gave it another type.
+    /// Appends a column of a row, selected in the type of its kind; returns false if it is too long, or if its type has just
+    /// changed.
     static func append(
         _ result: PostgresResult,
         row: Int,
@@ -40,7 +40,7 @@ enum CursorValues {
                 appendMissing(to: &bytes)
                 return true
             }
-            // The binary form of jsonb has a version byte before the text.
+            // The binary form of jsonb begins with a version byte.
             let value = kind == .decimal ? UnsafeRawBufferPointer(rebasing: stored.dropFirst()) : stored
             guard value.count <= maximumValueBytes else { return false }
             bytes.append(1)

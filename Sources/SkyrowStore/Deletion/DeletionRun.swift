@@ -167,8 +167,7 @@ private struct DeletionRun {
         for table in tables { try await giveUp(table) }
     }
 
-    /// Sets the references of private records to NULL that would prevent the deletion of others; all private records are
-    /// deleted.
+    /// Sets the references of private records to NULL that would prevent the deletion of others; all of them are deleted.
     private mutating func releasePrivate(_ table: RecordTable) async throws {
         let columns = table.columns.filter { column in
             if case .reference = column.type { column.onDelete == .restrict } else { false }

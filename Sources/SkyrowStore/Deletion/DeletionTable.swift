@@ -24,7 +24,7 @@ package struct ClaimedDeletion: Hashable, Sendable {
 
 /// The accounts that are being deleted, and those that were.
 ///
-/// The statement that begins a deletion disables the account, so a process that dies in between leaves an unusable account, and
+/// The statement that begins a deletion disables the account, so if a process dies in between, the account is unusable and
 /// another process continues.
 package struct DeletionTable: Sendable {
     /// For how long a process has a deletion to itself unless it renews the claim.
@@ -97,8 +97,8 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Returns anonymous accounts that were not used since a time, the oldest first, without those whose deletion others'
-    /// records prevent.
+    /// Returns anonymous accounts that were not used since a time, the oldest first, except those that others' records
+    /// restrict.
     package func abandoned(since time: Timestamp, atMost count: Int64) async throws(SkyrowError) -> [UserID] {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -173,8 +173,8 @@ package struct DeletionTable: Sendable {
         }
     }
 
-    /// Records that finished deletions were searched for late rows; schedules the next search in a minute, except after the
-    /// last one.
+    /// Records that finished deletions were searched for late rows; schedules the next search in a minute, unless it was the
+    /// last.
     package func settle(_ deletions: [ClaimedDeletion]) async throws(SkyrowError) {
         try await store.write(
             """
@@ -250,15 +250,15 @@ struct RestrictingReferences {
         }
     }
 
-    /// Selects the names of the types whose records restrict the deletion of the record with this id, whose owner has the same
-    /// id; nil if no reference can.
+    /// Selects the types with records that restrict the deletion of the record with this id, whose owner has the same id; nil
+    /// without such references.
     func types(blocking id: SQL) -> SQL? {
         guard !references.isEmpty else { return nil }
         return references.map { "SELECT \($0.table.name.rawValue) WHERE EXISTS (\(rows($0, id)))" as SQL }
             .joined(separator: " UNION ")
     }
 
-    /// Whether any record restricts the deletion of the record with this id.
+    /// Whether any record restricts the deletion of that record.
     func isBlocked(_ id: SQL) -> SQL {
         guard !references.isEmpty else { return "false" }
         return references.map { "EXISTS (\(rows($0, id)))" as SQL }.joined(separator: " OR ")

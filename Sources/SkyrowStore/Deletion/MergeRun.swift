@@ -301,7 +301,7 @@ struct MergeRun {
             """
     }
 
-    // MARK: What users are to each other, and to records
+    // MARK: Relations, and references to the profile
 
     /// Transfers the relations of the user; a block by either account counts.
     mutating func moveRelations() async throws {
@@ -375,7 +375,7 @@ struct MergeRun {
                         """
                     )
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    // A unique index allows only one reference to the target profile; the others become null with the user's
+                    // A unique index may allow one reference to the target only; the others become null with the user's
                     // profile.
                     continue
                 }

@@ -104,8 +104,7 @@ package struct MergeTable: Sendable {
         }
     }
 
-    /// Returns a run that moves the records of a merged account to its target; nil if the account was not merged, or the target
-    /// is gone.
+    /// Returns a run that moves the records of a merged account to its target; nil without a merge, or if the target is gone.
     func run(of user: UserID, maximumRecords: Int) async throws -> MergeRun? {
         let result = try await store.client.read(
             "SELECT merged.target FROM \(schema.internal)._merge AS merged WHERE merged.user_id = \(user)"

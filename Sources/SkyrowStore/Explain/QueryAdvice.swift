@@ -3,7 +3,7 @@ package import SkyrowQuery
 
 /// Advice on making a query cheaper: derived from its plan and the resolved query, without a database.
 package struct QueryAdvice: Hashable, Sendable {
-    /// Upper bound on the rows of a table for which a full scan is acceptable.
+    /// Upper bound on the rows of a table that may be read as a whole.
     package static let largeTable = 10_000.0
     /// The part of the records above which a full scan is the best plan for a condition.
     private static let selectivePart = 0.2
@@ -205,7 +205,7 @@ private struct QueryFacts {
         )
     }
 
-    /// The key columns for the conditions: those compared for equality first, then the order of the page or one range.
+    /// The key columns for the conditions: those compared for equality, then the order of the page or one range.
     private var scanKeys: [IndexField] {
         let range = Array(ranges.prefix(1))
         if equal.isEmpty { return pageOrder.first?.keyPath == range.first?.keyPath ? pageOrder : range }

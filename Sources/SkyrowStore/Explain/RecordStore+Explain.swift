@@ -4,8 +4,8 @@ internal import SkyrowQuery
 internal import Synchronization
 
 extension RecordStore {
-    /// Explains how PostgreSQL would execute a query, without returning records: every statement that would be sent, including
-    /// those of included lists.
+    /// Explains how PostgreSQL would execute a query, without its records: every statement that would be sent, including those
+    /// of lists.
     ///
     /// The plan is a custom plan for the values of the query, like those of a statement's first executions. Which records have
     /// lists is known only after they are read: `analyze` reads them and explains the actual statements, `plan` explains each

@@ -4,8 +4,7 @@ internal import SkyrowQuery
 internal import Synchronization
 
 extension RecordStore {
-    /// Returns the number of records of a type according to PostgreSQL's statistics; 0 for a small table, or without
-    /// statistics.
+    /// Returns the number of records of a type according to PostgreSQL's statistics; 0 for a small table or without statistics.
     func size(of type: RecordTypeName) -> Double {
         sizes.withLock { $0[type.rawValue] ?? 0 }
     }

@@ -15,7 +15,7 @@ internal import SkyrowSystem
 package struct IndexBuilder: Sendable {
     /// The channel that announces work without any details, since every role can listen.
     private static let channel: SQLIdentifier = "skyrow_index"
-    /// Announces work on the channel.
+    /// Announces work.
     static let signal: SQL = "SELECT pg_notify(\(literal: channel.name), '')"
     /// Every role can notify the channel, as often as it likes.
     private static let rest: Duration = .milliseconds(100)
@@ -44,7 +44,7 @@ package struct IndexBuilder: Sendable {
         self.schemas = schemas
     }
 
-    // MARK: When
+    // MARK: Scheduling
 
     /// Works until the task is cancelled, which stops a build at once, or the client shuts down.
     package func run() async {
@@ -80,7 +80,7 @@ package struct IndexBuilder: Sendable {
         }
     }
 
-    // MARK: What
+    // MARK: Steps
 
     /// Does all pending work; returns false if some is left, because another process builds or PostgreSQL refused it.
     package func pass() async throws -> Bool {
@@ -187,7 +187,7 @@ package struct IndexBuilder: Sendable {
             try await create(attempt, turn, on: session)
         } catch {
             if Task.isCancelled {
-                // The service is shutting down, and this cancelled task cannot wait for a statement.
+                // The service is shutting down; this cancelled task cannot wait for a statement.
                 let statement = attempt.with(attempt.record.stopped).update(from: attempt.record)
                 _ = await Task { [client] in try? await client.write(statement) }.value
                 throw CancellationError()

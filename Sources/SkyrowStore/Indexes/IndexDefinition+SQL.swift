@@ -11,7 +11,7 @@ package struct IndexSurroundings: Hashable, Sendable {
     package var languages: [String: TextLanguage] = [:]
     /// The columns that store the words of texts, by the text columns.
     package var storedWords: [String: SQLIdentifier] = [:]
-    /// The schema of the extension that the kind of index needs; nil if it needs none.
+    /// The schema of the extension that the kind of index needs; nil without one.
     package var home: SQLIdentifier?
 }
 
@@ -48,8 +48,8 @@ extension IndexDefinition {
                 let direction: SQL = field.direction == .descending ? " DESC" : ""
                 keys.append("\(value)\(collation)\(direction)")
             }
-            // A query sorted by the last field continues by id in the same direction. An index on revisions needs no id, since
-            // transactions write few rows.
+            // A query sorted by the last field continues by id in the same direction. Transactions write too few rows to need
+            // that for revisions.
             if !isUnique, !isOfFollowedType {
                 keys.append(fields.last?.direction == .descending ? "_id COLLATE \"C\" DESC" : "_id COLLATE \"C\"")
             }
@@ -76,7 +76,7 @@ extension IndexDefinition {
         }
     }
 
-    /// The extension that an index of the kind needs; nil if it needs none.
+    /// The extension that an index of the kind needs; nil without one.
     package var neededExtension: String? {
         switch kind {
         case .order, .contains, .text, .near: nil

@@ -6,7 +6,7 @@ package struct IndexPlan: Hashable, Sendable {
     /// An index in the reserved table.
     package struct Row: Hashable, Sendable {
         package var name: String
-        /// nil for an index not created by the service, which is listed only to be deleted.
+        /// nil for an index not created by the service, listed only to be deleted.
         package var definition: IndexDefinition?
         package var record: IndexRecord
 
@@ -22,7 +22,7 @@ package struct IndexPlan: Hashable, Sendable {
         case existing(name: String)
         /// The remains of the index are ours; its build starts again under the same name.
         case again(name: String)
-        /// The index is to be created under this name; it replaces an obsolete row.
+        /// The index must be created under this name; it replaces an obsolete row.
         case new(name: String, replacing: String?)
     }
 
@@ -98,7 +98,7 @@ package struct IndexPlan: Hashable, Sendable {
         return head
     }
 
-    // MARK: What goes together
+    // MARK: Validation
 
     private static func checked(
         _ wanted: IndexDefinition,

@@ -4,8 +4,8 @@ package import SkyrowPostgres
 /// The recorded state of an index and the step that follows from it: a value without a clock or a connection.
 ///
 /// The row of an index is committed before its build begins, and marks the index as the service's own. The session with the
-/// builders' lock reads a row together with the actual index, does one step, and reads again, so it does not matter where an
-/// earlier builder stopped.
+/// builders' lock reads a row together with the actual index, does one step, and reads again, so an earlier builder may have
+/// stopped anywhere.
 package struct IndexRecord: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         /// To be built.
@@ -17,7 +17,7 @@ package struct IndexRecord: Hashable, Sendable {
         case deleting
     }
 
-    /// The state of the relation with the name of the index.
+    /// The relation found under the name of the index.
     package enum Observation: String, Hashable, Sendable, CaseIterable {
         case absent
         /// An index of the type that is not valid.
@@ -32,7 +32,7 @@ package struct IndexRecord: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         /// Count an attempt, and build the index.
         case build
-        /// Drop the remains of an attempt, or an index that is to be deleted.
+        /// Drop the remains of an attempt, or an index to delete.
         case drop
         /// Count the values that several records have.
         case countDuplicates
@@ -50,7 +50,7 @@ package struct IndexRecord: Hashable, Sendable {
     package var attempts: Int
     /// Whether an attempt was ever started, so that a relation with this name is ours.
     package var hasBegun: Bool
-    /// Why the build failed; while it is to be built, why the last attempt failed.
+    /// Why the build failed; in the state `building`, why the last attempt failed.
     package var failure: IndexFailure?
 
     package init(_ state: State = .building, attempts: Int = 0, hasBegun: Bool = false, failure: IndexFailure? = nil) {
@@ -89,7 +89,7 @@ package struct IndexRecord: Hashable, Sendable {
 
     private var needsCount: Bool { failure?.reason == .duplicate && failure?.duplicates == nil }
 
-    // MARK: What becomes of an attempt
+    // MARK: Outcomes of an attempt
 
     /// The row of an attempt that begins.
     package var begun: IndexRecord {
@@ -112,8 +112,7 @@ extension IndexFailure {
     /// Whether the same build may succeed if it is retried.
     var isTransient: Bool { reason == .serverStopped || reason == .deadlock }
 
-    /// The reason for which PostgreSQL refused to build an index; nil for a connection error, after which the outcome is
-    /// unknown.
+    /// The reason why PostgreSQL refused to build an index; nil for a connection error, whose outcome is unknown.
     package init?(_ error: PostgresError) {
         switch (error.code, error.sqlState) {
         case (.statementTimeout, _), (.server, .queryCanceled): self.init(.cancelled)

@@ -10,7 +10,7 @@ package struct IndexRow: Hashable, Sendable {
 
     package var schema: SQLIdentifier
     package var name: String
-    /// The stored record type; for an index not created by the service that is to be deleted, it may be any name.
+    /// The stored record type; for an index not created by the service it may be any name.
     package var type: String
     /// nil for an index not created by the service.
     package var definition: IndexDefinition?

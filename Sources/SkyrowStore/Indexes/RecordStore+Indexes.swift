@@ -4,9 +4,9 @@ internal import SkyrowPostgres
 extension RecordStore {
     /// `schema:index:create`: records a requested index, which an ``IndexBuilder`` then builds.
     ///
-    /// A repeated request means the same index, and retries a failed build. Throws `110 ResourceNotFound` if the type does not
-    /// exist, `108 InvalidArgument` for an invalid definition, and `111 NotSupported` if the service has no PostgreSQL sessions
-    /// to build it in.
+    /// A repeated request means the same index, and retries a failed build. Throws `110 ResourceNotFound` for a missing type,
+    /// `108 InvalidArgument` for an invalid definition, and `111 NotSupported` if the service has no PostgreSQL sessions for
+    /// builds.
     package func createIndex(_ request: IndexCreateRequest) async throws(SkyrowError) -> RecordIndex {
         let wanted = request.definition
         guard client.hasSessions else { throw .noSessionsForIndexes }
@@ -50,7 +50,7 @@ extension RecordStore {
         }
     }
 
-    /// `schema:index:delete`: records that an index is to be deleted, which an ``IndexBuilder`` then drops.
+    /// `schema:index:delete`: records the deletion of an index, which an ``IndexBuilder`` then drops.
     ///
     /// Throws `110 ResourceNotFound` if there is no index of that name, and `108 InvalidArgument` for an index that every table
     /// has or that belongs to a constraint, and without `force` for an index not created by the service.

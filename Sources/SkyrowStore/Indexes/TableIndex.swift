@@ -86,7 +86,7 @@ package struct TableIndex: Hashable, Sendable {
     package var keys: [Key]
     package var isUnique = false
     package var isPrimary = false
-    /// Whether PostgreSQL uses it for queries; a unique index is enforced even before that.
+    /// Whether PostgreSQL uses it for queries; uniqueness is enforced even before.
     package var isValid = true
     /// Whether it belongs to a constraint and can only be dropped with it.
     package var isConstraint = false
@@ -276,8 +276,7 @@ extension TableIndex {
     /// SQL condition: whether a row of `pg_index` is for other words of a text than queries use, because the language differs,
     /// or because only one of both uses a column that stores words.
     ///
-    /// An unsupported language counts as none, since indexes are built that way; otherwise the index would be rebuilt again and
-    /// again.
+    /// An unsupported language counts as none, since indexes are built that way; otherwise they would be rebuilt forever.
     ///
     /// - Parameter field: the name of the text field.
     static func isOutdated(wordsOf field: SQL) -> SQL {

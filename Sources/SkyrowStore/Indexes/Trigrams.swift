@@ -34,8 +34,8 @@ package enum Trigrams {
             """
     )
 
-    /// Whether the statements of a dump, which may have quoted all names, expect the schema of ``requirement``: they create the
-    /// extension but not its schema.
+    /// Whether the statements of a dump, which may quote all names, expect the schema of ``requirement``, which they do not
+    /// create.
     package static func isNeeded(by script: String) -> Bool {
         script.contains("pg_trgm WITH SCHEMA trigrams;") || script.contains("\"pg_trgm\" WITH SCHEMA \"trigrams\";")
     }

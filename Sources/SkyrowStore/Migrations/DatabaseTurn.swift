@@ -1,6 +1,6 @@
 package import SkyrowPostgres
 
-/// An exclusive lock among processes, held for any length of time without a transaction around the work.
+/// An exclusive lock among processes, for any length of time and without a transaction around the work.
 ///
 /// Another connection holds a table lock meanwhile, in a transaction that does nothing else. The lock mode needs no transaction
 /// id, which would hold up vacuums and streams of changes. It is not an advisory lock, since any role can take those.

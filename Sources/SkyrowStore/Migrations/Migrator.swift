@@ -7,8 +7,8 @@ package struct Migrator: Sendable {
         case migrate(Migration)
         /// The database was restored from a dump, maybe into another cluster, whose transaction ids are smaller.
         case rebaseRevisions
-        /// PostgreSQL was restarted since the last of these steps, or another server has replaced it: transaction ids may be
-        /// assigned a second time.
+        /// PostgreSQL was restarted since the last of these steps, or replaced by another server: transaction ids may be
+        /// reused.
         case moveRevisions
         /// Create the event triggers that detect changes made with psql.
         case installEventTriggers
@@ -28,8 +28,7 @@ package struct Migrator: Sendable {
         package var encoding: String
         /// Whether the reserved tables are among the record tables, as in builds before the first release.
         package var isOld: Bool
-        /// If there are no reserved tables: the reserved names in use in the schema of the records, and all names in the schema
-        /// for reserved tables.
+        /// Without reserved tables: the reserved names in the schema of the records, and all names in that of reserved tables.
         package var strangers: [String]
 
         package init(

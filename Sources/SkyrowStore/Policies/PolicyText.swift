@@ -1,7 +1,7 @@
 internal import SkyrowModel
 package import SkyrowPostgres
 
-/// The statements that create the policies, triggers and views of a record type's table for database logins.
+/// The statements that create the policies, triggers and views of a record type's table.
 ///
 /// Conditions on the rows refer to the table by its name, since a policy has no alias.
 struct PolicyText {
@@ -21,8 +21,8 @@ struct PolicyText {
         policy("_select", "SELECT", "USING (\(isOpen(.read)))")
     }
 
-    /// The owner of a new record is the current user, and its database is public or the user's own; values of fields and
-    /// references are checked as in a save.
+    /// The owner of a new record is the current user, in the public database or the user's own; values of fields and references
+    /// are checked as in a save.
     ///
     /// - Parameter columns: the columns that an INSERT may name.
     func insert(_ columns: [String]) -> PolicyObject {
@@ -61,8 +61,7 @@ struct PolicyText {
 
     // MARK: Triggers
 
-    /// Triggers fire in the order of their names: after the guards of columns, and before `_stamp` sets the revision of the
-    /// row.
+    /// Triggers fire in the order of their names: after the guards of columns, and before `_stamp` sets the revision.
     var signatureOfNew: PolicyObject {
         trigger("_sign_new", "INSERT", when: "\"new\".\"_created_by\" IS NULL", "\"_sign\"()")
     }
@@ -118,8 +117,7 @@ struct PolicyText {
         )
     }
 
-    /// The service sets the revision of a row, whereas other roles leave that to a trigger. The service has checked its own
-    /// writes already.
+    /// The service sets the revision of a row, other roles leave it to a trigger. The service has checked its own writes.
     private var isOfOthers: SQL { "\"new\".\"_revision\" IS NOT DISTINCT FROM \"old\".\"_revision\"" }
 
     private func trigger(_ name: SQLIdentifier, _ event: SQL, when condition: SQL, _ call: SQL) -> PolicyObject {
@@ -145,8 +143,8 @@ struct PolicyText {
 
     // MARK: The view
 
-    /// The accessible records, with NULL for fields that not every user sees where the caller does not, and with the part of
-    /// access lists that everyone sees; nil for types where every user sees everything.
+    /// The accessible records, with NULL for fields that the caller does not see, and with the entries of access lists that
+    /// everyone sees; nil for types where every user sees everything.
     ///
     /// It runs with the rights of the table's owner, so it has its own condition on rows.
     var view: PolicyObject? {

@@ -1,8 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What the table of a record type needs for PostgreSQL roles that represent users: policies, and triggers, views and grants
-/// for what policies cannot do.
+/// What a record type's table needs for PostgreSQL roles that represent users: policies, and what these cannot express.
 ///
 /// It is the third interpreter of the rules behind ``AccessScope`` and ``FieldRules``: the same values become conditions in
 /// SQL, with functions in place of the caller (``AccessCaller/session(_:)``).

@@ -35,8 +35,7 @@ struct DeleteRun {
         return try await settled(ids)
     }
 
-    /// Deletes all records together, so that they may refer to each other in any way; the outcomes say why some were not
-    /// deleted.
+    /// Deletes all records together, so that they may refer to each other in any way; reports why some were not deleted.
     mutating func outcomesTogether(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         let open = unfailed(ids)
         guard try await deleteTogether(open, releasing: false) else {
@@ -147,7 +146,7 @@ struct DeleteRun {
         let releasable = ids.filter { found.contains(TextKey($0.id)) }
         guard !releasable.isEmpty else { return }
         if try await deleteTogether(releasable, releasing: true) { return }
-        // The references exceed the bound of one transaction; without a surrounding transaction they are cleared in several.
+        // Too many references for one transaction; without a surrounding one, they are cleared in several.
         guard case .client = context.runner else { return }
         for statement in references.releases(releasable.map(\.id)) {
             while try await context.runner.write(statement).affectedRows > PrivateReferences.maximumRows {}
@@ -198,8 +197,7 @@ struct DeleteRun {
         context.catalog.deleteRules[type] != nil
     }
 
-    /// Deletes records of one type with their dependents; throws ``TooManyDependents`` above the bound, without deleting
-    /// anything.
+    /// Deletes records of one type with their dependents; throws ``TooManyDependents`` above the bound and deletes nothing.
     private mutating func deleteWithDependents(
         _ ids: [RecordID],
         _ graph: DeleteGraph,

@@ -7,9 +7,8 @@ extension RecordStore {
     ///
     /// Unreadable records are neither sent nor counted. A type without a table has no records. Throws `108 InvalidArgument` for
     /// a query that must not be truncated and matches more records than its limit, and for a cursor of another query, `110
-    /// ResourceNotFound` for an empty page that is required to have records, `108`, `111 NotSupported` or `120
-    /// RecordQueryInvalid` for an invalid query, `124 RecordQueryDenied` for one that names a hidden field, and database
-    /// errors.
+    /// ResourceNotFound` for an empty page that must have records, `108`, `111 NotSupported` or `120 RecordQueryInvalid` for an
+    /// invalid query, `124 RecordQueryDenied` for one that names a hidden field, and database errors.
     ///
     /// - Parameter admit: called before records are read.
     package func query(

@@ -6,13 +6,12 @@ internal import SkyrowQuery
 extension RecordStore {
     /// Saves records, each independently or, when `atomic`, all or none.
     ///
-    /// The caller creates missing schema before (``createMissingSchema(for:)``). Records of one type and shape are one
-    /// statement and one round trip; the result has an outcome for each item, in the order of the items. Throws `102
-    /// PermissionDenied` if the caller may not write at all, `115 AtomicOperationFailure` when `atomic` and a record fails, and
-    /// database errors.
+    /// Missing schema has been created before (``createMissingSchema(for:)``). Records of one type and shape are one statement
+    /// and one round trip; the result has an outcome for each item, in order. Throws `102 PermissionDenied` if the caller may
+    /// not write at all, `115 AtomicOperationFailure` when `atomic` and a record fails, and database errors.
     ///
-    /// - Parameter fitsSchema: whether all items are expected to fit the schema. If one does not, `schemaMoved` is thrown
-    ///   before anything is written.
+    /// - Parameter fitsSchema: whether all items must fit the schema. If one does not, throws `schemaMoved` without writing
+    ///   anything.
     package func save(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
@@ -48,7 +47,7 @@ extension RecordStore {
             else { continue }
             types.insert(draft.id.type)
         }
-        // The save has succeeded even if this reload fails; the notification arrives in any case.
+        // The save has succeeded anyway, and the notification will arrive.
         if !types.isEmpty { try? await cache.reload(.types(types)) }
     }
 
@@ -67,8 +66,8 @@ extension RecordStore {
 
     /// Returns the errors with which these drafts would be refused because of the stored records, by index; writes nothing.
     ///
-    /// Called before a save changes the schema, so that nothing is created for a record that will not be saved. One statement
-    /// for each existing type.
+    /// Called before a save changes the schema, so that nothing is created for a refused record. One statement for each
+    /// existing type.
     package func refusals(
         saving drafts: [RecordDraft],
         with access: RecordAccess

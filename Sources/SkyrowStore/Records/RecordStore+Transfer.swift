@@ -49,8 +49,7 @@ private struct TransferRun {
         self.event = event
     }
 
-    /// Throws `110 ResourceNotFound` if there is no account with that id. An account whose profile is hidden from the caller
-    /// looks like a missing one.
+    /// Throws `110 ResourceNotFound` if there is no account with that id whose profile the caller may read.
     func requireOwner() async throws {
         guard let table = context.catalog[.user] else { throw SkyrowError.unexpected }
         let condition = context.access.of(table.rules).read.condition(on: "r")

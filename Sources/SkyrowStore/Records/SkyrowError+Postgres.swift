@@ -156,10 +156,9 @@ extension SkyrowError {
 }
 
 extension RecordStore {
-    /// Runs `body` with the catalog, and again with a reloaded one if PostgreSQL reports an unknown name, since another process
-    /// or psql may just have changed the schema.
+    /// Runs `body` with the catalog, and again with a reloaded one if PostgreSQL reports an unknown name.
     ///
-    /// Throws database errors as `SkyrowError`.
+    /// Another process or psql may just have changed the schema. Throws database errors as `SkyrowError`.
     func withCatalog<Success: Sendable>(
         _ body: (SchemaCatalog) async throws -> Success
     ) async throws -> Success {
@@ -205,7 +204,7 @@ extension RecordStore {
         return true
     }
 
-    /// Returns the error for the client, and logs details that the client does not get.
+    /// Returns the client's error, and logs what it does not contain.
     package func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
         let reported = SkyrowError(error, table: table)
         // Class 08 includes protocol errors, in addition to what poolers report.

@@ -98,8 +98,7 @@ package struct RecordSelection: Sendable {
 }
 
 extension RecordColumn {
-    /// Returns the column as statements select it: cast to the type in which the field is read, regardless of the type that
-    /// psql gave it.
+    /// Returns the column as statements select it: cast to the type in which its field is read, whichever psql gave it.
     package func selection(from alias: SQLIdentifier) -> SQL {
         type.column.selection("\(alias).\(identifier)", oid: oid)
     }

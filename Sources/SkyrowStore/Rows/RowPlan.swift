@@ -66,7 +66,7 @@ package final class RowPlan: Sendable {
     /// A record that is included from the same row.
     struct Inclusion: Sendable {
         let name: String
-        /// nil if the inclusion is a number instead of a record.
+        /// nil if a number or null is included instead of a record.
         let plan: RowPlan?
         /// The column of that number.
         var number: Int?

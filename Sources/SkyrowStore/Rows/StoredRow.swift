@@ -133,8 +133,7 @@ package final class StoredRows: Sendable {
 
     /// Returns the row of each of some wire ids, nil for a missing one.
     ///
-    /// - Parameter id: returns one of the ids. If the rows are in the order of the ids, as usual, each is found with one
-    ///   comparison.
+    /// - Parameter id: returns one of the ids. Rows in the order of the ids, the usual case, take one comparison each.
     func rows(of count: Int, _ id: (Int) -> String) -> [StoredRow?] {
         var found: [StoredRow?] = []
         found.reserveCapacity(count)
@@ -230,7 +229,7 @@ struct IncludedRow: RecordSource {
         return "\(type)/\(StoredID.wireID(of: stored))"
     }
 
-    /// Calls `body` with the type and the wire id; returns false if there is none.
+    /// Calls `body` with the type and the wire id; returns false without an id.
     private func withID(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) -> Bool {
         guard let member = plan.idMember, let stored = rows.result.unsafeBytes(row, member.column) else { return false }
         body(plan.name(of: member), StoredID.wireID(of: stored))

@@ -86,7 +86,7 @@ package struct SealingKeys: Sendable {
         """
     }
 
-    /// The parts are prefixed with their lengths, so that different parts never give the same bytes.
+    /// The length prefixes keep different parts from giving the same bytes.
     private static func further(_ head: [UInt8], _ place: [String]) -> [UInt8] {
         head + place.flatMap { text in Array("\(text.utf8.count):".utf8) + Array(text.utf8) }
     }

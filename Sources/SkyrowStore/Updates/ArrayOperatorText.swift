@@ -74,7 +74,7 @@ struct ArrayOperatorText {
     let operands: [StatementTemplate]
     /// Whether stored ids may have the prefix of a private database.
     let isPrivate: Bool
-    /// The predicate on each element; empty if there is none.
+    /// The predicate on each element, possibly empty.
     let predicate: StatementTemplate
 
     private func operand(_ number: Int) -> StatementTemplate {

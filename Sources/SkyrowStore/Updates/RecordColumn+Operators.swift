@@ -5,8 +5,8 @@ internal import SkyrowQuery
 extension RecordTable {
     /// Converts the operators of a draft to the types of the columns.
     ///
-    /// Throws `108 InvalidArgument` for an operator that does not fit the type of its field, and `114 IncompatibleSchema` for a
-    /// missing or read-only field.
+    /// Throws `108 InvalidArgument` for an operator that does not fit its field, and `114 IncompatibleSchema` for a missing or
+    /// read-only field.
     func settledOperators(
         of draft: RecordDraft,
         _ freshIDs: [RecordID: RecordID]

@@ -238,8 +238,7 @@ package enum ArrayLiteral {
 }
 
 extension RowPlan.Element {
-    /// Calls `body` with the value of an array's bytes: its elements, or for a multidimensional array a value of an unknown
-    /// type.
+    /// Calls `body` with the value of an array's bytes: its elements, or a value of an unknown type if it is multidimensional.
     ///
     /// - Parameters:
     ///   - name: the target type of references.
@@ -300,8 +299,8 @@ extension RowPlan.Element {
     }
 }
 
-/// Reads the binary form of an array: dimensions, a flag, the element type, the length and lower bound of each dimension, then
-/// the elements.
+/// Reads the binary form of an array: dimensions, a flag, the element type, each dimension's length and lower bound, then the
+/// elements.
 private struct ArrayBytes {
     var bytes: UnsafeRawBufferPointer
 

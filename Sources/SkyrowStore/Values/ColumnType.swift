@@ -2,11 +2,10 @@ package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// How the store handles the fields of one type: their columns, the accepted values, and the conversion of values in both
-/// directions.
+/// How the store handles the fields of one type: columns, accepted values, and conversion in both directions.
 ///
-/// Each type is a file beside this one; `FieldType+Column.swift` lists them all. What most types have in common is derived from
-/// ``value(of:)`` and ``kind``.
+/// Each type is a file beside this one; `FieldType+Column.swift` lists them. Defaults are derived from ``value(of:)`` and
+/// ``kind``.
 package protocol ColumnType: Sendable {
     /// The type of a value in the PostgreSQL client.
     associatedtype Value: PostgresArrayElement
@@ -25,7 +24,7 @@ package protocol ColumnType: Sendable {
     func index(on column: SQLIdentifier, of table: SQL) -> SQL?
     /// The approximate number of locks for adding a column.
     var locks: Int64 { get }
-    /// Returns the field type of a column in the database; nil for a column of another type.
+    /// Returns the field type of a column in the database; nil for other types.
     static func type(of column: CatalogRow.Column) -> FieldType?
 
     // MARK: Rows
@@ -34,8 +33,7 @@ package protocol ColumnType: Sendable {
     var kind: RowPlan.Kind { get }
     /// The name that goes with the kind: for a reference, its target type.
     var kindName: String { get }
-    /// The column as statements select it: cast to the type that its kind is read from, regardless of the type that psql gave
-    /// it.
+    /// The column as statements select it: cast to the type that its kind is read from, whichever psql gave it.
     func selection(_ column: SQL, oid: PostgresOID) -> SQL
 
     // MARK: Values
@@ -52,10 +50,9 @@ package protocol ColumnType: Sendable {
     func value(of value: RecordValue) -> Value?
     /// Returns whether a column takes a value other than `null` unchanged.
     func admission(of value: RecordValue) -> FieldAdmission
-    /// Returns the value in the form of the column; nil leaves the column unchanged. Throws ``FieldMisfit`` for a value that
-    /// does not fit.
+    /// Returns the value in the form of the column; nil leaves the column unchanged. Throws ``FieldMisfit`` if it does not fit.
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
-    /// Returns the type that holds the values of this type and of another one; nil if there is no such type.
+    /// Returns the type that holds the values of this type and of another one; nil without such a type.
     func joined(with other: FieldType) -> FieldType?
     /// Returns whether a column stores a value exactly as a client sent it, like most values: none of ``typed(_:)``,
     /// ``admission(of:)`` and ``accepted(_:)`` refuses or changes it, and it contains no id. If false, these have to be called.

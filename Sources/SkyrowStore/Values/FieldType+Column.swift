@@ -80,7 +80,7 @@ extension RowPlan.Kind {
     }
 }
 
-// MARK: For all types
+// MARK: All types
 
 extension FieldType {
     /// Returns whether a column of this type takes a value. Integers, whole numbers and sequences are interchangeable; texts
@@ -93,8 +93,8 @@ extension FieldType {
         }
     }
 
-    /// Returns the type that holds the values of both, nil if there is none: two records of one request may give a new field an
-    /// integer and a fraction.
+    /// Returns the type that holds the values of both, or nil: records of one request may give a new field an integer and a
+    /// fraction.
     func joined(with other: FieldType) -> FieldType? {
         self == other ? self : column.joined(with: other) ?? other.column.joined(with: self)
     }

@@ -27,8 +27,7 @@ package struct ReferenceColumn: ColumnType {
     }
 
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
-        // Deferrable, so that records that refer to each other can be saved in one transaction. NO ACTION, since RESTRICT
-        // cannot be deferred.
+        // Deferrable, so that one transaction can save records that refer to each other. RESTRICT cannot be deferred.
         let action: SQL =
             switch onDelete {
             case .restrict: "NO ACTION"

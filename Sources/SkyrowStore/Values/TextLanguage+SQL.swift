@@ -38,14 +38,12 @@ extension TextLanguage {
         """
     }
 
-    /// SQL for the columns that store words: the `name` of each, the `text` column of the words, their `language`, and the
-    /// `number` of the text column.
+    /// SQL for the columns that store words: the `name` of each, the `text` column and its `number`, and the `language`.
     ///
     /// A node tree of three nodes that begins this way is a function call on a language and a column. Its parts are extracted
     /// with `split_part`, since a regular expression takes milliseconds for each tree.
     ///
-    /// - Parameter condition: on `words`, the `pg_attribute` row of such a column, and `tree.text`, the number of the text
-    ///   column.
+    /// - Parameter condition: on `words`, the column's `pg_attribute` row, and `tree.text`, the number of the text column.
     package static func storedWords(_ condition: SQL) -> SQL {
         """
         SELECT words.attname AS name, text_column.attname AS text, text_column.attnum AS number,

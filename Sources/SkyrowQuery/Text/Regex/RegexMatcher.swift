@@ -109,7 +109,7 @@ struct RegexMatcher {
             generation += 1
         }
 
-        /// Marks a step as visited; returns whether this was the first visit.
+        /// Marks a step as visited; returns whether it was not yet.
         mutating func reach(_ place: Int) -> Bool {
             work += 1
             guard reached[place] != generation else { return false }

@@ -25,13 +25,12 @@ indirect enum RegexNode: Hashable, Sendable {
 
 // MARK: Size
 
-/// The size of a regular expression's position automaton, which has a state for each character, with repetitions expanded.
-/// Numbers saturate at `Int32.max`.
+/// The size of a position automaton: a state for each character, repetitions expanded. Numbers saturate at `Int32.max`.
 struct RegexSize {
-    /// The number of states, one for each character of the expression.
+    /// The number of states: the characters of the expression.
     private(set) var states = 0
-    /// The number of pairs of states that can follow each other, which determines how long PostgreSQL takes to build its
-    /// automaton: `(?:a?){255}` has 255 states and 32,385 pairs.
+    /// The number of pairs of states that can follow each other. PostgreSQL builds its automaton in time proportional to it:
+    /// `(?:a?){255}` has 255 states and 32,385 pairs.
     private(set) var transitions = 0
     /// The number of states that a match can begin with, and end with.
     private var first = 0
@@ -86,7 +85,7 @@ struct RegexSize {
     private static func bounded(_ count: Int) -> Int { min(count, Int(Int32.max)) }
 }
 
-// MARK: What every match has
+// MARK: Required texts
 
 /// Texts that every match of a regular expression contains.
 package indirect enum RequiredText: Hashable, Sendable {
@@ -96,7 +95,7 @@ package indirect enum RequiredText: Hashable, Sendable {
 }
 
 extension RegexNode {
-    /// Texts of three or more characters that every match contains; nil if there are none.
+    /// Texts of three or more characters that every match contains; nil for an expression without such texts.
     ///
     /// They form a necessary condition that an index of trigrams can evaluate (``RegexPattern/required``).
     var required: RequiredText? {

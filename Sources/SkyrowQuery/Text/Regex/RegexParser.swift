@@ -8,8 +8,7 @@ package struct RegexMisfit: Error, Hashable, Sendable {
 
 /// Parses a regular expression of the subset that means the same in PostgreSQL and in memory.
 ///
-/// It names unsupported constructs of other engines in errors, and never treats a character as literal that is special
-/// elsewhere.
+/// It refuses constructs of other engines by name, and never reads a character as literal that is special elsewhere.
 struct RegexParser {
     /// Upper bound on the number of repetitions.
     private static let maximumRepetition = 255

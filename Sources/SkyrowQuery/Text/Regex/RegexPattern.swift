@@ -39,7 +39,7 @@ package struct RegexPattern: Hashable, Sendable {
     /// The texts that every match contains; nil if there are none.
     package var required: RequiredText? { node.required }
 
-    /// The prefix of every matching text; empty if there is none.
+    /// The prefix of every matching text, possibly empty.
     package var head: String { node.head }
 
     /// Returns whether a part of the text matches; false if the budget is exceeded.
