@@ -275,8 +275,8 @@ struct Comparison {
         }
     }
 
-    /// `["in", "text", keypath]`: an array contains this element, a JSON array this string, or an object this key; `["in", geo,
-    /// keypath]`: a location is in a geometry.
+    /// `["in", "text", keypath]`: an array contains this element, a JSON array this string, or an object this key;
+    /// `["in", geo, keypath]`: a location is in a geometry.
     func containment(of value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         if case .array = column.kind {
             if case .null = value { return .unknown }

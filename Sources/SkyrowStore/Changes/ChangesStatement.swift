@@ -266,7 +266,7 @@ extension RecordTable {
 
     /// Whether records of form `known` remain valid in this form; new fields without values make no difference.
     ///
-    /// - Parameter isSameBranch: whether the table would have the same number in PostgreSQL.
+    /// - Parameter isSameBranch: whether the table must have the same OID as in `known`.
     func continues(_ known: ChangeToken.Form, isSameBranch: Bool) -> Bool {
         let last = Int(known.columns)
         return (!isSameBranch || known.table == oid) && form(upTo: last).digest == known.digest

@@ -20,7 +20,7 @@ package struct IndexPlan: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         /// The index exists, or is being built.
         case existing(name: String)
-        /// The remains of the index are ours; its build starts again under the same name.
+        /// The service has created the remains of the index; its build starts again under the same name.
         case again(name: String)
         /// The index must be created under this name; it replaces an obsolete row.
         case new(name: String, replacing: String?)

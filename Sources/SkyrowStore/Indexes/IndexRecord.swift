@@ -48,7 +48,7 @@ package struct IndexRecord: Hashable, Sendable {
     package var state: State
     /// The number of attempts, without those stopped by a shutdown.
     package var attempts: Int
-    /// Whether an attempt was ever started, so that a relation with this name is ours.
+    /// Whether an attempt was ever started, so that a relation with this name is the service's.
     package var hasBegun: Bool
     /// Why the build failed; in the state `building`, why the last attempt failed.
     package var failure: IndexFailure?

@@ -68,7 +68,7 @@ extension RecordStore {
                 if row == nil, table == nil {
                     throw SkyrowError(.resourceNotFound, "There is no index of that name.")
                 }
-                // An index of this name is ours if a build was ever started.
+                // The service has created the index of this name if a build was ever started.
                 if let row, !row.record.hasBegun {
                     try await deleteRow(request.name, in: transaction)
                 } else {

@@ -73,7 +73,7 @@ package struct TableIndex: Hashable, Sendable {
         /// The column that the key depends on.
         var source: String? { column ?? json?.column }
 
-        /// Whether the key matches a definition's field; not for indexes of words or places.
+        /// Whether the key matches a definition's field; not for indexes of words or locations.
         func holds(_ field: IndexField) -> Bool {
             if let type = field.jsonType { return json == JSONValue(field.name, field.steps, type) }
             return column == field.name && form == (field.isFolded ? .fold : .column)

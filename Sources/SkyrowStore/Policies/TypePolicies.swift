@@ -85,7 +85,7 @@ package struct PolicyGrants: Sendable {
         guard rules.origin == .saves else { return }
         deletes = !deletesOthers
         let reserved: [ReservedColumn] = [.id, .database, .owner, .access]
-        // Only the service creates records without an owner, since it signs for the creator.
+        // Only the service creates records without an owner and records their creators.
         guard rules.newOwner == .creator else { return }
         insert = reserved.map(\.rawValue) + columns(.create)
     }
