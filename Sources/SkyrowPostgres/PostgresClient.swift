@@ -74,7 +74,7 @@ package final class PostgresClient: Sendable {
         probe = NotificationProbe(configuration: configuration, listener: listener, logger: logger)
     }
 
-    /// Owns every thread and connection of the client.
+    /// Runs the client, which owns its threads and connections.
     ///
     /// It returns after ``shutDown()``, when everything that had been accepted is done or the drain timeout has
     /// passed, or soon after its task is cancelled; a silent server does not hold it up. A client runs once.
@@ -112,12 +112,12 @@ package final class PostgresClient: Sendable {
 
     /// Runs a statement that changes nothing, and returns its rows.
     ///
-    /// It may travel with other reads, and be run more than once: when a connection is lost, or when a slow
-    /// neighbour holds it up.
+    /// The statement may share a pipeline with other reads, and may run more than once: after a lost connection, or when a slow
+    /// statement of the same pipeline delays it.
     ///
     /// - Parameters:
     ///   - limit: Bounds the rows in memory.
-    ///   - contention: The table whose lock it may have to wait for.
+    ///   - contention: The table whose lock the statement may have to wait for.
     /// - Throws: ``PostgresError``, or `CancellationError`.
     package func read(
         _ sql: SQL,
@@ -127,7 +127,7 @@ package final class PostgresClient: Sendable {
         try await run(read(sql, limit: limit, contention: contention, at: .now), in: reads)
     }
 
-    /// Runs a quick read before all that wait: for what the service itself has to know, however many requests there are.
+    /// Runs a quick read ahead of all waiting ones. It is for the service's own queries and ignores the queue's length limit.
     ///
     /// - Throws: as ``read(_:limit:contention:)``.
     package func readUrgently(_ sql: SQL) async throws -> PostgresResult {
@@ -152,13 +152,13 @@ package final class PostgresClient: Sendable {
             queueDeadline: time + configuration.acquireTimeout,
             isUrgent: isUrgent
         )
-        // That others like it were held up, as on a busy machine, does not put it behind slow ones.
+        // An urgent read does not queue behind slow ones, even when its shape was slow before, as on a busy machine.
         if !isUrgent { request.pace = times.pace(of: sql, at: time) }
         return request
     }
 
-    /// Runs a statement that changes nothing and has one row at most; those of one coalesced statement that wait at the same time
-    /// are asked in one statement.
+    /// Runs a read-only statement that returns at most one row. Waiting reads of the same coalesced statement are sent as one
+    /// statement.
     ///
     /// - Throws: as ``read(_:limit:contention:)``.
     package func readOne(
@@ -173,16 +173,16 @@ package final class PostgresClient: Sendable {
         return PostgresRow(result: result, index: row)
     }
 
-    /// Runs one statement that changes something, and returns after its commit.
+    /// Runs one statement that writes, and returns after its commit.
     ///
     /// - Parameters:
-    ///   - groupCommit: Whether it may be committed together with other writes, which is much cheaper. The statement must
-    ///     then be independent of all others, in any order, and must not manage transactions.
-    ///   - limit: Bounds the rows in memory; it is one that keeps columns, since the write has its effect.
-    ///   - contention: The table, and the row, whose lock it may have to wait for.
-    /// - Throws: ``PostgresError``, or `CancellationError`. With the code `indeterminateCommit` the connection was lost at a
-    ///   moment that leaves open whether the statement was committed; it is never retried then. With every other code
-    ///   it had no effect.
+    ///   - groupCommit: Whether the write may be committed together with others, which is much cheaper. The statement must then
+    ///     be independent of all others, in any order, and must not manage transactions.
+    ///   - limit: Bounds the rows in memory; it must be a limit that keeps columns, since the write takes effect either way.
+    ///   - contention: The table and row whose lock the statement may have to wait for.
+    /// - Throws: ``PostgresError``, or `CancellationError`. The code `indeterminateCommit` means that the connection was lost
+    ///   when the statement may or may not have been committed; such a statement is never retried. With every other code the
+    ///   statement had no effect.
     package func write(
         _ sql: SQL,
         groupCommit: PostgresGroupCommit = .never,
@@ -202,7 +202,7 @@ package final class PostgresClient: Sendable {
         case .never:
             return try await run(request, in: writes)
         case .allowed, .allowedExcept:
-            // One that would make its group wait gets a commit of its own.
+            // A write that would delay its group is committed alone.
             let isQuick = times.pace(of: sql, at: now) == .quick && !times.isHeld(contention, at: now)
             return try await run(request, in: isQuick ? groupCommits : writes)
         }
@@ -219,9 +219,9 @@ package final class PostgresClient: Sendable {
     ///
     /// - Parameter retries: How often `body` is run again, from the start and in a new transaction, after a
     ///   serialization failure, a deadlock, or a connection that was lost before the commit.
-    /// - Parameter isTimed: Whether its statements have the time limit of the configuration; what changes tables at the start
-    ///   takes as long as the tables are large.
-    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:groupCommit:contention:)``.
+    /// - Parameter isTimed: Whether the statements have the configured time limit. Schema changes at startup have none, since
+    ///   they take longer the larger the tables are.
+    /// - Throws: The error of `body` unchanged; otherwise as ``write(_:groupCommit:contention:)``.
     package func withTransaction<Success>(
         isolation: PostgresIsolation = .readCommitted,
         retries: Int = 3,
@@ -242,33 +242,34 @@ package final class PostgresClient: Sendable {
                 await transaction.rollBack()
                 transactions.release(worker)
                 guard transaction.hasTransientFailure, backoff.failures < retries else { throw error }
-                // Those who collided should not meet again at once.
+                // The pause keeps colliding transactions from colliding again at once.
                 try await ServiceTimer.sleep(for: backoff.next(using: &random))
             }
         }
     }
 
-    /// Feeds `COPY … FROM STDIN` in a transaction of its own, and returns how many rows went in: all or none.
+    /// Feeds `COPY … FROM STDIN` in its own transaction, and returns the number of rows; on an error no row is stored.
     package func copyIn<Chunks: AsyncSequence>(_ statement: SQL, chunks: Chunks) async throws -> Int
     where Chunks.Element == [UInt8] {
         try await withTransaction(retries: 0) { try await $0.copyIn(statement, chunks: chunks) }
     }
 
-    /// What other sessions send on a channel with NOTIFY, from the first event, `connected`, on.
+    /// The notifications that other sessions send on a channel with NOTIFY; the first event is `connected`.
     package func listen(_ channel: SQLIdentifier) -> PostgresNotifications {
         probe.begin()
         return listener.subscribe(to: channel)
     }
 
-    /// Whether statements can be expected to run now; cheap, and at most a moment old.
+    /// Whether statements can be expected to run now. Cheap to read; it may lag slightly behind.
     package var isReady: Bool { reads.isConnected }
 
-    /// How many reads, and how many writes, wait for a lock that others hold while connections are kept for the rest.
+    /// The number of reads and of writes that wait for a lock held by others, while free connections are reserved for other
+    /// statements.
     package var heldBack: (reads: Int, writes: Int) {
         (reads.heldBackCount, writes.heldBackCount + groupCommits.heldBackCount)
     }
 
-    /// Whether notifications arrive, as far as is known; when not, copies of what is in the database are to be checked.
+    /// Whether notifications arrive, as far as is known. When they do not, caches of database contents must be revalidated.
     package var notificationsArrive: Bool { probe.verdict != .silent }
 
     package var statistics: PostgresStatistics {
@@ -317,12 +318,12 @@ package final class PostgresClient: Sendable {
         var patience: Duration?
         switch pool.role {
         case .read:
-            // The outcome of a cancelled read does not matter.
+            // The outcome of a cancelled read does not matter to the caller.
             request.finish(.failure(CancellationError()))
             places = [reads]
             patience = configuration.cancellationTimeout
         case .write, .transaction, .listen, .groupCommit:
-            // A group commit is not cancelled for one member: its own limit ends it soon enough.
+            // A group commit is not cancelled for one member: the time limit of the group ends it soon enough.
             places = [writes]
         }
         canceller.submit { [patience] in
@@ -335,7 +336,7 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// A connection that was opened ends the pauses of all that wait to open one.
+    /// Ends the reconnect back-off of all workers after any connection was opened.
     private func endBackOffs(after connects: inout Int) {
         let pools = [reads, writes, groupCommits]
         let count = pools.reduce(0) { $0 + $1.connects }

@@ -1,7 +1,7 @@
 internal import CLibpq
 
 extension PostgresConfiguration {
-    /// A connection string as the variables that libpq's programs read, so that a password stands in no command line.
+    /// Returns a connection string as the environment variables of libpq's programs, so that no command line contains a password.
     ///
     /// ```swift
     /// try PostgresConfiguration.environment(ofConnection: "postgresql://ann@db1/app?sslmode=require")
@@ -10,7 +10,8 @@ extension PostgresConfiguration {
     ///
     /// Options without a variable, such as `keepalives`, are left out.
     ///
-    /// - Throws: ``PostgresError`` with the code `misuse` when it is no connection string; its message quotes nothing of it.
+    /// - Throws: ``PostgresError`` with the code `misuse` when the text is not a connection string; the message quotes none of
+    ///   it.
     package static func environment(ofConnection text: String) throws(PostgresError) -> [String: String] {
         var environment: [String: String] = [:]
         try forEachOption(ofConnection: text) { option in
@@ -21,10 +22,10 @@ extension PostgresConfiguration {
         return environment
     }
 
-    /// Whether a connection string has a password in it, of the role or of a key.
+    /// Whether a connection string contains a password, of the role or of a key.
     package static func holdsPassword(connection text: String) -> Bool {
         var isFound = false
-        // What is no connection string is refused where it is used.
+        // An invalid connection string is refused where it is used.
         try? forEachOption(ofConnection: text) { option in
             let isPassword = ["password", "sslpassword"].contains(String(cString: option.keyword))
             if isPassword, let value = option.val, value.pointee != 0 { isFound = true }
@@ -32,7 +33,7 @@ extension PostgresConfiguration {
         return isFound
     }
 
-    /// How many hosts a connection string names, which libpq tries one after another; 1 for one that names none.
+    /// The number of hosts in a connection string, which libpq tries one after another; 1 when it names no host.
     static func hostCount(ofConnection text: String) -> Int {
         var count = 1
         try? forEachOption(ofConnection: text) { option in

@@ -1,23 +1,24 @@
-/// What went wrong between this process and PostgreSQL.
+/// A failure between this process and PostgreSQL.
 ///
-/// `description` is safe to show and to log: it holds names and codes only. The server's own sentences may quote the
-/// values of a row, so they are kept apart in ``message``, ``detail`` and ``hint``.
+/// `description` is safe to show and to log: it contains names and codes only. The server's own messages may quote values of a
+/// row, so they are kept apart in ``message``, ``detail`` and ``hint``.
 package struct PostgresError: Error, Hashable, Sendable {
     /// The kind of failure, by which a caller decides what to do next.
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The server refused the statement, ``PostgresError/sqlState`` says why; it had no effect.
+        /// The server refused the statement, for the reason in ``PostgresError/sqlState``; it had no effect.
         case server
         /// The statement ran longer than the statement timeout and was cancelled; it had no effect.
         case statementTimeout
-        /// No connection took the statement up before the acquire timeout; it was never sent. With the SQLSTATE `lockNotAvailable` others
-        /// of its table or row were in its way.
+        /// No connection took the statement before the acquire timeout; it was never sent. With the SQLSTATE `lockNotAvailable`,
+        /// statements of the same table or row blocked it.
         case acquireTimeout
-        /// Too many statements wait already; it was never sent.
+        /// Too many statements are already waiting; the statement was never sent.
         case overloaded
-        /// The connection was lost again and again while a statement without effects was tried, or inside a
-        /// transaction that had not been committed; nothing was changed.
+        /// The connection was lost repeatedly while a read was tried, or inside a transaction before its commit; nothing was
+        /// changed.
         case connectionLost
-        /// The connection was lost after a write was sent and before its result: it may or may not have happened.
+        /// The connection was lost after a write was sent and before its result arrived; the write may or may not have been
+        /// committed.
         case indeterminateCommit
         /// No connection could be opened.
         case cannotConnect
@@ -25,11 +26,11 @@ package struct PostgresError: Error, Hashable, Sendable {
         case shutDown
         /// A value cannot be sent to PostgreSQL, such as text with a NUL byte; the statement was never sent.
         case invalidValue
-        /// The rows are more than one request may have; the statement changed nothing.
+        /// The result exceeds the row limit of its request; the statement changed nothing.
         case resultTooLarge
-        /// There is no memory for the rows at this moment; the statement changed nothing.
+        /// The memory budget for result rows is exhausted for now; the statement changed nothing.
         case resultMemoryExhausted
-        /// A column of a result is not of the type that was asked for.
+        /// A column of a result does not have the requested type.
         case undecodable
         /// The calling code broke a rule of this module, such as using a transaction after its end.
         case misuse
@@ -37,19 +38,19 @@ package struct PostgresError: Error, Hashable, Sendable {
 
     package var code: Code
 
-    /// The condition the server reported.
+    /// The condition that the server reported.
     package var sqlState: PostgresSQLState?
 
-    /// The names the server reported with the condition.
+    /// The names that the server reported with the condition.
     package var schema: String?
     package var table: String?
     package var column: String?
     package var constraint: String?
 
-    /// The server's primary sentence, or this module's own; it may quote values, so it is for the log only.
+    /// The server's primary message, or this module's own; it may quote values, so it is for the log only.
     package var message: String?
 
-    /// The server's further sentences; they often quote a row, so they are for the log only.
+    /// The server's detail and hint; they often quote a row, so they are for the log only.
     package var detail: String?
     package var hint: String?
 
@@ -77,7 +78,7 @@ package struct PostgresError: Error, Hashable, Sendable {
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// One sentence without any value of a row or a statement.
+    /// One sentence without values of rows or statements.
     package var description: String {
         var names: [String] = []
         if let sqlState { names.append("SQLSTATE \(sqlState.rawValue)") }
@@ -87,7 +88,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
         return names.isEmpty ? code.sentence : "\(code.sentence) (\(names.joined(separator: ", ")))"
     }
 
-    /// Everything known, values included: for a developer's terminal and the log's most detailed level.
+    /// All known details, values included: for a developer's terminal and the most detailed log level.
     package var debugDescription: String {
         var lines = [description]
         if let message { lines.append("message: \(message)") }

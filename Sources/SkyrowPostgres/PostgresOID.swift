@@ -1,4 +1,4 @@
-/// The number PostgreSQL gives a type (`pg_type.oid`) or another catalog object.
+/// The object identifier of a type (`pg_type.oid`) or of another catalog object.
 package struct PostgresOID: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -6,7 +6,7 @@ package struct PostgresOID: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Lets the server choose the type from the statement.
+    /// Lets the server infer the type from the statement.
     package static let unspecified = PostgresOID(rawValue: 0)
 
     package static let bool = PostgresOID(rawValue: 16)
@@ -44,6 +44,6 @@ package struct PostgresOID: RawRepresentable, Hashable, Sendable {
     package static let timestamptzArray = PostgresOID(rawValue: 1185)
     package static let jsonbArray = PostgresOID(rawValue: 3807)
 
-    /// Objects below this number come with PostgreSQL; those from it on were made by users (FirstNormalObjectId).
+    /// Whether the object comes with PostgreSQL: user objects start at FirstNormalObjectId (16384).
     package var isBuiltIn: Bool { rawValue < 16384 }
 }

@@ -1,6 +1,6 @@
 internal import CLibpq
 
-/// The rows a statement returned, in PostgreSQL's binary form.
+/// The rows that a statement returned, in PostgreSQL's binary format.
 ///
 /// ```swift
 /// let result = try await client.read("SELECT _id, stars FROM movie WHERE year = \(year)")
@@ -9,19 +9,18 @@ internal import CLibpq
 /// }
 /// ```
 ///
-/// Rows and columns are counted from 0; an index beyond the end reads as NULL.
+/// Rows and columns are numbered from 0; an index out of range reads as NULL.
 ///
-/// `@unchecked Sendable`: libpq's result never changes once it is complete (libpq documents that reading it from
-/// several threads is safe), this class only reads it, and it is cleared once, when the last reference is gone; rows
-/// that were collected are complete before the result is made.
+/// `@unchecked Sendable`: a complete libpq result never changes, libpq documents that several threads may read it, and this class
+/// only reads it. It is cleared once, with the last reference. Collected rows are complete before the result is created.
 package final class PostgresResult: @unchecked Sendable {
     private let handle: OpaquePointer
-    /// The rows, when they were collected one by one; `handle` has none then, but has the columns.
+    /// The rows, when they were collected one by one; `handle` then has the columns but no rows.
     private let collected: CollectedRows?
-    /// What `handle` belongs to, when other results have it too.
+    /// The owner of `handle`, when several results share it.
     private let layout: PostgresRowLayout?
 
-    /// Takes over a complete result.
+    /// Takes ownership of a complete result.
     init(handle: OpaquePointer, collected: CollectedRows? = nil) {
         self.handle = handle
         self.collected = collected
@@ -38,12 +37,12 @@ package final class PostgresResult: @unchecked Sendable {
         if layout == nil { PQclear(handle) }
     }
 
-    /// Stands for a result that is not read.
+    /// A placeholder for a result that is never read.
     static let empty = PostgresResult(handle: PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
 
     package var rowCount: Int { collected?.count ?? Int(PQntuples(handle)) }
 
-    /// Whether columns of a row were left out because of its statement's ``PostgresRowLimit``; they read as NULL.
+    /// Whether columns of a row were left out because of the ``PostgresRowLimit`` of its statement; they read as NULL.
     package func isShort(row: Int) -> Bool {
         collected.map { row >= $0.firstShortRow } ?? false
     }
@@ -52,10 +51,10 @@ package final class PostgresResult: @unchecked Sendable {
 
     package var isEmpty: Bool { rowCount == 0 }
 
-    /// What the server calls the command, such as `INSERT 0 1`.
+    /// The command tag of the server, such as `INSERT 0 1`.
     package var commandTag: String { String(cString: PQcmdStatus(handle)) }
 
-    /// The rows a command inserted, updated, deleted, copied or returned; 0 for commands that count none.
+    /// The number of rows that the command inserted, updated, deleted, copied or returned; 0 for other commands.
     package var affectedRows: Int {
         var count = 0
         var digit = PQcmdTuples(handle)
@@ -66,7 +65,7 @@ package final class PostgresResult: @unchecked Sendable {
         return count
     }
 
-    /// Lends the bytes of a value without a copy; nil is NULL. The bytes are valid during the call only.
+    /// Lends the bytes of a value without a copy; nil means NULL. The bytes are valid only during the call.
     @inline(__always)
     package func withColumn<Success, Failure: Error>(
         _ row: Int,
@@ -84,8 +83,8 @@ package final class PostgresResult: @unchecked Sendable {
 
     /// Reads one value.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` when the column is of another type, or NULL and
-    ///   `type` is not optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has another type, or is NULL and `type` is not
+    ///   optional.
     package func decode<Value: PostgresDecodable>(
         row: Int,
         column: Int,
@@ -97,7 +96,7 @@ package final class PostgresResult: @unchecked Sendable {
         }
     }
 
-    /// Reads a column of every row.
+    /// Reads one column of all rows.
     package func decodeColumn<Value: PostgresDecodable>(
         _ column: Int,
         as type: Value.Type = Value.self
@@ -114,25 +113,25 @@ package final class PostgresResult: @unchecked Sendable {
         PostgresOID(rawValue: PQftype(handle, Int32(truncatingIfNeeded: column)))
     }
 
-    /// The name of a column; nil beyond the last.
+    /// The name of a column; nil for an index out of range.
     package func columnName(_ column: Int) -> String? {
         PQfname(handle, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
     }
 
-    /// The first column of that name, folded to lower case unless quoted.
+    /// The index of the first column with that name. PostgreSQL folds unquoted column names to lower case.
     package func columnIndex(named name: String) -> Int? {
         (0..<columnCount).first { columnName($0) == name }
     }
 
-    /// The bytes of a value, which are valid only while the caller keeps the result alive; nil is NULL.
+    /// The bytes of a value, valid only while the caller keeps the result alive; nil means NULL.
     ///
-    /// For loops over many values, where the closures of ``withColumn(_:_:_:)`` would cost as much as the values.
+    /// For loops over many values, where the closures of ``withColumn(_:_:_:)`` would cost as much as the decoding.
     package func unsafeBytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
         if let collected { return collected.bytes(row, column) }
         let row = Int32(truncatingIfNeeded: row)
         let column = Int32(truncatingIfNeeded: column)
         let length = PQgetlength(handle, row, column)
-        // libpq says 0 for NULL too.
+        // libpq returns length 0 for NULL too.
         if length == 0, PQgetisnull(handle, row, column) != 0 { return nil }
         return UnsafeRawBufferPointer(start: PQgetvalue(handle, row, column), count: Int(length))
     }

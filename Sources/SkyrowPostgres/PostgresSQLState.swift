@@ -1,4 +1,4 @@
-/// The five characters with which PostgreSQL names a condition (appendix A of its manual).
+/// The five-character code of a PostgreSQL condition (appendix A of its manual).
 package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
     package let rawValue: String
 
@@ -10,7 +10,7 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
         self.init(rawValue: value)
     }
 
-    /// The first two characters, which name the family of the condition.
+    /// The first two characters, which are the class of the condition.
     package var conditionClass: Substring { rawValue.prefix(2) }
 
     package static let featureNotSupported: PostgresSQLState = "0A000"
@@ -42,7 +42,7 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let statementTooComplex: PostgresSQLState = "54001"
     package static let tooManyColumns: PostgresSQLState = "54011"
     package static let tooManyArguments: PostgresSQLState = "54023"
-    /// The lock table, among others, has no room left.
+    /// Memory is exhausted, for example that of the lock table.
     package static let outOfMemory: PostgresSQLState = "53200"
     package static let tooManyConnections: PostgresSQLState = "53300"
     package static let configurationLimitExceeded: PostgresSQLState = "53400"

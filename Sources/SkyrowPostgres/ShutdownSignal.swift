@@ -1,13 +1,13 @@
 internal import SkyrowConcurrency
 internal import Synchronization
 
-/// Signals that the client has to end.
+/// Signals that the client must shut down.
 final class ShutdownSignal: Sendable {
     enum Level: Comparable, Sendable {
         case none
-        /// What was accepted is still done.
+        /// Accepted statements still run.
         case graceful
-        /// What runs is cut off.
+        /// Running statements are aborted.
         case atOnce
     }
 
@@ -26,8 +26,8 @@ final class ShutdownSignal: Sendable {
     }
 }
 
-/// What a client that has to end does next: it lets what it accepted be done, then cuts off what still runs, and then
-/// leaves the threads that even that does not wake, such as one inside of libpq's call to connect.
+/// The steps of a shutdown: let accepted statements finish, then abort the running ones, then abandon threads that even this does
+/// not wake, such as one blocked inside libpq's connect call.
 struct ShutdownDeadlines {
     enum Step: Equatable {
         case none
@@ -35,7 +35,7 @@ struct ShutdownDeadlines {
         case leave
     }
 
-    /// How long threads have to end after their connections were cut off.
+    /// How long threads have to end after their connections were aborted.
     static let patience: Duration = .seconds(2)
 
     private let drain: Duration
@@ -46,7 +46,7 @@ struct ShutdownDeadlines {
         self.drain = drain
     }
 
-    /// The step that is due; each comes once.
+    /// Returns the step that is due; each step is returned once.
     mutating func step(at now: MonotonicTime, _ level: ShutdownSignal.Level) -> Step {
         switch level {
         case .none: return .none

@@ -1,11 +1,11 @@
 internal import Logging
 internal import Synchronization
 
-/// What a client does about the statements of its connections from outside of them: it cancels them, and ends the
-/// server processes of connections that it gave up.
+/// Controls the server processes of a client's connections from outside: cancels their statements, and terminates the processes
+/// of abandoned connections.
 ///
-/// libpq's call that sends a cancel has no time limit, so each runs on a thread that may be left behind. There are a few
-/// of them at most; while a silent server holds them all, further cancels wait, or are taken back.
+/// libpq's cancel call has no time limit, so each runs on a thread that a shutdown may leave behind. Their number is bounded;
+/// while an unresponsive server blocks all of them, further cancels wait or are withdrawn.
 final class BackendControl: Sendable {
     private struct State {
         var cancels: [@Sendable () -> Void] = []
@@ -16,12 +16,12 @@ final class BackendControl: Sendable {
     }
 
     static let maximumCancelThreads = 4
-    /// How long a thread waits before it looks again whether the abandoned server processes have ended.
+    /// The pause between two checks whether the abandoned server processes have ended.
     static let terminationInterval: Duration = .seconds(1)
 
     private let configuration: PostgresConfiguration
     private let logger: Logger
-    /// Threads that the shutdown does not wait for.
+    /// Threads that a shutdown does not wait for.
     private let cancelThreads = ThreadGroup()
     private let threads: ThreadGroup
     private let gate = ConnectionGate()
@@ -35,7 +35,7 @@ final class BackendControl: Sendable {
         state = Monitor(State(abandoned: AbandonedBackends(limit: configuration.maximumAbandonedBackends)))
     }
 
-    /// Whether a pooler hands the sessions of connections to other clients, as far as any connection has found.
+    /// Whether a pooler assigns the sessions of connections to other clients, as far as any connection has detected.
     var sharesSessions: Bool { seesSharedSessions.load(ordering: .relaxed) }
 
     func noteSharedSessions() {
@@ -44,7 +44,7 @@ final class BackendControl: Sendable {
 
     // MARK: Cancels
 
-    /// Runs a call that sends a cancel, soon and on another thread; false when there is none to run it on.
+    /// Queues a call that sends a cancel for another thread; returns false when no thread is available.
     func send(_ cancel: @escaping @Sendable () -> Void) -> Bool {
         let needsThread = state.withLock { state in
             state.cancels.append(cancel)
@@ -57,7 +57,7 @@ final class BackendControl: Sendable {
             try cancelThreads.start(named: "pg-cancel") { [self] in sendCancels() }
             return true
         } catch {
-            // Another thread, if there is one, still comes to it.
+            // Another cancel thread, if there is one, still runs it.
             return state.withLock { state in
                 state.threads -= 1
                 if state.threads == 0 { state.cancels = [] }
@@ -66,7 +66,7 @@ final class BackendControl: Sendable {
         }
     }
 
-    /// How many threads send cancels now.
+    /// The number of threads that send cancels now.
     var cancelThreadCount: Int { state.withLock(\.threads) }
 
     private func sendCancels() {
@@ -85,14 +85,14 @@ final class BackendControl: Sendable {
 
     // MARK: Abandoned server processes
 
-    /// Whether one more connection may be opened: while too many abandoned statements run, each further one would
-    /// take away more of the server.
+    /// Whether another connection may be opened. While too many abandoned statements run, each further one would take more
+    /// resources of the server.
     var admitsConnection: Bool { state.withLock { !$0.abandoned.isFull } }
 
-    /// How many server processes of connections that were given up have not been seen to end.
+    /// The number of server processes of abandoned connections that have not been seen to end.
     var abandonedCount: Int { state.withLock { $0.abandoned.backends.count } }
 
-    /// Has a server process ended whose connection was given up while its statement ran.
+    /// Terminates a server process whose connection was abandoned while its statement ran.
     func abandon(_ backend: Backend) {
         let needsTerminator = state.withLock { state in
             state.abandoned.add(backend)
@@ -111,7 +111,7 @@ final class BackendControl: Sendable {
         }
     }
 
-    /// The thread's work: asks for the end of the abandoned processes until none of them is left.
+    /// The thread's work: terminates the abandoned processes until none is left.
     private func terminateAbandoned() {
         var connection: PostgresConnection?
         while let backends = state.withLock({ state in remaining(&state) }) {
@@ -149,28 +149,28 @@ final class BackendControl: Sendable {
         gate.abortIfOverdue(at: time)
     }
 
-    /// Asks for the end of no process once more.
+    /// Stops terminating processes.
     func drain() {
         state.withLock { $0.isDraining = true }
         state.broadcast()
     }
 
     func close() {
-        // Cancels that wait are still sent: a replication slot that waits for other transactions is given up by nothing else. Those of
-        // connections that are cut off take themselves back.
+        // Waiting cancels are still sent, because only a cancel ends a replication slot's creation that waits for other
+        // transactions. Cancels of aborted connections withdraw themselves.
         state.withLock { $0.isDraining = true }
         state.broadcast()
         gate.abort()
     }
 }
 
-/// A server process: its id alone may be that of another one later.
+/// A server process. Its id alone may later be that of another process.
 struct Backend: Hashable, Sendable {
     let processID: Int32
     let startedAt: PostgresTimestamp
 }
 
-/// The server processes of connections that were given up while a statement ran, and that have not been seen to end.
+/// The server processes of connections that were abandoned while a statement ran, and that have not been seen to end.
 struct AbandonedBackends {
     private(set) var backends: Set<Backend> = []
     private let limit: Int
@@ -185,15 +185,15 @@ struct AbandonedBackends {
         backends.insert(backend)
     }
 
-    /// Forgets those of `asked` that are not among `alive`.
+    /// Removes those of `asked` that are not in `alive`.
     mutating func keep(_ alive: Set<Backend>, of asked: [Backend]) {
         backends.subtract(Set(asked).subtracting(alive))
     }
 }
 
 extension PostgresConnection {
-    /// Asks these server processes to end, and returns those that were still there. PostgreSQL heeds it at the next
-    /// row or the like; a process inside of one long call ends when the call does.
+    /// Terminates these server processes and returns those that still existed. PostgreSQL reacts at the next row or a similar
+    /// point; a process inside one long call ends after that call.
     fileprivate func terminate(_ backends: [Backend]) throws(PostgresError) -> Set<Backend> {
         let result = try runAlone(
             """

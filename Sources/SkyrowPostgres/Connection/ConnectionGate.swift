@@ -2,15 +2,15 @@ internal import CLibpq
 internal import Glibc
 internal import Synchronization
 
-/// What threads other than its own may do to a connection: cancel what it runs, cut it off, look whether it died.
+/// What other threads may do to a connection: cancel its statement, abort it, check whether it died.
 ///
-/// It outlives the connection it guards, which the thread may close and open again. No call blocks for longer than
-/// ``cancelPatience``, however silent the server is.
+/// A gate outlives the connection that it guards, which the connection's thread may close and reopen. No call blocks longer than
+/// ``cancelPatience``, even when the server does not respond.
 final class ConnectionGate: Sendable {
-    /// Where a cancel is on its way.
+    /// The progress of a cancel.
     private enum CancelPhase: Sendable {
         case none
-        /// It waits for a thread that sends it; it can still be taken back.
+        /// Waits for a thread that sends it; it can still be withdrawn.
         case queued(id: UInt64)
         /// A thread sends it, for as long as the server takes.
         case sending(id: UInt64)
@@ -20,22 +20,22 @@ final class ConnectionGate: Sendable {
         var descriptor: Int32 = -1
         var handle: CancelHandle?
         var cancel = CancelPhase.none
-        /// What runs now; nil while the connection is idle.
+        /// The batch or statement that runs now; nil while the connection is idle.
         var running: ObjectIdentifier?
         var deadline = MonotonicTime.distantFuture
-        /// Something arrived while the connection was idle.
+        /// Data arrived while the connection was idle.
         var isSuspect = false
-        /// It cannot be used any more.
+        /// The connection is unusable.
         var isBroken = false
         var wasCancelled = false
-        /// It was cut off because its statement had not ended in time.
+        /// The connection was aborted because its statement exceeded the deadline.
         var wasOverdue = false
 
-        // These survive the connection.
+        // These are kept when the connection is replaced.
         var lastCancel: UInt64 = 0
         var isAborted = false
 
-        /// Forgets the connection.
+        /// Resets everything that belongs to the connection.
         mutating func reset() {
             let (lastCancel, isAborted) = (lastCancel, isAborted)
             self = State()
@@ -44,10 +44,10 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// How long the end of a statement waits for a cancel that is being sent; then the connection is given up instead.
+    /// How long the end of a statement waits for a cancel that is being sent; after that the connection is abandoned.
     static let cancelPatience: Duration = .seconds(3)
 
-    /// What is done about the connection's server process; nil for a connection whose statements are never cancelled.
+    /// Controls the server process of the connection; nil for a connection whose statements are never cancelled.
     let control: BackendControl?
     private let state = Monitor(State())
 
@@ -55,7 +55,7 @@ final class ConnectionGate: Sendable {
         self.control = control
     }
 
-    /// Takes up a connection. One that was opened after ``abort()`` is cut off at once.
+    /// Attaches a connection. One that was opened after ``abort()`` is aborted at once.
     func open(descriptor: Int32, handle: CancelHandle?) {
         state.withLock { state in
             state.reset()
@@ -65,7 +65,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Forgets the connection; returns whether its statement was still running when it was cut off.
+    /// Detaches the connection; returns whether its statement was still running when it was aborted.
     func close() -> Bool {
         state.withLock { state in
             defer { state.reset() }
@@ -73,16 +73,16 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Whether something arrived on the idle connection that has not been looked at.
+    /// Whether unread data arrived on the idle connection.
     var isSuspect: Bool { state.withLock(\.isSuspect) }
 
-    /// Whether the connection is known to be of no more use.
+    /// Whether the connection is known to be unusable.
     var isBroken: Bool { state.withLock(\.isBroken) }
 
-    /// Whether the connection was cut off because its statement had not ended in time.
+    /// Whether the connection was aborted because its statement exceeded the deadline.
     var wasOverdue: Bool { state.withLock(\.wasOverdue) }
 
-    /// Whether this side has cut the connection off for good.
+    /// Whether this side has aborted the connection for good.
     var isAborted: Bool { state.withLock(\.isAborted) }
 
     func markBroken() {
@@ -95,7 +95,7 @@ final class ConnectionGate: Sendable {
 
     var isOpen: Bool { state.withLock { $0.descriptor >= 0 } }
 
-    /// Says what runs from now on, and until when it must have ended.
+    /// Notes what runs from now on, and its deadline.
     func begin(_ work: AnyObject, deadline: MonotonicTime) {
         state.withLock { state in
             state.running = ObjectIdentifier(work)
@@ -104,15 +104,15 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Gives the rest of what runs more time, because a part of it has ended.
+    /// Extends the deadline of the running batch, because a part of it has ended.
     func extend(to deadline: MonotonicTime) {
         state.withLock { state in
             if state.running != nil { state.deadline = deadline }
         }
     }
 
-    /// Says that nothing runs any more; returns whether a cancel was sent meanwhile. Waits for one that is under way,
-    /// since it could hit the next statement otherwise; when that takes too long, there is no next statement.
+    /// Notes that nothing runs any more; returns whether a cancel was sent meanwhile. Waits for a cancel that is being sent,
+    /// since it could hit the next statement; when that takes too long, the connection is marked broken.
     func end() -> Bool {
         let wasCancelled = state.withLock { Self.settle(&$0) }
         if let wasCancelled { return wasCancelled }
@@ -138,10 +138,10 @@ final class ConnectionGate: Sendable {
         return true
     }
 
-    /// Asks the server to cancel the statement if it is this work that runs; does not wait for the server. Returns
-    /// whether it was running.
+    /// Requests the server to cancel the statement if this work is running; does not wait for the server. Returns whether it was
+    /// running.
     ///
-    /// - Parameter patience: how long the statement may go on after that, until the connection is cut off.
+    /// - Parameter patience: How long the statement may run on before the connection is aborted.
     @discardableResult
     func cancel(_ work: ObjectIdentifier, patience: Duration? = nil) -> Bool {
         let (isRunning, id) = state.withLock { state -> (Bool, UInt64?) in
@@ -156,8 +156,8 @@ final class ConnectionGate: Sendable {
         return isRunning
     }
 
-    /// Has the server give up what the connection runs last: nothing else may run on it. The cancel is sent though the connection is
-    /// closed before that.
+    /// Cancels the last statement of the connection; nothing else may run on it afterwards. The cancel is sent even when the
+    /// connection is closed meanwhile.
     func cancelFinally() {
         guard let handle = state.withLock(\.handle) else { return }
         _ = control?.send { handle.send() }
@@ -184,7 +184,7 @@ final class ConnectionGate: Sendable {
         state.broadcast()
     }
 
-    /// Cuts the connection off when its statement should have ended long ago, so that its thread wakes up.
+    /// Aborts the connection when its statement has exceeded the deadline, so that its thread wakes up.
     func abortIfOverdue(at time: MonotonicTime) {
         state.withLock { state in
             guard state.descriptor >= 0, state.running != nil, state.deadline < time else { return }
@@ -193,7 +193,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Cuts the connection off whatever it does.
+    /// Aborts the connection, whatever it does.
     func cutOff() {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
@@ -201,7 +201,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Cuts the connection off whatever it does, and every one that is opened after it.
+    /// Aborts the connection, whatever it does, and all that are opened after it.
     func abort() {
         state.withLock { state in
             state.isAborted = true
@@ -211,7 +211,7 @@ final class ConnectionGate: Sendable {
         state.broadcast()
     }
 
-    /// Looks whether something arrived on an idle connection, which is its end more often than not.
+    /// Checks whether data arrived on an idle connection, which usually means that the server closed it.
     func suspectIfReadable() -> Bool {
         state.withLock { state in
             guard state.descriptor >= 0, state.running == nil, !state.isSuspect else { return false }
@@ -223,11 +223,11 @@ final class ConnectionGate: Sendable {
     }
 }
 
-/// What libpq needs to cancel the statement of a connection; it may outlive the connection.
+/// The handle by which libpq cancels the statement of a connection; it may outlive the connection.
 final class CancelHandle: Sendable {
     private let cancel: Mutex<OpaquePointer>
 
-    /// Takes over what PQgetCancel returned; nil for nil.
+    /// Takes ownership of the result of PQgetCancel; returns nil for nil.
     init?(_ cancel: OpaquePointer?) {
         guard let cancel else { return nil }
         // libpq copies what it needs of the connection, so nothing else refers to this object.
@@ -239,7 +239,7 @@ final class CancelHandle: Sendable {
         cancel.withLock { PQfreeCancel($0) }
     }
 
-    /// Blocks until the server has closed the connection that this opens, without any limit.
+    /// Blocks, without a time limit, until the server has closed the connection that this call opens.
     func send() {
         var message = [CChar](repeating: 0, count: 256)
         _ = cancel.withLock { PQcancel($0, &message, Int32(message.count)) }

@@ -1,16 +1,16 @@
 internal import CLibpq
 
-/// One message of a pipeline whose result is still to come.
+/// One message of a pipeline whose result is outstanding.
 enum PipelineStep {
-    /// The settings of the transaction, before everything else of it.
+    /// The settings of the transaction, sent first.
     case settings
     case prepare(PreparedStatement)
-    /// The statement of the request at this place of the batch; `statement` is nil when it was sent unnamed.
+    /// The statement of the request at this index of the batch; `statement` is nil when it was sent unnamed.
     case execute(index: Int, statement: PreparedStatement?, isFresh: Bool)
     case deallocate
 }
 
-/// What came back for one step.
+/// The response to one step.
 enum PipelineResult {
     case success(PostgresResult)
     case failure(PostgresError)
@@ -20,24 +20,25 @@ enum PipelineResult {
 }
 
 extension PostgresConnection {
-    /// The place of an empty value, which must not look like NULL.
-    /// Unsafe only in name: it is never read or written, and libpq gets a length of zero.
+    /// The address of an empty value, which must not look like NULL.
+    /// Unsafe only in name: it is never read or written, since libpq gets a length of zero.
     private nonisolated(unsafe) static let empty = UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 
-    /// Bytes of the text of a statement that is kept on the server. There it takes many times as much, and up to as many
-    /// as the cache holds are kept for each connection.
+    /// Upper bound on the text, in bytes, of a prepared statement. The server needs many times as much memory for it, on each
+    /// connection, for as many statements as the cache holds.
     private static let longestNamedStatement = 128 * 1024
-    /// How many times as many statements as the cache holds are left with a pooler, which is not asked to forget any.
+    /// How many times the cache's capacity of names a pooler gets before the connection is replaced; a pooler is never told to
+    /// deallocate.
     private static let namesWithPooler = 16
 
     func enterPipeline() -> Bool {
         PQenterPipelineMode(handle) == 1
     }
 
-    /// Puts a statement into the pipeline; what it sent is appended to `steps`.
+    /// Adds a statement to the pipeline, and appends what was sent to `steps`.
     ///
-    /// - Throws: ``PostgresError``; with the code `connectionLost` nothing of the pipeline can take effect any more,
-    ///   because the sync that commits it was not sent.
+    /// - Throws: ``PostgresError``. With the code `connectionLost` nothing of the pipeline can take effect, because the sync that
+    ///   commits it was not sent.
     func send(_ sql: SQL, index: Int, named: Bool, steps: inout [PipelineStep]) throws(PostgresError) {
         if let failure = sql.bindings.failure { throw failure }
         guard sql.bindings.count <= Int(UInt16.max) else {
@@ -68,11 +69,11 @@ extension PostgresConnection {
         steps.append(.execute(index: index, statement: statement, isFresh: true))
     }
 
-    /// A statement under a new name; what it makes room for is given up.
+    /// Creates a statement under a new name; the statement that it evicts is deallocated.
     private func makeStatement(_ sql: SQL, steps: inout [PipelineStep]) throws(PostgresError) -> PreparedStatement {
         let (statement, evicted) = statements.add(sql)
         guard ownsSession else {
-            // The session that the pooler lends now need not have the statement.
+            // The session that the pooler lends now may not have the statement.
             if statements.names > Self.namesWithPooler * statements.capacity { isSwollen = true }
             return statement
         }
@@ -83,34 +84,34 @@ extension PostgresConnection {
         return statement
     }
 
-    /// Puts the settings of the transaction into the pipeline, in its first place, where it needs any.
+    /// Adds the settings of the transaction, if it needs any, as the first step of the pipeline.
     func sendTransactionSettings(steps: inout [PipelineStep]) throws(PostgresError) {
         guard let transactionSettings else { return }
         guard sendUnnamed(transactionSettings) else { throw sendFailure() }
         steps.append(.settings)
     }
 
-    /// Ends what commits or fails together, and sends everything.
+    /// Ends the implicit transaction and sends the pipeline.
     func sync() -> Bool {
         PQpipelineSync(handle) == 1
     }
 
-    /// Whether the next result has not arrived yet, so that waiting for it would block.
+    /// Whether the next result has not arrived yet, so that reading it would block.
     var wouldBlock: Bool {
         PQisBusy(handle) != 0
     }
 
-    /// Has libpq hand over the rows of the next result one by one; to be called before anything of it is looked at.
+    /// Makes libpq return the rows of the next result one by one; must be called before the result is read.
     func expectSingleRows() {
-        // It refuses when the result has begun already; then the rows come all together, as without a limit.
+        // libpq refuses when the result has already begun; the rows then arrive all at once, as without a limit.
         PQsetSingleRowMode(handle)
     }
 
-    /// The result of the oldest step without one; blocks until it is there.
+    /// Returns the result of the oldest outstanding step; blocks until it arrives.
     ///
     /// - Parameters:
-    ///   - limit: bounds the rows, which were announced by ``expectSingleRows()``.
-    ///   - events: what else is done meanwhile.
+    ///   - limit: Bounds the rows, which must be announced by ``expectSingleRows()``.
+    ///   - events: Called while the rows are received.
     func receive(
         _ step: PipelineStep,
         limit: PostgresRowLimit? = nil,
@@ -144,7 +145,7 @@ extension PostgresConnection {
             }
             outcome = .failure(error.replaced(by: collected))
         default:
-            // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
+            // COPY cannot be part of a pipeline and leaves it in a state that libpq cannot leave.
             PQclear(result)
             gate.markBroken()
             return .lost(PostgresError(code: .misuse, message: "COPY runs through copyIn only"))
@@ -154,13 +155,13 @@ extension PostgresConnection {
         return outcome
     }
 
-    /// What became of everything since the last sync: nil when it was committed.
+    /// Returns the outcome of everything since the last sync: nil when it was committed.
     func receiveSync() -> PipelineResult? {
         var failure: PipelineResult?
         var emptyResults = 0
         while true {
             guard let result = PQgetResult(handle) else {
-                // A nil separates two results; a second one in a row means that nothing will come.
+                // A nil separates two results; a second consecutive one means that no result will come.
                 emptyResults += 1
                 if emptyResults > 1 || PQstatus(handle) != CONNECTION_OK { return .lost(lossError()) }
                 continue
@@ -171,7 +172,7 @@ extension PostgresConnection {
             case PGRES_PIPELINE_SYNC:
                 return failure
             case PGRES_FATAL_ERROR:
-                // Such as a deferred constraint, which is checked at the commit.
+                // For example a deferred constraint, which is checked at the commit.
                 let error = PostgresError(result: result)
                 if PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK {
                     gate.markBroken()
@@ -185,11 +186,11 @@ extension PostgresConnection {
         }
     }
 
-    /// Keeps the cache of prepared statements true to what the server has.
+    /// Keeps the cache of prepared statements consistent with the server.
     private func note(_ result: PipelineResult, for step: PipelineStep) {
         switch (step, result) {
         case (.prepare(let statement), .failure(let error)) where error.sqlState == .duplicatePreparedStatement:
-            // Under a name that no other connection gives it is this very statement.
+            // Names are unique per connection, so the existing statement is this one.
             statement.state = .prepared
         case (.prepare(let statement), .failure), (.prepare(let statement), .aborted):
             statements.remove(statement)
@@ -197,7 +198,7 @@ extension PostgresConnection {
             statement.state = .forgotten
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
             guard ownsSession else {
-                // Under another name the pooler would run the same.
+                // Under another name the pooler would run the same statement.
                 statement.state = .unusable
                 break
             }
@@ -231,7 +232,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Lends what libpq is given of the values: how many there are, their places, lengths and formats.
+    /// Lends the values in libpq's form: their number, addresses, lengths and formats.
     private func withParameters(
         of bindings: PostgresBindings,
         _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Bool
@@ -246,7 +247,7 @@ extension PostgresConnection {
                             value.length < 0 ? nil : value.length == 0 ? Self.empty : base.map { $0 + value.offset }
                         pointers.initializeElement(at: index, to: place)
                         numbers.initializeElement(at: index, to: Int32(truncatingIfNeeded: max(0, value.length)))
-                        // All are binary.
+                        // All values are binary.
                         numbers.initializeElement(at: count + index, to: 1)
                     }
                     let lengths = UnsafePointer(numbers.baseAddress)
@@ -258,7 +259,7 @@ extension PostgresConnection {
 }
 
 extension PostgresError {
-    /// Whether a prepared statement no longer fits the schema or is gone; the statement itself was not run.
+    /// Whether a prepared statement no longer fits the schema or is missing; the statement was not run.
     var isStaleStatement: Bool {
         switch sqlState {
         case .featureNotSupported, .invalidStatementName: true

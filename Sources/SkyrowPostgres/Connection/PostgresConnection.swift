@@ -1,6 +1,6 @@
 internal import CLibpq
 
-/// What a connection is for, which decides the settings of its session.
+/// The purpose of a connection, which determines the settings of its session.
 enum ConnectionRole: String, Sendable {
     case read
     case write
@@ -8,32 +8,32 @@ enum ConnectionRole: String, Sendable {
     case transaction
     case listen
 
-    /// Part of a thread's name, which has at most 15 bytes.
+    /// Part of a thread name, which has at most 15 bytes.
     var threadName: String { self == .groupCommit ? "commit" : rawValue }
 }
 
 /// One libpq connection.
 ///
-/// Not `Sendable`: libpq allows one thread at a time, and every connection belongs to the one thread that opened it.
-/// What other threads may do to it, cancel and cut off, goes through its ``ConnectionGate``.
+/// Not `Sendable`: libpq allows one thread at a time, and every connection belongs to the thread that opened it. Other threads
+/// cancel and abort it through its ``ConnectionGate``.
 final class PostgresConnection {
     let handle: OpaquePointer
     let gate: ConnectionGate
     var statements: PreparedStatementCache
     /// Whether statements are prepared and run by name.
     private(set) var usesNamedStatements = false
-    /// Whether the session is no other client's before the connection ends.
+    /// Whether the session stays with this client until the connection ends.
     private(set) var ownsSession = false
-    /// What every transaction has to begin with, where the session keeps no settings; nil for nothing.
+    /// The settings that every transaction must start with when the session cannot keep them; nil when there are none.
     private(set) var transactionSettings: SQL?
-    /// The server process behind the connection; nil when it is not known, as behind a pooler.
+    /// The server process of the connection; nil when it is unknown, as behind a pooler.
     private var backend: Backend?
-    /// Names of statements the server still has, though no schema they fit; they are given up on the next occasion.
+    /// Names of stale statements that the server still has; they are deallocated at the next opportunity.
     var orphans: [String] = []
-    /// Whether libpq's buffer has grown so much, or a pooler keeps so many statements, that the connection is better replaced.
+    /// Whether libpq's buffer has grown so much, or a pooler keeps so many statements, that the connection should be replaced.
     var isSwollen = false
 
-    /// Connects and prepares the session; blocks for as long as that takes.
+    /// Connects and prepares the session; blocks until that is done.
     ///
     /// - Throws: ``PostgresError`` with the code `cannotConnect`.
     init(configuration: PostgresConfiguration, role: ConnectionRole, gate: ConnectionGate) throws(PostgresError) {
@@ -57,22 +57,22 @@ final class PostgresConnection {
         self.handle = handle
         self.gate = gate
         statements = PreparedStatementCache(capacity: configuration.maximumPreparedStatements)
-        // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an
-        // idle session that it closes. The gate outlives the connection.
+        // Without a receiver, notices go to standard error. libpq also delivers as a notice the message of a server that closes
+        // an idle session. The gate outlives the connection.
         let receiver: PQnoticeReceiver = { gate, result in
             guard let gate, let result, PostgresError.announcesEnd(result: result) else { return }
             Unmanaged<ConnectionGate>.fromOpaque(gate).takeUnretainedValue().markBroken()
         }
         PQsetNoticeReceiver(handle, receiver, Unmanaged.passUnretained(gate).toOpaque())
         gate.open(descriptor: PQsocket(handle), handle: CancelHandle(PQgetCancel(handle)))
-        // A server that falls silent now is cut off like one that does so later.
+        // A server that stops responding here is aborted like one that does so later.
         gate.begin(gate, deadline: .now + max(.seconds(2), configuration.connectTimeout))
         defer { _ = gate.end() }
         do throws(PostgresError) {
             let settings = SessionSettings(of: configuration, role: role, serverVersion: PQserverVersion(handle))
             try begin(settings, configuration.preparedStatements)
         } catch {
-            // All is in place by now, so leaving by an error runs deinit, which closes the connection.
+            // All properties are initialized, so an error runs deinit, which closes the connection.
             throw PostgresError(code: .cannotConnect, sqlState: error.sqlState, message: error.message)
         }
     }
@@ -85,10 +85,10 @@ final class PostgresConnection {
 
     var isUsable: Bool { PQstatus(handle) == CONNECTION_OK && !gate.isBroken }
 
-    /// libpq's own sentence about the last failure.
+    /// libpq's message about the last failure.
     var lastMessage: String { String(cString: PQerrorMessage(handle)) }
 
-    /// Looks at what arrived while the connection was idle: a notice, a changed setting, or its end.
+    /// Reads what arrived while the connection was idle: a notice, a changed setting, or its end.
     func checkWhileIdle() {
         gate.clearSuspicion()
         guard PQtransactionStatus(handle) == PQTRANS_IDLE, PQconsumeInput(handle) == 1 else {
@@ -98,9 +98,9 @@ final class PostgresConnection {
         while PQisBusy(handle) == 0, let result = PQgetResult(handle) { PQclear(result) }
     }
 
-    /// Runs a statement by itself, outside of a pipeline, and waits for its end.
+    /// Runs a statement outside of a pipeline and waits for its end.
     ///
-    /// - Parameter cancel: asks the server to cancel the statement, once its rows are more than the limit.
+    /// - Parameter cancel: Requests the server to cancel the statement, once its rows exceed the limit.
     func runAlone(
         _ sql: SQL,
         limit: PostgresRowLimit? = nil,
@@ -112,7 +112,7 @@ final class PostgresConnection {
         return try finishAlone(limit: limit, cancel: cancel)
     }
 
-    /// Reads the results of a command outside of a pipeline to their end; the last error counts.
+    /// Reads all results of a command outside of a pipeline and returns the last; the first error is thrown.
     func finishAlone(
         limit: PostgresRowLimit? = nil,
         cancel: () -> Void = {}
@@ -152,11 +152,11 @@ final class PostgresConnection {
         return success
     }
 
-    /// Finds out whose the session is, and gives it its settings; where another client may get it after each transaction, every
-    /// transaction gets them instead.
+    /// Detects who owns the session and applies its settings. Where another client may get the session after each transaction,
+    /// every transaction gets the settings instead.
     private func begin(_ settings: SessionSettings, _ preparedStatements: PreparedStatements) throws(PostgresError) {
         if preparedStatements != .never {
-            // A pooler makes up a process of its own, and may hand out another one for the next transaction.
+            // A pooler invents a process id, and may assign another server process to the next transaction.
             let isOwn: SQL = preparedStatements == .always ? "true" : "a.pid = \(PQbackendPID(handle))"
             let calls = ["''"] + settings.calls(isLocal: false)
             let result = try runAlone(
@@ -181,15 +181,16 @@ final class PostgresConnection {
         if preparedStatements == .whereKept { usesNamedStatements = try poolerKeepsStatements() }
     }
 
-    /// Whether a pooler prepares statements in whichever session they are run, as PgBouncer does from 1.21 on, with
+    /// Whether a pooler prepares statements in every session in which they run, as PgBouncer does from 1.21 on with
     /// `max_prepared_statements`.
     ///
-    /// It then gives them names of its own, and in the session there is none under the name that was sent.
+    /// Such a pooler renames statements, so the session has none under the name that was sent.
     private func poolerKeepsStatements() throws(PostgresError) -> Bool {
         let name = statements.makeName()
         let question: SQL =
             "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE name = \(literal: name))"
-        // What is not the pooler's goes again within the transaction, before another client gets the session.
+        // A statement that the pooler does not keep is deallocated within the transaction, before another client gets the
+        // session.
         _ = try runAlone("BEGIN")
         guard PQsendPrepare(handle, name, question.text, 0, nil) == 1 else { throw lossError() }
         _ = try finishAlone()
@@ -206,7 +207,7 @@ final class PostgresConnection {
 }
 
 extension PostgresConfiguration {
-    /// What libpq needs to connect to an address. Later entries win over earlier ones, so the connection string can
+    /// The options with which libpq connects to an address. Later entries override earlier ones, so the connection string can
     /// change all of the defaults.
     func libpqOptions(address: String) -> [(String, String)] {
         var options: [(String, String)] = [

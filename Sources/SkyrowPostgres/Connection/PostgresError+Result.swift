@@ -1,10 +1,10 @@
 internal import CLibpq
 
 extension PostgresError {
-    /// The error a result of the status FATAL_ERROR carries.
+    /// The error of a result with the status FATAL_ERROR.
     ///
-    /// The server names the condition of every error that it reports. A result without one was made by libpq, because
-    /// it could not send or understand what it received: the connection is lost, whatever libpq calls its status.
+    /// The server sends a SQLSTATE with every error. A result without one was made by libpq, which could not send, or did not
+    /// understand what it received: the connection is lost, whatever its libpq status.
     init(result: OpaquePointer) {
         func field(_ code: UnicodeScalar) -> String? {
             PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
@@ -29,13 +29,13 @@ extension PostgresError {
         )
     }
 
-    /// Whether the connection is of no more use after this result: the server said that it closes the session
-    /// (severity FATAL or PANIC), or libpq made the result itself.
+    /// Whether the connection is unusable after this result: the server closes the session (severity FATAL or PANIC), or libpq
+    /// made the result itself.
     static func endsSession(result: OpaquePointer) -> Bool {
         PQresultErrorField(result, Int32(UInt8(ascii: "C"))) == nil || announcesEnd(result: result)
     }
 
-    /// Whether the server said that it closes the session with this error or notice.
+    /// Whether the server closes the session with this error or notice.
     static func announcesEnd(result: OpaquePointer) -> Bool {
         guard let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))) else { return false }
         return severity[0] == CChar(bitPattern: UInt8(ascii: "F"))

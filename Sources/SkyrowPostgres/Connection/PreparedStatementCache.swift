@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// A statement that is prepared on a connection under a name.
+/// A statement that is prepared under a name on a connection.
 final class PreparedStatement {
     enum State {
         case prepared
-        /// The session does not have it.
+        /// The session does not have the statement.
         case forgotten
-        /// A pooler keeps it in a form that does not fit the schema any more.
+        /// A pooler keeps it in a form that no longer fits the schema.
         case unusable
     }
 
     let name: String
     var state = State.prepared
-    /// In the memory in which it was asked for last.
+    /// The text in the memory of the latest request.
     fileprivate var text: StatementText
     let types: [PostgresOID]
     fileprivate var lastUse = 0
@@ -24,23 +24,23 @@ final class PreparedStatement {
     }
 }
 
-/// The statements prepared on one connection, found by their text and the types of their values; the least recently
-/// used one makes room for a new one.
+/// The statements prepared on one connection, by their text and the types of their values; a new one evicts the least recently
+/// used.
 struct PreparedStatementCache {
-    /// How many of the statements that were used last are looked at first.
+    /// The number of recently used statements that are checked first.
     private static let recentCount = 8
 
-    /// By the bytes of the text.
+    /// Indexed by the bytes of the text.
     private var statements: [StatementText: [PreparedStatement]] = [:]
-    /// Some that were used lately. Texts are kept and bound anew, so that most are recognised by their memory.
+    /// Some recently used statements. Texts are kept and bound again, so most are recognized by their address.
     private var recent: [PreparedStatement] = []
     private var nextRecent = 0
     private var count = 0
     private var uses = 0
-    /// How many names were given.
+    /// How many names were made.
     private(set) var names = 0
-    /// What the names of no two connections have in common: a session that a pooler has lent to another client before refuses a name
-    /// that is not its own, and never runs something else under it. Short, since it is sent with every execution.
+    /// A prefix that no other connection uses: a session that a pooler lent to another client before then refuses an unknown
+    /// name, and never runs another statement under it. It is short, since it is sent with every execution.
     private let prefix: String
     let capacity: Int
 
@@ -50,13 +50,13 @@ struct PreparedStatementCache {
         prefix = "s" + String(UInt64.random(in: 0..<1 << 52), radix: 36) + "_"
     }
 
-    /// A name that no statement had.
+    /// Returns a name that no statement had before.
     mutating func makeName() -> String {
         names += 1
         return prefix + String(names)
     }
 
-    /// The statement of that text and those types, if it is prepared.
+    /// Returns the prepared statement with that text and those types, if any.
     mutating func find(_ sql: SQL) -> PreparedStatement? {
         let text = StatementText(utf8: sql.utf8)
         for candidate in recent where candidate.text.isSameMemory(as: text) && candidate.matches(sql.bindings) {
@@ -81,7 +81,7 @@ struct PreparedStatementCache {
         statement.lastUse = uses
     }
 
-    /// Takes up a new statement; returns it and the one that has to go, if any.
+    /// Adds a statement; returns it and the evicted one, if any.
     mutating func add(_ sql: SQL) -> (added: PreparedStatement, evicted: PreparedStatement?) {
         let evicted = count >= capacity ? leastRecentlyUsed() : nil
         if let evicted { remove(evicted) }
@@ -121,11 +121,11 @@ extension PreparedStatement {
     }
 }
 
-/// A statement's text, hashed and compared as the bytes it is.
+/// A statement's text, hashed and compared as bytes.
 private struct StatementText: Hashable {
     let utf8: [UInt8]
 
-    /// Whether both are one array, and so one text; two arrays may still have one text.
+    /// Whether both are the same array, and so the same text; two arrays may have equal texts.
     func isSameMemory(as other: StatementText) -> Bool {
         utf8.withUnsafeBytes { left in
             other.utf8.withUnsafeBytes { left.count == $0.count && left.baseAddress == $0.baseAddress }

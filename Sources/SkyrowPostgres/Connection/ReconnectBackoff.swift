@@ -1,5 +1,5 @@
-/// How long to wait before the next attempt to connect: doubling up to two seconds, and never the same for two
-/// connections, so that a server that comes back is not met by all of them at once.
+/// The pause before the next attempt to connect. It doubles up to two seconds and is random, so that connections do not all hit a
+/// restarted server at once.
 struct ReconnectBackoff: Sendable {
     static let first: Duration = .milliseconds(50)
     static let longest: Duration = .seconds(2)
@@ -11,7 +11,7 @@ struct ReconnectBackoff: Sendable {
         self.longest = longest
     }
 
-    /// The wait after one more failure: between half of the current limit and all of it.
+    /// Returns the pause after another failure: between half of the current limit and all of it.
     mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
         let limit = min(Self.first * (1 << min(failures, 16)), longest)
         failures += 1

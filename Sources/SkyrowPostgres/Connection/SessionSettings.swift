@@ -1,7 +1,8 @@
-/// The settings of PostgreSQL that the sessions of a client have, by what the connection is for.
+/// The PostgreSQL settings of a client's sessions, by the role of the connection.
 struct SessionSettings {
-    /// What the text and the results of statements depend on, as PostgreSQL has it unless a role, a database or `postgresql.conf` says
-    /// otherwise. What columns' defaults and triggers may depend on is theirs: the time zone, the language, the order of dates.
+    /// The settings that affect the text and the results of statements, with PostgreSQL's defaults, which a role, a database or
+    /// `postgresql.conf` may have changed. Settings that columns' defaults and triggers may depend on are left alone: time zone,
+    /// language, order of dates.
     private static let defaults = [
         "DateStyle": "ISO",
         "IntervalStyle": "postgres",
@@ -19,12 +20,12 @@ struct SessionSettings {
         "xmloption": "content",
     ]
 
-    /// As text, by name.
+    /// The values as text, by name.
     let values: [String: String]
-    /// Whether the server can look, while it runs a statement, whether its client is still connected.
+    /// Whether the server can check, while it runs a statement, that its client is still connected.
     private let checksConnection: Bool
 
-    /// - Parameter serverVersion: in libpq's form, 150004 for 15.4.
+    /// - Parameter serverVersion: In libpq's form, 150004 for 15.4.
     init(of configuration: PostgresConfiguration, role: ConnectionRole, serverVersion: Int32) {
         var values = Self.defaults.merging(configuration.sessionSettings) { _, own in own }
         if let path = configuration.searchPath {
@@ -46,7 +47,7 @@ struct SessionSettings {
         checksConnection = serverVersion >= 140_000 && values["client_connection_check_interval"] == nil
     }
 
-    /// The calls that make the settings, for a list of columns; for the session, or for the transaction alone.
+    /// Returns the calls that apply the settings, as a list of columns; for the session, or for the transaction only.
     func calls(isLocal: Bool) -> [SQL] {
         var calls = values.sorted { $0.key < $1.key }
             .map { "set_config(\($0.key), \($0.value), \(isLocal))" as SQL }
@@ -64,7 +65,7 @@ struct SessionSettings {
 }
 
 extension PostgresConfiguration {
-    /// How long one statement of such a connection may run; nil is without limit.
+    /// The time limit of one statement on such a connection; nil is without limit.
     func statementTimeout(of role: ConnectionRole) -> Duration? {
         let own: Duration? =
             switch role {

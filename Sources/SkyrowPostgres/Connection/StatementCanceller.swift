@@ -1,11 +1,11 @@
-/// The thread that has cancels sent, and sent again for as long as their statements run; it also looks after what no
-/// other thread looks after. It never waits for a server.
+/// The thread that triggers cancels, and triggers them again while their statements run; it also runs the periodic checks of the
+/// client. It never waits for a server.
 final class StatementCanceller: Sendable {
-    /// Has a cancel sent; returns whether the statement still runs, so that it has to be sent again: one that overtakes
-    /// its statement on the way to the server is ignored there.
+    /// Triggers a cancel; returns whether the statement still runs, so that the cancel must be sent again. The server ignores a
+    /// cancel that overtakes its statement on the way.
     typealias Job = @Sendable () -> Bool
 
-    /// A job and when it is done next, each time after twice the pause.
+    /// A job and its next attempt; the pause doubles each time.
     private struct RepeatedCancel {
         static let first: Duration = .milliseconds(50)
         static let longest: Duration = .seconds(1)
@@ -31,7 +31,7 @@ final class StatementCanceller: Sendable {
 
     private let monitor = Monitor(State())
 
-    /// Has a cancel sent soon.
+    /// Queues a cancel.
     func submit(_ job: @escaping Job) {
         monitor.withLock { $0.jobs.append(job) }
         monitor.signal()

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Logging
 
-/// A pipe by which any thread ends the wait of one that polls a socket.
+/// A pipe by which any thread wakes one that polls a socket.
 final class WakePipe: Sendable {
     private let ends: [Int32]
 
@@ -20,19 +20,19 @@ final class WakePipe: Sendable {
     }
 
     func wake() {
-        // A full pipe is as good a wake as one more byte.
+        // A full pipe wakes the thread as well as one more byte.
         var byte: UInt8 = 1
         _ = write(ends[1], &byte, 1)
     }
 
-    /// Waits until a socket is ready for one of `events`, the pipe was woken or the time has come; returns whether the
-    /// socket is ready.
+    /// Waits until a socket is ready for one of `events`, the pipe is woken or the deadline passes; returns whether the socket is
+    /// ready.
     func wait(for socket: Int32, events: Int32, until deadline: MonotonicTime) -> Bool {
         let milliseconds: Int32
         if deadline == .distantFuture {
             milliseconds = -1
         } else {
-            // Rounded up: a wait that is short of the time would be repeated at once.
+            // Rounded up: a wait that ends early would be repeated at once.
             let rest = max(0, deadline.nanoseconds - MonotonicTime.now.nanoseconds)
             milliseconds = Int32(min((rest + 999_999) / 1_000_000, 60_000))
         }
@@ -45,7 +45,7 @@ final class WakePipe: Sendable {
         return entries[0].revents != 0
     }
 
-    /// Sleeps until woken, or until the time has come.
+    /// Sleeps until woken, or until the deadline passes.
     func sleep(until deadline: MonotonicTime) {
         _ = wait(for: -1, events: 0, until: deadline)
     }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension ConnectionPool {
-    /// Looks at requests that waited too long, connections that died while idle or hang, and statements that hold up
+    /// Checks for requests that waited too long, idle connections that died, connections that hang, and statements that hold up
     /// others.
     func enforceTimeLimits(at time: MonotonicTime) {
         let workers = monitor.withLock(\.workers).compactMap(\.self)

@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// A queue of statements and the connections that drain it.
 ///
-/// There are three: reads, which travel in batches; writes with a commit of their own, one at a time per connection,
-/// so that one that waits for a lock holds up no other; and writes of group commits, on a single connection,
-/// so that no two groups of them can lock each other out.
+/// There are three pools: reads, which are sent in batches; writes that are committed alone, one at a time per connection, so
+/// that a write waiting for a lock delays no other; and writes of group commits, on a single connection, so that two groups
+/// cannot deadlock each other.
 ///
-/// What happens is decided by ``ConnectionQueue``; this class holds it under a lock, and carries out its effects.
+/// ``ConnectionQueue`` makes the decisions; this class holds it under a lock and performs its effects.
 final class ConnectionPool: Sendable {
     struct State {
         var queue: ConnectionQueue
-        /// By the slots of the queue.
+        /// Indexed by the slots of the queue.
         var workers: [PoolWorker?] = []
     }
 
@@ -24,9 +24,9 @@ final class ConnectionPool: Sendable {
     let times: StatementTimes
     let control: BackendControl
     let monitor: Monitor<State>
-    /// Where the writes of a group are tried by themselves.
+    /// The pool in which the writes of a failed group are retried alone.
     let fallback: ConnectionPool?
-    /// libpq's reason why the last connection could not be opened.
+    /// libpq's message for the last failed attempt to connect.
     let lastRefusal = Mutex<String?>(nil)
 
     init(
@@ -48,13 +48,13 @@ final class ConnectionPool: Sendable {
         self.control = control
         self.fallback = fallback
         let limits = QueueLimits(role: role, configuration: configuration)
-        // Each worker sleeps by itself, under the number of its slot.
+        // Each worker sleeps on its own condition, numbered by its slot.
         monitor = Monitor(State(queue: ConnectionQueue(limits: limits)), sleepers: limits.maximumWorkers)
     }
 
     // MARK: The side of the callers
 
-    /// Queues a request; it always finishes, at once when it is refused.
+    /// Queues a request. Every request finishes; a refused one finishes at once.
     func submit(_ request: PostgresRequest) {
         let (refusal, worker) = monitor.withLock { state -> ((any Error)?, PoolWorker?) in
             guard request.begin() else { return (CancellationError(), nil) }
@@ -67,13 +67,13 @@ final class ConnectionPool: Sendable {
         if let refusal { request.finish(.failure(refusal)) }
     }
 
-    /// Puts back requests that were taken and must be done again; they go first. None of them had any effect.
+    /// Requeues requests that were taken, had no effect and must run again; they go first.
     func resubmit(_ retries: [(request: PostgresRequest, reason: ConnectionQueue.RetryReason)]) {
         let refused = change { $0.queue.resubmit(retries) }
         for request in refused { request.finish(.failure(PostgresError(code: .shutDown))) }
     }
 
-    /// Where a request runs, if it is the one its server works on, and what the gate needs to cancel it.
+    /// The gate of the worker whose server currently runs a request, and the batch by which the gate cancels it.
     func runningPlace(of request: PostgresRequest) -> (gate: ConnectionGate, batch: PostgresRequest)? {
         monitor.withLock { state in
             for case let worker? in state.workers {
@@ -86,7 +86,7 @@ final class ConnectionPool: Sendable {
 
     // MARK: Effects
 
-    /// Changes the queue, and carries out what follows from it.
+    /// Changes the queue and performs the resulting effects.
     @discardableResult
     func change<Success>(_ body: (inout State) -> (Success, [ConnectionQueue.Effect])) -> Success {
         let (success, woken, cancels) = monitor.withLock { state -> (Success, [PoolWorker], [Cancel]) in
@@ -117,14 +117,14 @@ final class ConnectionPool: Sendable {
         var cancellation: ConnectionQueue.Cancellation
     }
 
-    /// Whether a worker still runs the batch that is to be cancelled.
+    /// Whether a worker still runs the batch of a cancellation.
     private func runs(_ cancel: Cancel) -> Bool {
         monitor.withLock { state in
             state.workers[cancel.worker.slot] === cancel.worker && state.queue.runs(cancel.cancellation)
         }
     }
 
-    /// Starts a worker, or returns the one that has to be woken once the lock is free.
+    /// Starts a worker, or returns the worker to wake after the lock is released.
     private func perform(_ effect: ConnectionQueue.Effect, _ state: inout State) -> PoolWorker? {
         switch effect {
         case .wake(let slot):
@@ -154,11 +154,11 @@ final class ConnectionPool: Sendable {
         case stop
     }
 
-    /// What a worker does next; sleeps until there is something.
+    /// Returns what a worker does next; sleeps until there is something to do.
     ///
-    /// A pool of batches yields the processor once before it takes a batch: where every core is busy, what is
-    /// about to be queued is queued first, and one pipeline carries it all; on an idle machine the call returns at
-    /// once. Documentation/Decisions/0002-postgres-pipelines.md has the figures.
+    /// A pool of batches yields the processor once before it takes a batch. Where every core is busy, tasks that are about to
+    /// queue statements then do so first, and one pipeline carries them all; on an idle machine the call returns at once.
+    /// Documentation/Decisions/0002-postgres-pipelines.md has the figures.
     func next(for worker: PoolWorker) -> Assignment {
         var hasYielded = false
         while true {
@@ -188,7 +188,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// - Parameter runs: How long each statement with a result took, in nanoseconds.
+    /// - Parameter runs: The duration of each statement with a result, in nanoseconds.
     func finished(_ worker: PoolWorker, runs: [Int64] = []) {
         monitor.withLock { $0.queue.finished(worker.slot, runs: runs) }
     }
@@ -205,7 +205,7 @@ final class ConnectionPool: Sendable {
         change { ((), $0.queue.disconnected(worker.slot)) }
     }
 
-    /// Forgets a worker; another one takes over when something was queued in its last moment.
+    /// Removes a worker; another one is started when a statement was queued just before the end.
     func workerEnded(_ worker: PoolWorker) {
         change { state in
             state.workers[worker.slot] = nil
@@ -213,7 +213,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Sleeps before the next attempt to connect; false when there is no point in one any more.
+    /// Sleeps before the next attempt to connect; returns false when no connection is needed any more.
     func pause(_ worker: PoolWorker, _ duration: Duration) -> Bool {
         let shallSleep = change { $0.queue.backsOff(worker.slot) }
         guard shallSleep else { return false }
@@ -223,19 +223,19 @@ final class ConnectionPool: Sendable {
         return true
     }
 
-    /// Lets workers that wait before their next attempt to connect try at once.
+    /// Makes all workers in back-off try to connect at once.
     func endBackOffs() {
         change { ((), $0.queue.endBackOffs()) }
     }
 
-    /// Whether a worker without a connection still has something to connect for.
+    /// Whether a worker without a connection still has a reason to connect.
     func mayConnect(_ worker: PoolWorker, isFirst: Bool) -> Bool {
         monitor.withLock { $0.queue.mayConnect(worker.slot, isFirst: isFirst) }
     }
 
     // MARK: The side of the client
 
-    /// Opens the connections that are there from the beginning, and as many as already have work.
+    /// Opens the minimum of connections, and more for statements that already wait.
     func start() {
         change { ((), $0.queue.start()) }
     }
@@ -244,7 +244,7 @@ final class ConnectionPool: Sendable {
         change { ((), $0.queue.drain()) }
     }
 
-    /// Refuses what still waits and cuts off what runs.
+    /// Refuses waiting requests and aborts running ones.
     func close() {
         let (refused, workers) = change { state in
             let (refused, effects) = state.queue.close()
@@ -256,10 +256,11 @@ final class ConnectionPool: Sendable {
 
     var isConnected: Bool { monitor.withLock { $0.queue.connectedCount > 0 } }
 
-    /// How many connections were opened so far.
+    /// The number of connections opened so far.
     var connects: Int { monitor.withLock { $0.queue.statistics.connects } }
 
-    /// How many statements wait though connections are free, which are kept for other tables, rows or quick statements.
+    /// The number of statements that wait although connections are free, because those are reserved for other tables, rows or
+    /// quick statements.
     var heldBackCount: Int { monitor.withLock { $0.queue.heldBackCount } }
 
     var statistics: PostgresStatistics.Queue {

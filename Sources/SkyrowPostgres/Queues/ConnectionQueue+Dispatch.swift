@@ -1,16 +1,16 @@
-/// Which statement may be taken, and who has to be woken or added for it.
+/// Which statement may be taken, and which worker is woken or added for it.
 extension ConnectionQueue {
-    /// Whether a bounded statement may be taken now by a worker with a connection.
+    /// Whether a worker with a connection may take this bounded statement now.
     func admits(_ request: PostgresRequest) -> Bool {
         hasRoom(beside: 0, needsConnection: true) && leavesConnections(request)
     }
 
-    /// Where the oldest bounded statement is that may be taken now.
+    /// The index of the oldest bounded statement that may be taken now.
     func admittedPlace() -> Int? {
         guard hasRoom(beside: 0, needsConnection: true) else { return nil }
         var refused: PostgresContention?
         return bounded.place { request in
-            // Many in a row may wait for the same.
+            // Many consecutive statements may wait for the same lock.
             if let refused, request.contention == refused { return false }
             if leavesConnections(request) { return true }
             refused = request.contention
@@ -20,8 +20,8 @@ extension ConnectionQueue {
 
     /// Whether one more bounded statement may run.
     ///
-    /// - Parameter needsConnection: Whether a connection has to be there for it now. Of several, one at least stays
-    ///   free, and as many as there should be if possible.
+    /// - Parameter needsConnection: Whether a connection must be available for it now. If there are several, at least one stays
+    ///   free, and `reservedWorkers` of them if possible.
     private func hasRoom(beside others: Int, needsConnection: Bool) -> Bool {
         let running = boundedCount + others
         guard running < limits.boundedWorkers else { return false }
@@ -29,7 +29,7 @@ extension ConnectionQueue {
             || connectedCount - running - 1 >= min(limits.reservedWorkers, connectedCount - 1)
     }
 
-    /// - Parameter others: Statements that are as good as taken.
+    /// - Parameter others: Statements that count as already taken.
     func leavesConnections(_ request: PostgresRequest, beside others: [PostgresRequest] = []) -> Bool {
         guard let contention = request.contention, boundedCount + others.count >= limits.rowWorkers else { return true }
         var ofTable = 0
@@ -44,16 +44,16 @@ extension ConnectionQueue {
         return ofTable < limits.tableWorkers && ofRow < limits.rowWorkers
     }
 
-    /// Whether the statement of a worker is one too many beside those of the others.
+    /// Whether the bounded statement of a worker exceeds the limits, given those of the other workers.
     func isOneTooMany(_ slot: Int) -> Bool {
         if boundedCount > limits.boundedWorkers { return true }
         guard let contention = workers[slot].contention else { return false }
         return workers.count { $0.isBounded && $0.contention?.table == contention.table } > limits.tableWorkers
     }
 
-    /// How many of the bounded statements could be taken one after the other, if there were workers enough.
+    /// The number of bounded statements that could be taken one after another, given enough workers.
     ///
-    /// - Parameter needsConnection: Whether only those count for which there are connections.
+    /// - Parameter needsConnection: Whether to count only statements for which a connection is available.
     private func admissible(upTo limit: Int, needsConnection: Bool) -> Int {
         guard limit > 0, !bounded.isEmpty else { return 0 }
         var taken: [PostgresRequest] = []
@@ -71,7 +71,7 @@ extension ConnectionQueue {
         return taken.count
     }
 
-    /// How many statements wait only because others of their table or row, or others that ran long, have to end first.
+    /// The number of statements that wait only because others of their table or row, or slow ones, must end first.
     var heldBackCount: Int {
         var waiting = 0
         bounded.visit { _ in
@@ -83,7 +83,7 @@ extension ConnectionQueue {
 
     mutating func hasWaiting() -> Bool { free.peek() != nil || bounded.peek() != nil }
 
-    /// Sees to a statement that was queued just now and that any worker may take.
+    /// Wakes or adds a worker for a statement that was just queued and that any worker may take.
     mutating func cover() -> Effect? {
         if lookingCount < count, let slot = idle.last { return wake(slot) }
         guard !limits.mayRetry, workerCount < limits.maximumWorkers, isStarted, backingOffCount == 0 else {
@@ -92,13 +92,13 @@ extension ConnectionQueue {
         return lookingCount + connectingCount == 0 ? addWorker() : nil
     }
 
-    /// Sees to everything that waits.
+    /// Wakes or adds workers for all waiting statements.
     ///
-    /// - Parameter limit: The most workers that are woken or added.
+    /// - Parameter limit: Upper bound on the workers that are woken or added.
     mutating func dispatch(upTo limit: Int = .max) -> [Effect] {
         var effects: [Effect] = []
         guard phase != .closed, isStarted else { return effects }
-        // What is free goes to any worker; what is bounded to a limited number.
+        // Any worker takes free statements; only a limited number take bounded ones.
         if !idle.isEmpty {
             let wanted = waitingFree(upTo: idle.count + lookingCount)
             let takeable = wanted + admissible(upTo: idle.count + lookingCount - wanted, needsConnection: true)
@@ -115,7 +115,7 @@ extension ConnectionQueue {
         free.peek() == nil ? 0 : min(limit, free.count)
     }
 
-    /// How many workers there should be for what waits and runs.
+    /// The number of workers that the waiting and running statements need.
     private mutating func wantedWorkers() -> Int {
         guard workerCount < limits.maximumWorkers else { return workerCount }
         let rest = limits.maximumWorkers - workerCount
@@ -126,7 +126,7 @@ extension ConnectionQueue {
                 ? admissible(upTo: coming + rest, needsConnection: false) : min(1, waitingFree(upTo: 1))
             return max(phase == .running ? limits.minimumWorkers : 0, workerCount + waiting - coming)
         }
-        // Reads are many to a connection, so only those that run long ask for more of them.
+        // A read connection runs many statements, so only slow ones justify more connections.
         let isWanted = phase == .running || hasWaiting()
         let waiting = admissible(upTo: limits.boundedWorkers, needsConnection: false)
         return isWanted ? limits.minimumWorkers + min(limits.boundedWorkers, boundedCount + waiting) : 0

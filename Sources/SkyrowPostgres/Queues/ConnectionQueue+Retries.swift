@@ -1,28 +1,28 @@
-/// Statements that were taken and must be done again, and those that run and are to be cancelled.
+/// Retried statements, and running statements that are cancelled.
 extension ConnectionQueue {
-    /// Why a statement is done again.
+    /// Why a statement is retried.
     enum RetryReason: Hashable, Sendable {
-        /// A neighbour's failure.
+        /// Another statement of the batch failed.
         case unrelated
-        /// It has to be prepared again, or sent whole.
+        /// The statement must be prepared again, or sent as text.
         case stale
         case connectionLost
-        /// A deadlock or the like, which is over now.
+        /// A deadlock or a similar conflict, which is over now.
         case conflict
     }
 
-    /// A batch that the server is to cancel, as long as its worker runs it.
+    /// A batch that the server cancels while its worker still runs it.
     struct Cancellation: Sendable {
         var slot: Int
         var batch: Int
-        /// What the worker's gate has the batch by.
+        /// The identity by which the worker's gate finds the batch.
         var work: ObjectIdentifier
     }
 
-    /// Puts back statements that were taken and had no effect, before all others.
+    /// Requeues statements that were taken and had no effect, ahead of all others.
     ///
-    /// One that is in several places goes again when the last of them gives it back. Returns those that must be refused
-    /// since the queue is closed.
+    /// A request with several copies is requeued when its last copy comes back. Returns the requests that must be refused because
+    /// the queue is closed.
     mutating func resubmit(
         _ retries: [(request: PostgresRequest, reason: RetryReason)]
     ) -> (refused: [PostgresRequest], effects: [Effect]) {
@@ -43,21 +43,22 @@ extension ConnectionQueue {
         return ([], requeue(again))
     }
 
-    /// What an effect has to cancel; nil when the worker runs nothing, or the effect is another one.
+    /// The cancellation that an effect requires; nil when the worker runs nothing or the effect is not a cancellation.
     func cancellation(for effect: Effect) -> Cancellation? {
         guard case .cancel(let slot, let batch) = effect, let first = workers[slot].taken.first else { return nil }
         return Cancellation(slot: slot, batch: batch, work: ObjectIdentifier(first))
     }
 
-    /// Whether the worker still runs the batch.
+    /// Whether the worker still runs that batch.
     func runs(_ cancellation: Cancellation) -> Bool {
         let worker = workers[cancellation.slot]
         return worker.batch == cancellation.batch && !worker.taken.isEmpty
     }
 
-    /// The first statement of the batch in which a worker's server works on this one; nil when it does not.
+    /// The first statement of the batch whose current statement is this one; nil when the server of that worker does not run it
+    /// now.
     ///
-    /// - Parameter progress: How many statements of its batch the worker has the results of.
+    /// - Parameter progress: The number of results that the worker has received of its batch.
     func batch(of request: PostgresRequest, workedOnBy slot: Int, progress: Int) -> PostgresRequest? {
         let taken = workers[slot].taken
         return taken.indices.contains(progress) && taken[progress] === request ? taken[0] : nil

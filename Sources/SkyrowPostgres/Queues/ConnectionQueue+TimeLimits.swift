@@ -1,20 +1,20 @@
-/// What has to be looked at from time to time.
+/// The periodic checks.
 extension ConnectionQueue {
-    /// A worker whose statement takes this long is held up by it.
+    /// How long a statement may run before its worker counts as held up.
     static let patience: Duration = .milliseconds(100)
 
     struct Findings {
         var effects: [Effect] = []
-        /// Statements that waited too long, and whether others of their table or row were in their way.
+        /// Statements that waited too long, and whether others of their table or row blocked them.
         var expired: [(request: PostgresRequest, isHeldBack: Bool)] = []
-        /// Reads that run long, each by itself.
+        /// Single reads that run long.
         var slow: [PostgresRequest] = []
-        /// What writes with a commit of their own have been waiting for.
+        /// The contention that writes committed alone have been waiting for.
         var held: [PostgresContention] = []
         var isConnected = false
     }
 
-    /// - Parameter progress: How many statements of its batch each worker has the results of.
+    /// - Parameter progress: The number of results that a worker has received of its batch.
     mutating func enforceTimeLimits(at time: MonotonicTime, progress: (Int) -> Int) -> Findings {
         var findings = Findings()
         findings.expired = expire(at: time).map { ($0, isHeldBack: $0.contention != nil && !leavesConnections($0)) }
@@ -49,23 +49,22 @@ extension ConnectionQueue {
         return expire(&free) + expire(&bounded)
     }
 
-    /// Has what a worker runs cancelled, once a batch.
+    /// Cancels what a worker runs, at most once per batch.
     private mutating func evict(_ slot: Int) -> [Effect] {
         guard !workers[slot].isEvicted else { return [] }
         workers[slot].isEvicted = true
         return [.cancel(slot, batch: workers[slot].batch)]
     }
 
-    /// Sees to it that reads wait for no slow one.
+    /// Frees reads from waiting behind a slow one.
     ///
-    /// Of a pipeline it cannot be said which of its statements is slow: PostgreSQL keeps small results back until the
-    /// end. So the pipeline is ended and each of its statements is tried by itself. One that runs long by itself is
-    /// slow.
+    /// The slow statement of a pipeline cannot be identified, because PostgreSQL keeps small results back until the end. The
+    /// pipeline is therefore cancelled and each of its statements is tried alone. A statement that runs long alone is slow.
     private mutating func relieve(_ slot: Int, _ findings: inout Findings) -> [Effect] {
         let remaining = workers[slot].taken.dropFirst(workers[slot].progress)
         guard workers[slot].taken.count == 1, let only = workers[slot].taken.first else {
             guard !workers[slot].isEvicted else {
-                // PostgreSQL does not stop it: until it does, it is as good as slow.
+                // PostgreSQL does not stop it. Until it does, the batch counts as slow.
                 bind(slot, to: nil)
                 return []
             }
@@ -89,7 +88,7 @@ extension ConnectionQueue {
         return evict(slot) + requeue([only])
     }
 
-    /// Has the statements of the same text that wait go by themselves, too.
+    /// Marks waiting statements with the same text as slow, too.
     private mutating func markSlow(like slow: PostgresRequest) {
         slow.pace = .slow
         let alike = free.removeAll { $0.sql.hasSameText(as: slow.sql) }
@@ -97,7 +96,7 @@ extension ConnectionQueue {
         for request in alike { bounded.append(request) }
     }
 
-    /// Ends workers beyond the minimum that have been idle for long; those that worked last stay.
+    /// Ends workers above the minimum that have been idle for long; those that worked last stay.
     private mutating func retireIdle(at time: MonotonicTime) -> [Effect] {
         for slot in idle {
             if case .idle(nil) = workers[slot].activity { workers[slot].activity = .idle(since: time) }

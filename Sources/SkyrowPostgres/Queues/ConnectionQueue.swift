@@ -1,37 +1,36 @@
-/// The statements that wait for a connection and the workers that take them, as a value: events in, effects out.
+/// The waiting statements and the workers that take them, as a pure state machine: events in, effects out.
 ///
-/// It has no threads, no clock and no connections, so a test can put it through every order of events; ``ConnectionPool`` holds
-/// it under a lock and carries out its effects. Three rules hold after every event:
+/// It has no threads, clock or connections, so a test can replay any order of events. ``ConnectionPool`` holds it under a lock
+/// and performs its effects. Three rules hold after every event:
 ///
-/// - No statement that a worker may take waits while a worker sleeps or may be added, unless as many workers as there
-///   are such statements are awake already. A worker counts as awake from the moment it is woken.
-/// - Only an idle worker is woken for work. One that waits to connect again sleeps by itself.
-/// - Statements are taken in order, except those that have to leave connections to others
-///   (``QueueLimits/tableWorkers``, ``QueueLimits/boundedWorkers``): these are passed over and keep their order among
-///   themselves.
+/// - No statement that a worker may take waits while a worker sleeps or may be added, unless at least as many workers as such
+///   statements are awake. A worker counts as awake as soon as it is woken.
+/// - Only an idle worker is woken for work. A worker in reconnect back-off wakes by its own timer.
+/// - Statements are taken in order, except those that must leave connections to others (``QueueLimits/tableWorkers``,
+///   ``QueueLimits/boundedWorkers``): these are passed over and keep their order among themselves.
 struct ConnectionQueue {
     enum Phase: Sendable {
         case running
-        /// Nothing new is accepted; what waits is still done.
+        /// No new statement is accepted; waiting ones still run.
         case draining
-        /// What waits was refused.
+        /// Waiting statements were refused.
         case closed
     }
 
-    /// What a worker does.
+    /// The state of a worker.
     enum Activity: Hashable, Sendable {
         /// The slot has no worker.
         case vacant
         case connecting
         case backingOff
-        /// It was woken, or has just connected, and looks for work next.
+        /// Woken or just connected; it looks for work next.
         case looking
-        /// It sleeps; the time is when it was first seen to.
+        /// Asleep; the time is when the periodic check first saw it idle.
         case idle(since: MonotonicTime?)
         case working
-        /// It resumes the tasks whose statements it ran.
+        /// Resumes the tasks of the statements that it ran.
         case settling
-        /// It is to end.
+        /// Must end.
         case retiring
     }
 
@@ -42,42 +41,41 @@ struct ConnectionQueue {
         var takenAt = MonotonicTime.distantFuture
         /// Unique among the batches of all workers.
         var batch = 0
-        /// Whether it counts against the limits for bounded statements.
+        /// Whether the worker counts against the limits for bounded statements.
         var isBounded = false
-        /// What its statement may wait for, if it is bounded.
+        /// What its bounded statement may wait for.
         var contention: PostgresContention?
-        /// How far it was when it was last seen to get on, and when.
+        /// How many results the worker had when progress was last seen, and the time of it.
         var progress = 0
         var progressAt = MonotonicTime.distantFuture
-        /// Whether its batch is being cancelled for the sake of others.
+        /// Whether its batch is being cancelled to free other statements.
         var isEvicted = false
     }
 
-    /// What has to be done about an event.
+    /// What an event requires.
     enum Effect: Hashable, Sendable {
         case wake(Int)
         case start(Int)
-        /// Has the server cancel the batch of that number.
+        /// Makes the server cancel the batch of that number.
         case cancel(Int, batch: Int)
     }
 
     let limits: QueueLimits
     private(set) var phase = Phase.running
-    /// Whether the client runs; before, statements wait.
+    /// Whether the client runs; statements wait until it does.
     private(set) var isStarted = false
     /// The statements that any worker may take.
     var free = RequestQueue()
-    /// The statements that have to leave connections to others.
+    /// The statements that must leave connections to others.
     var bounded = RequestQueue()
-    /// By slot.
+    /// Indexed by slot.
     var workers: [Worker] = []
-    /// The slots of the idle workers, the one that worked last at the end: it is woken first, so that surplus ones
-    /// rest.
+    /// The slots of the idle workers. The last one worked most recently and is woken first, so that surplus workers stay idle.
     var idle: [Int] = []
     var groupLimit: GroupCommitLimit
     var statistics = PostgresStatistics.Queue()
     private var batches = 0
-    // Kept beside `workers`, because they are looked at for every statement.
+    // Kept beside `workers` because they are read for every statement.
     private(set) var workerCount = 0
     private(set) var lookingCount = 0
     private(set) var connectedCount = 0
@@ -90,7 +88,7 @@ struct ConnectionQueue {
         groupLimit = GroupCommitLimit(maximum: limits.maximumBatch)
     }
 
-    /// The statements that wait, at most; those whose task gave up count until they are met.
+    /// Upper bound on the number of waiting statements; cancelled ones count until they are removed.
     var count: Int { free.count + bounded.count }
 
     var isEmpty: Bool { free.isEmpty && bounded.isEmpty }
@@ -113,7 +111,7 @@ struct ConnectionQueue {
             return .queued(cover())
         }
         guard Self.admit(request, to: &bounded, limits) else { return .refused(PostgresError(code: .overloaded)) }
-        // One more statement is worth one more worker at most.
+        // One more statement needs at most one more worker.
         return .queued(dispatch(upTo: 1).first)
     }
 
@@ -130,7 +128,7 @@ struct ConnectionQueue {
         return true
     }
 
-    /// Puts back statements that were taken and must be done again, before all others.
+    /// Requeues statements that were taken and must run again, ahead of all others.
     mutating func requeue(_ requests: [PostgresRequest]) -> [Effect] {
         if limits.boundsEveryStatement {
             bounded.prepend(requests)
@@ -155,14 +153,14 @@ struct ConnectionQueue {
         return wakeAll()
     }
 
-    /// Ends the queue; returns what has to be refused.
+    /// Closes the queue; returns the requests that must be refused.
     mutating func close() -> (refused: [PostgresRequest], effects: [Effect]) {
         phase = .closed
         let refused = free.removeAll { _ in true } + bounded.removeAll { _ in true }
         return (refused, wakeAll())
     }
 
-    /// Wakes every worker that sleeps, for whatever reason.
+    /// Wakes every sleeping worker, idle or in back-off.
     private mutating func wakeAll() -> [Effect] {
         var effects: [Effect] = []
         for slot in workers.indices {
@@ -178,7 +176,7 @@ struct ConnectionQueue {
 
     /// Whether a worker without a connection should open one.
     ///
-    /// - Parameter isFirst: Whether it was started just now, so that something waits for it.
+    /// - Parameter isFirst: Whether the worker was just started, which means that a statement waits for it.
     mutating func mayConnect(_ slot: Int, isFirst: Bool) -> Bool {
         let isWanted: Bool
         switch phase {
@@ -197,7 +195,7 @@ struct ConnectionQueue {
         set(slot, .looking)
     }
 
-    /// The connection is gone; the worker may open another one.
+    /// Notes that the connection is lost; the worker may open another one.
     mutating func disconnected(_ slot: Int) -> [Effect] {
         release(slot)
         if workers[slot].isConnected {
@@ -208,7 +206,8 @@ struct ConnectionQueue {
         return dispatch()
     }
 
-    /// The worker waits before its next attempt to connect; false when there is no point in one any more.
+    /// Notes that the worker pauses before its next attempt to connect; `shallSleep` is false when no connection is needed any
+    /// more.
     mutating func backsOff(_ slot: Int) -> (shallSleep: Bool, effects: [Effect]) {
         set(slot, .backingOff)
         switch phase {
@@ -218,7 +217,7 @@ struct ConnectionQueue {
         }
     }
 
-    /// The server takes connections again, so no worker waits any longer before its next attempt.
+    /// Ends all back-offs, since the server accepts connections again.
     mutating func endBackOffs() -> [Effect] {
         workers.indices.filter { workers[$0].activity == .backingOff }.map { slot in
             set(slot, .connecting)
@@ -226,18 +225,18 @@ struct ConnectionQueue {
         }
     }
 
-    /// Whether a worker that waits to connect again was woken before its time.
+    /// Whether a worker in back-off was woken early.
     func isBackOffOver(_ slot: Int) -> Bool {
         workers[slot].activity != .backingOff
     }
 
-    /// The worker is gone.
+    /// Notes that the worker has ended.
     mutating func ended(_ slot: Int) -> [Effect] {
         vacate(slot)
         return dispatch()
     }
 
-    /// The worker could not be started; no other one is tried before ``enforceTimeLimits(at:progress:)``.
+    /// Notes that the worker could not be started; no other one is tried before ``enforceTimeLimits(at:progress:)``.
     mutating func vacate(_ slot: Int) {
         release(slot)
         if workers[slot].isConnected { connectedCount -= 1 }
@@ -247,9 +246,9 @@ struct ConnectionQueue {
     }
 
     enum Step {
-        /// There is work; others may be about to add to it.
+        /// There is work, and other tasks may be about to add more.
         case yield
-        /// What it leaves may be the work of others.
+        /// A batch to run; the effects are for the statements that remain.
         case run([PostgresRequest], takenAt: MonotonicTime, effects: [Effect])
         /// Something arrived on the idle connection.
         case check
@@ -257,10 +256,10 @@ struct ConnectionQueue {
         case stop
     }
 
-    /// What a worker with a connection does next.
+    /// Returns what a worker with a connection does next.
     ///
     /// - Parameters:
-    ///   - hasYielded: Whether it has given those a chance who are about to add to the queue.
+    ///   - hasYielded: Whether the worker has already yielded to tasks that are about to queue statements.
     ///   - isSuspect: Whether something arrived on its idle connection.
     mutating func next(
         _ slot: Int,
@@ -296,22 +295,22 @@ struct ConnectionQueue {
         return .sleep
     }
 
-    /// The worker's batch is over.
+    /// Notes that the batch of the worker is over.
     ///
-    /// - Parameter runs: How long each statement with a result took, in nanoseconds.
+    /// - Parameter runs: The duration of each statement with a result, in nanoseconds.
     mutating func finished(_ slot: Int, runs: [Int64] = []) {
         release(slot)
         set(slot, .settling)
         for run in runs { statistics.run.record(run) }
     }
 
-    /// A group of writes has ended, and the limit of the next ones follows from that.
+    /// Notes the outcome of a group commit, which determines the limit of the next groups.
     mutating func noteGroup(_ change: (inout GroupCommitLimit) -> Void, hasFailed: Bool) {
         change(&groupLimit)
         if hasFailed { statistics.failedGroups += 1 }
     }
 
-    /// The statistics so far, with what waits and runs now.
+    /// The statistics so far, and the current queue depth and running statements.
     func statistics(at time: MonotonicTime) -> PostgresStatistics.Queue {
         var statistics = statistics
         statistics.queueDepth = count
@@ -327,8 +326,8 @@ struct ConnectionQueue {
     // MARK: Taking
 
     private mutating func take(_ slot: Int, at time: MonotonicTime) -> [PostgresRequest] {
-        // A worker that others can spare takes what is bounded first, so that a stream of quick statements does not
-        // keep it waiting for ever.
+        // A worker above the reserved number takes bounded statements first, so that a stream of quick statements does not starve
+        // them.
         let isSpare = connectedCount - boundedCount > limits.reservedWorkers
         if isSpare || free.peek() == nil, let request = takeBounded() {
             return note([request], slot, at: time, isBounded: true)
@@ -396,7 +395,7 @@ struct ConnectionQueue {
 
     // MARK: What the workers are counted as
 
-    /// Counts a worker's statement against the limits.
+    /// Counts the worker's statement against the limits for bounded statements.
     mutating func bind(_ slot: Int, to contention: PostgresContention?) {
         guard !workers[slot].isBounded else { return }
         workers[slot].isBounded = true
@@ -413,7 +412,7 @@ struct ConnectionQueue {
         workers[slot].taken = []
     }
 
-    /// Takes a worker out of its sleep; it counts as awake from now on.
+    /// Wakes a worker; it counts as awake from now on.
     mutating func wake(_ slot: Int) -> Effect {
         if case .idle = workers[slot].activity { idle.removeAll { $0 == slot } }
         set(slot, workers[slot].isConnected ? .looking : .connecting)

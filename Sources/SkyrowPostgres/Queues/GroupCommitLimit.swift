@@ -1,13 +1,12 @@
-/// How many writes may share the next commit.
+/// The limit on the number of writes in the next group commit.
 ///
-/// When a statement fails, those before it have run and those behind it have not. The next group is therefore made of
-/// the former alone, so that no write is run more than twice for the failures of others. Only time makes groups smaller
-/// for longer: a group that took too long halves the limit, and every group that ends well in time, of whatever size,
-/// doubles it.
+/// When a statement fails, those before it have run and those after it have not. The next group consists of the former only, so
+/// that no write runs more than twice because of others' failures. Only slowness shrinks groups for longer: a group that took too
+/// long halves the limit, and every group that ends well in time, whatever its size, doubles it.
 struct GroupCommitLimit: Sendable {
     let maximum: Int
     private(set) var current: Int
-    /// How many statements ran before the one that failed.
+    /// How many statements ran before the failed one.
     private var proven: Int?
 
     init(maximum: Int) {
@@ -15,14 +14,14 @@ struct GroupCommitLimit: Sendable {
         current = self.maximum
     }
 
-    /// The limit of the next group.
+    /// The limit for the next group.
     var next: Int { min(proven ?? current, current) }
 
     mutating func groupBegan() {
         proven = nil
     }
 
-    /// - Parameter position: The place of the statement that failed; nil when the commit itself failed.
+    /// - Parameter position: The index of the statement that failed; nil when the commit itself failed.
     mutating func groupFailed(at position: Int?) {
         guard let position else { return halve() }
         proven = position > 0 ? position : nil
@@ -33,7 +32,7 @@ struct GroupCommitLimit: Sendable {
         if let position, position > 0 { proven = position }
     }
 
-    /// - Parameter isQuick: Whether twice as many would have ended in time, too.
+    /// - Parameter isQuick: Whether a group of twice the size would have ended in time, too.
     mutating func groupSucceeded(isQuick: Bool) {
         if isQuick { current = min(maximum, current * 2) }
     }

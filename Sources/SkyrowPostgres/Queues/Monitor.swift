@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// State that several threads share, and on which a thread can wait for a change.
+/// State shared by several threads, with conditions on which a thread waits for a change.
 ///
-/// Swift's `Mutex` has no condition to wait on, and a connection's thread has to sleep until there is work, so this is
-/// a POSIX mutex with a condition. Nothing that blocks or waits for a task may run inside.
+/// Swift's `Mutex` has no condition variable, and a connection's thread must sleep until there is work, so this is a POSIX mutex
+/// with conditions. Code inside the lock must not block or wait for a task.
 ///
-/// `@unchecked Sendable`: `state` is touched only between locking and unlocking `mutex`; mutex and conditions are POSIX
-/// objects, made to be used from several threads, whose addresses never change.
+/// `@unchecked Sendable`: `state` is accessed only while `mutex` is locked. The mutex and the conditions are POSIX objects, which
+/// may be used from several threads, and their addresses never change.
 final class Monitor<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    /// The one that all share, then those of single threads.
+    /// The shared condition, followed by the conditions of single threads.
     private let conditions: UnsafeMutablePointer<pthread_cond_t>
     private let sleepers: Int
     private var state: State
 
-    /// - Parameter sleepers: how many threads have a condition of their own, so that they can be woken one by one.
+    /// - Parameter sleepers: How many threads have their own condition, so that they can be woken one by one.
     init(_ state: State, sleepers: Int = 0) {
         self.state = state
         pthread_mutex_init(mutex, nil)
@@ -48,19 +48,20 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Wakes one waiting thread, or the one that sleeps by itself; may be called with or without the lock.
+    /// Wakes one thread waiting on the shared condition, or the given sleeper; may be called with or without the lock.
     func signal(_ sleeper: Int? = nil) {
         pthread_cond_signal(condition(of: sleeper))
     }
 
-    /// Wakes all threads that wait on the condition they share.
+    /// Wakes all threads that wait on the shared condition.
     func broadcast() {
         pthread_cond_broadcast(condition(of: nil))
     }
 
-    /// Asks `body` under the lock, again after each wake, until it has a result; nil when the deadline passes first.
+    /// Calls `body` under the lock, and again after each wake, until it returns a value; returns nil when the deadline passes
+    /// first.
     ///
-    /// - Parameter sleeper: Sleeps on a condition of its own instead of the one that all share.
+    /// - Parameter sleeper: The thread's own condition to sleep on; nil means the shared one.
     func wait<Success>(
         until deadline: MonotonicTime? = nil,
         as sleeper: Int? = nil,

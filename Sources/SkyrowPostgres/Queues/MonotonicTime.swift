@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A moment of the clock that never jumps, as threads and conditions use it.
+/// A point in time of the monotonic clock that threads and conditions use.
 struct MonotonicTime: Comparable, Hashable, Sendable {
     var nanoseconds: Int64
 
@@ -23,14 +23,14 @@ struct MonotonicTime: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in whole nanoseconds, at most what 64 bits hold (292 years).
+    /// The duration in whole nanoseconds, clamped to 64 bits (292 years).
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? .max : product + attoseconds / 1_000_000_000
     }
 
-    /// The duration in whole milliseconds, at least one unless it is zero, as PostgreSQL's timeouts take it.
+    /// The duration in whole milliseconds for PostgreSQL's timeouts; at least one unless it is zero.
     var settingMilliseconds: Int64 {
         nanoseconds == 0 ? 0 : max(1, nanoseconds / 1_000_000)
     }

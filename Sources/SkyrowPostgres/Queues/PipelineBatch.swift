@@ -1,18 +1,18 @@
-/// Runs the requests that a worker took at once as one pipeline, under one sync.
+/// Runs a batch of requests as one pipeline with one sync.
 ///
-/// The scratch arrays are kept from batch to batch.
+/// The arrays are scratch memory that is reused from batch to batch.
 struct PipelineBatch {
     private let worker: PoolWorker
     private let connection: PostgresConnection
     private var steps: [PipelineStep] = []
     private var outcomes: [StatementOutcome] = []
-    /// The row of the result that belongs to each request; nil for none.
+    /// For each request, its row in the result; nil when it has none.
     private var rows: [Int?] = []
     private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, row: Int?, StatementTiming)] = []
-    /// The requests that are asked in one statement each.
+    /// The statements of the batch; each may run several coalesced requests.
     private var statements: [CoalescingPlan.Run] = []
     private var runs: [Int64] = []
-    /// When the results that were read last arrived; nil once there is nothing to read but to wait.
+    /// When the results that were read last arrived; nil before any are read that needed no wait.
     private var arrival: MonotonicTime?
 
     init(worker: PoolWorker, connection: PostgresConnection) {
@@ -43,14 +43,14 @@ struct PipelineBatch {
         if !wasCancelled, connection.isUsable { noteTimes(requests, timing) }
         settle(requests, outcome: outcome, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
-        // Until the next batch, which may be long in coming, they would keep the rows.
+        // The outcomes would keep the rows in memory until the next batch, which may come late.
         outcomes.removeAll(keepingCapacity: true)
         if connection.isSwollen { connection.gate.markBroken() }
     }
 
-    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's outcome would
-    /// be unknown; and before a read is sent that lost a connection already, since a server that ends takes all of them
-    /// along, and a connection that was dead before is none that it lost.
+    /// Returns whether the connection is still usable before a write is sent, since a write on a connection that died while idle
+    /// has an indeterminate outcome. Reads are checked only after they lost a connection: a server that shuts down closes all of
+    /// them, and a connection that was already dead should not count as another loss.
     private func isStillConnected(for requests: [PostgresRequest]) -> Bool {
         switch worker.pool.role {
         case .read:
@@ -62,8 +62,8 @@ struct PipelineBatch {
         return connection.isUsable
     }
 
-    /// A server that does not respond long after its own time limit is cut off. Reads have a limit each, which begins
-    /// anew when the result of one has arrived.
+    /// The deadline after which an unresponsive server's connection is aborted. A read batch gets a new deadline when the result
+    /// of a read has arrived.
     private func hangDeadline(_ count: Int) -> MonotonicTime {
         let configuration = worker.pool.configuration
         let role = worker.pool.role
@@ -71,7 +71,7 @@ struct PipelineBatch {
         return .now + limit * (role == .read ? 1 : min(count, 4)) + configuration.cancellationTimeout
     }
 
-    /// Returns whether the sync was sent, without which nothing can have been committed.
+    /// Returns whether the sync was sent; without it nothing can have been committed.
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
         statements = CoalescingPlan.runs(of: requests.map(\.coalescing))
         guard (try? connection.sendTransactionSettings(steps: &steps)) != nil else { return false }
@@ -95,8 +95,8 @@ struct PipelineBatch {
         return statement.many.binding(bindings)
     }
 
-    /// Notes what the statement of these requests came to. One that many were coalesced into fails for none of them:
-    /// each is tried alone.
+    /// Records the outcome of a statement for its requests. When a coalesced statement fails, none of its requests fails: each is
+    /// retried alone.
     private mutating func record(_ outcome: StatementOutcome, _ requests: [PostgresRequest], _ members: Range<Int>) {
         guard members.count > 1 else {
             outcomes[members.lowerBound] = outcome
@@ -122,7 +122,7 @@ struct PipelineBatch {
         }
     }
 
-    /// Fills `outcomes`; returns what became of the whole.
+    /// Fills `outcomes` and returns the outcome of the whole batch.
     private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchOutcome {
         var preparationFailure: PostgresError?
         for (place, step) in steps.enumerated() {
@@ -137,8 +137,7 @@ struct PipelineBatch {
                 case .waiting:
                     if !finished.isEmpty { resumeFinished() }
                 case .excess:
-                    // What is left of the rows would be sent for nothing. It may hit the statement behind it, which is
-                    // run again then.
+                    // The remaining rows are useless. The cancel may hit the next statement, which is then retried.
                     connection.gate.cancel(ObjectIdentifier(requests[0]))
                 }
             }
@@ -154,14 +153,14 @@ struct PipelineBatch {
                 record(outcome, requests, members)
                 preparationFailure = nil
                 if worker.pool.role == .read, case .success(let result) = outcome {
-                    // What has arrived together has arrived at one time, so the clock is read once for all of it.
+                    // Results that arrived together have one arrival time, so the clock is read once for all of them.
                     let now = arrival ?? .now
                     arrival = now
                     let timing = StatementTiming(takenAt: takenAt, completedAt: now, pipelined: requests.count)
                     for member in members {
                         finished.append((requests[member], .success(result), rows[member], timing))
                         runs.append(timing.run)
-                        // The rest of the batch need not keep the rows.
+                        // The rest of the batch need not keep the rows in memory.
                         outcomes[member] = .success(.empty)
                     }
                 }
@@ -169,7 +168,7 @@ struct PipelineBatch {
                 if index + 1 < statements.count, statements[index + 1].members.count == 1,
                     requests[members.upperBound].isCancelled
                 {
-                    // Its task gave up while it was not its turn; now it is.
+                    // The task cancelled this request before the server reached it; now the server runs it.
                     connection.gate.cancel(ObjectIdentifier(requests[0]))
                 }
             }
@@ -182,7 +181,7 @@ struct PipelineBatch {
         }
     }
 
-    /// What bounds the rows of the response to a step.
+    /// The row limit of the response to a step.
     private func rowLimit(of step: PipelineStep, _ requests: [PostgresRequest]) -> PostgresRowLimit? {
         guard case .execute(let index, _, _) = step else { return nil }
         let members = statements[index].members
@@ -190,7 +189,7 @@ struct PipelineBatch {
         return requests[members.lowerBound].rowLimit
     }
 
-    /// Decides what becomes of each request (``StatementOutcome/disposition(in:)``), and does it.
+    /// Decides what happens to each request (``StatementOutcome/disposition(in:)``), and does it.
     private mutating func settle(
         _ requests: [PostgresRequest],
         outcome: BatchOutcome,
@@ -231,13 +230,13 @@ struct PipelineBatch {
         if !alone.isEmpty { (pool.fallback ?? pool).resubmit(alone.map { ($0, .unrelated) }) }
     }
 
-    /// The requests of the statement that the server works on.
+    /// The requests of the statement that the server is running.
     private var current: Range<Int> {
         statements.first { $0.members.contains(worker.progress) }?.members ?? 0..<0
     }
 
-    /// Finds the statement that spoilt the commit of its group, if any was spoilt, and has the next groups and the
-    /// statements like it follow from that.
+    /// Finds the statement that failed the group commit, if it failed, and records the consequences for the next groups and for
+    /// statements of the same shape.
     private func groupFailure(
         _ requests: [PostgresRequest],
         outcome: BatchOutcome,
@@ -263,13 +262,13 @@ struct PipelineBatch {
         return failure
     }
 
-    /// Whether a write would hold up the group it was in.
+    /// Whether a write would delay its group.
     private func isBetterAlone(_ request: PostgresRequest, at time: MonotonicTime) -> Bool {
         let times = worker.pool.times
         return times.pace(of: request.sql, at: time) != .quick || times.isHeld(request.contention, at: time)
     }
 
-    /// Takes note of a statement that ran by itself, and of a pipeline that took long.
+    /// Records the time of a statement that ran alone, and of a pipeline that took long.
     private func noteTimes(_ requests: [PostgresRequest], _ timing: StatementTiming) {
         let times = worker.pool.times
         switch worker.pool.role {
@@ -281,7 +280,7 @@ struct PipelineBatch {
                 times.suspect(statements.map { requests[$0.members.lowerBound].sql }, at: timing.completedAt)
             }
         case .write:
-            // One that is not suspected may have waited for a row, which says nothing about its shape.
+            // A write that is not suspected may have waited for a row lock, which is no property of its shape.
             guard times.pace(of: requests[0].sql, at: timing.completedAt) != .quick else { return }
             let isLong = timing.run >= StatementTimes.slowWrite.nanoseconds
             times.ran(requests[0].sql, isLong: isLong, at: timing.completedAt)

@@ -1,9 +1,9 @@
 internal import Logging
 internal import Synchronization
 
-/// A thread with a connection that drains a pool.
+/// A thread that drains a pool through its connection.
 ///
-/// What it runs is in its slot of the pool's ``ConnectionQueue``; the connection lives on the worker's thread alone.
+/// The batch it runs is in its slot of the pool's ``ConnectionQueue``; only this thread uses the connection.
 final class PoolWorker: Sendable {
     let pool: ConnectionPool
     let slot: Int
@@ -16,13 +16,13 @@ final class PoolWorker: Sendable {
         gate = ConnectionGate(control: pool.control)
     }
 
-    /// How many requests of the current batch have results; the next one is what the server works on.
+    /// How many requests of the current batch have results; the server runs the next one.
     var progress: Int {
         get { received.load(ordering: .relaxed) }
         set { received.store(newValue, ordering: .relaxed) }
     }
 
-    /// Works until the pool is drained.
+    /// Runs until the pool is drained.
     func run() {
         work()
         pool.workerEnded(self)
@@ -45,7 +45,7 @@ final class PoolWorker: Sendable {
             pool.workerConnected(self)
             let hasWorked = serve(connection)
             pool.workerDisconnected(self)
-            // A connection that dies before it did anything is as good as none.
+            // A connection that dies before it ran anything counts as a failed attempt.
             if hasWorked {
                 backoff.reset()
             } else if connection.gate.isBroken, !pool.pause(self, backoff.next(using: &random)) {
@@ -62,7 +62,7 @@ final class PoolWorker: Sendable {
         return connection
     }
 
-    /// Runs batches until the connection is lost or nothing is left to do; returns whether any succeeded.
+    /// Runs batches until the connection is lost or no work is left; returns whether any succeeded.
     private func serve(_ connection: PostgresConnection) -> Bool {
         var batch = PipelineBatch(worker: self, connection: connection)
         var hasWorked = false
@@ -83,7 +83,7 @@ final class PoolWorker: Sendable {
     }
 
     private func logFailure(_ error: PostgresError, isFirst: Bool) {
-        // A client that ends cuts off what still connects.
+        // A client that shuts down aborts connections that are still being opened.
         guard !gate.isAborted else { return }
         pool.lastRefusal.withLock { $0 = error.message }
         let metadata: Logger.Metadata = [

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// One statement on its way through a pool, and the task that waits for its result.
+/// One statement in a pool, and the task that waits for its result.
 ///
-/// It keeps the continuation of that task itself. A `Deferred` would be one more object and lock for each statement.
+/// It holds the task's continuation itself, because a `Deferred` would be one more object and lock per statement.
 ///
-/// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
-/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the pool that
+/// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one caller for which
+/// ``finish(_:timing:)`` succeeds, which sets `timing` and `row` first; the counters are accessed under the lock of the pool that
 /// holds the request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
@@ -18,30 +18,30 @@ final class PostgresRequest: @unchecked Sendable {
     let sql: SQL
     let groupCommit: PostgresGroupCommit
     private let limit: PostgresRowLimit?
-    /// What it may have to wait for inside PostgreSQL, where that is known.
+    /// The lock that the statement may have to wait for, if known.
     let contention: PostgresContention?
     private let family: CoalescedStatement?
     let queuedAt: MonotonicTime
-    /// When it leaves the queue with an error at the latest.
+    /// When the request leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
-    /// Whether it goes before all others.
+    /// Whether the request goes ahead of all others.
     let isUrgent: Bool
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
 
-    /// Its row of the result, once it is finished; nil when it has none.
+    /// The row of the result that belongs to this finished request; nil when it has none.
     private(set) var row: Int?
 
-    /// In how many places it is: a queue or a batch, or several of them when a slow statement held it up.
+    /// The number of queues and batches that hold the request; more than one when a slow statement held it up.
     var copies = 1
     var isQueued = false
-    /// How many connections were lost under it, and how often it met a transient error.
+    /// How many connections were lost while the request ran, and how often it had a transient error.
     var losses = 0
     var conflicts = 0
-    /// How often it was prepared and the session did not have it, or had it in another form.
+    /// How often it ran by name and the session had no such statement, or a stale one.
     var stales = 0
-    /// How it travels, by what is known of the time that statements like it take.
+    /// Whether it runs in a batch or alone, given the known times of statements of its shape.
     var pace = StatementPace.quick
-    /// When it ran, once it is finished; nil when it never did.
+    /// When it ran, once it is finished; nil when it never ran.
     private(set) var timing: StatementTiming?
 
     private let phase = Atomic<UInt8>(Phase.new)
@@ -68,15 +68,15 @@ final class PostgresRequest: @unchecked Sendable {
         self.isUrgent = isUrgent
     }
 
-    /// With which others it may be asked in one statement; nil for one that goes by itself.
+    /// The statement under which the request may be coalesced; nil when it runs alone.
     var coalescing: CoalescedStatement? { alone.load(ordering: .relaxed) ? nil : family }
 
-    /// What bounds its rows where it goes by itself.
+    /// The row limit of the request when it runs alone.
     ///
-    /// One that may be coalesced has a row at most, which is counted only once such rows have been found to be long.
+    /// A request that may be coalesced has at most one row, which is bounded only after such rows were found to be long.
     var rowLimit: PostgresRowLimit? { family == nil || alone.load(ordering: .relaxed) ? limit : nil }
 
-    /// Lets it go by itself from now on, because a statement it was coalesced into failed.
+    /// Makes the request run alone from now on, because the statement it was coalesced into failed.
     func separate() {
         alone.store(true, ordering: .relaxed)
     }
@@ -85,13 +85,13 @@ final class PostgresRequest: @unchecked Sendable {
 
     var isCancelled: Bool { cancelRequested.load(ordering: .sequentiallyConsistent) }
 
-    /// Lets it be taken, now that its continuation is in place; false when its task was cancelled before.
+    /// Lets workers take the request, now that its continuation is set; returns false when its task was cancelled before.
     func begin() -> Bool {
         phase.store(Phase.waiting, ordering: .sequentiallyConsistent)
         return !isCancelled
     }
 
-    /// Marks it as running; false when its task gave up meanwhile.
+    /// Marks the request as running; returns false when its task was cancelled meanwhile.
     func take() -> Bool {
         let (_, phase) = phase.compareExchange(
             expected: Phase.waiting,
@@ -101,7 +101,7 @@ final class PostgresRequest: @unchecked Sendable {
         return phase != Phase.finished
     }
 
-    /// Lets it be taken once more; false when there is no need, or its task was cancelled.
+    /// Lets workers take the request again; returns false when it is finished or was cancelled.
     func release() -> Bool {
         _ = phase.compareExchange(
             expected: Phase.running,
@@ -112,7 +112,7 @@ final class PostgresRequest: @unchecked Sendable {
         return !isFinished
     }
 
-    /// Notes that its task was cancelled and resumes it at once if it does not run; returns whether it runs.
+    /// Marks the request as cancelled, and resumes its task at once unless the request is running; returns whether it is running.
     func cancel() -> Bool {
         cancelRequested.store(true, ordering: .sequentiallyConsistent)
         let (exchanged, phase) = phase.compareExchange(
@@ -124,10 +124,9 @@ final class PostgresRequest: @unchecked Sendable {
         return phase == Phase.running
     }
 
-    /// Resumes the waiting task; the first result counts, later ones are dropped.
+    /// Resumes the waiting task. Only the first result counts.
     ///
-    /// - Parameter row: The row of the result that is meant, which belongs to this result and no other: a read that was
-    ///   held up may get two.
+    /// - Parameter row: The row of this result that belongs to the request; a read that was held up may get two results.
     func finish(_ outcome: Result<PostgresResult, any Error>, row: Int? = 0, timing: StatementTiming? = nil) {
         guard phase.exchange(Phase.finished, ordering: .acquiringAndReleasing) != Phase.finished else { return }
         self.timing = timing

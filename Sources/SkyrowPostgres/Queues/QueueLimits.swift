@@ -1,26 +1,26 @@
-/// What bounds a ``ConnectionQueue``.
+/// The limits of a ``ConnectionQueue``.
 struct QueueLimits: Sendable {
     /// The number of workers that are kept while idle.
     var minimumWorkers = 0
     var maximumWorkers = 1
-    /// How many statements travel together.
+    /// How many statements one batch may have.
     var maximumBatch = 1
     var maximumLength = Int.max
-    /// Whether every statement is bounded by what it may wait for, and not only one that ran long.
+    /// Whether every statement is bounded, and not only those that ran long.
     var boundsEveryStatement = false
-    /// As many workers may run bounded statements at a time.
+    /// Upper bound on the workers that run bounded statements.
     var boundedWorkers = 1
-    /// As many workers may run bounded statements of one table, and of one row.
+    /// Upper bounds on the workers that run bounded statements of one table, and of one row.
     var tableWorkers = 1
     var rowWorkers = 1
-    /// A surplus worker closes its connection after this time without work.
+    /// How long a surplus worker stays idle before it closes its connection.
     var idleTimeout: Duration = .seconds(60)
-    /// A group commit is cancelled after this time; nil for queues without groups.
+    /// The time limit of a group commit; nil for queues without groups.
     var groupTimeout: Duration?
-    /// Whether a statement that holds up others may be run a second time.
+    /// Whether a statement that delays others may be run a second time.
     var mayRetry = false
 
-    /// As many workers stay free of bounded statements, as far as there are others.
+    /// The number of workers that are kept free of bounded statements, as far as enough workers exist.
     var reservedWorkers: Int { max(0, maximumWorkers - boundedWorkers) }
 
     init() {}

@@ -1,9 +1,9 @@
-/// The requests that wait, first in first out; those whose task gave up meanwhile are passed over.
+/// The waiting requests, first in first out; cancelled ones are skipped.
 struct RequestQueue {
     private var items: [PostgresRequest] = []
     private var head = 0
 
-    /// How many wait, at most; the passed-over ones count until they are met.
+    /// Upper bound on the number of waiting requests; cancelled ones count until they are skipped.
     var count: Int { items.count - head }
 
     var isEmpty: Bool { count == 0 }
@@ -13,7 +13,7 @@ struct RequestQueue {
         items.append(request)
     }
 
-    /// Puts requests that were taken already before all others.
+    /// Puts requests that were already taken ahead of all others.
     mutating func prepend(_ requests: [PostgresRequest]) {
         guard !requests.isEmpty else { return }
         for request in requests { request.isQueued = true }
@@ -21,7 +21,7 @@ struct RequestQueue {
         head = 0
     }
 
-    /// The oldest request that a task still waits for, left in its place.
+    /// The oldest request that is not cancelled; it stays in the queue.
     mutating func peek() -> PostgresRequest? {
         while head < items.count {
             if !items[head].isFinished { return items[head] }
@@ -34,13 +34,13 @@ struct RequestQueue {
         peek() == nil ? nil : popFirst()
     }
 
-    /// Where the oldest request is that satisfies the condition.
+    /// The index of the oldest request that satisfies the condition.
     func place(where condition: (PostgresRequest) -> Bool) -> Int? {
         for place in head..<items.count where !items[place].isFinished && condition(items[place]) { return place }
         return nil
     }
 
-    /// Takes out the request at a place; the others keep their order.
+    /// Removes the request at an index; the others keep their order.
     mutating func remove(at place: Int) -> PostgresRequest {
         guard place > head else { return popFirst() }
         let request = items.remove(at: place)
@@ -55,7 +55,7 @@ struct RequestQueue {
         }
     }
 
-    /// Takes out all that satisfy the condition.
+    /// Removes all requests that satisfy the condition.
     mutating func removeAll(where condition: (PostgresRequest) -> Bool) -> [PostgresRequest] {
         var removed: [PostgresRequest] = []
         var kept: [PostgresRequest] = []
@@ -76,7 +76,7 @@ struct RequestQueue {
         let request = items[head]
         request.isQueued = false
         head += 1
-        // Moving the rest down once half is used up keeps both the cost per request and the memory bounded.
+        // Compacting once half of the array is unused keeps both the cost per request and the memory bounded.
         if head == items.count {
             items.removeAll(keepingCapacity: true)
             head = 0

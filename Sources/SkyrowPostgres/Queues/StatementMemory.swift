@@ -1,34 +1,33 @@
-/// How a statement travels, by what is known of the time that statements like it take.
+/// How a statement is scheduled, given the known times of statements of its shape.
 enum StatementPace: Hashable, Sendable {
-    /// With others.
+    /// In a batch with others.
     case quick
-    /// By itself until its time is measured: it was in a pipeline that took long, which does not say whose fault it
-    /// was.
+    /// Alone until its time is measured: it was in a slow pipeline, which does not show the slow statement.
     case unproven
-    /// By itself, in a bounded number of connections: it ran long lately.
+    /// Alone, on a bounded number of connections: it ran long recently.
     case slow
 }
 
-/// What is remembered of statements that ran long, by shape (text without values), and of the rows whose locks held
-/// writes up. Every entry ends by itself, and there is a bounded number of them.
+/// The shapes (texts without values) of statements that ran long, and the rows whose locks delayed writes. Every entry expires,
+/// and their number is bounded.
 ///
-/// A value without a clock: every method takes the time.
+/// It has no clock: every method takes the time.
 struct StatementMemory {
     /// How long after its last slow run a shape is forgotten.
     static let slowTime: Duration = .seconds(30)
-    /// A shape whose time was measured is not suspected again so soon.
+    /// How long a shape is not suspected again after its time was measured.
     static let trustTime: Duration = .seconds(10)
     /// How long after the last wait for its lock a row is forgotten.
     static let heldTime: Duration = .seconds(1)
-    /// As many quick runs in a row make a slow shape quick.
+    /// The number of consecutive quick runs that make a slow shape quick.
     static let patience = 4
-    /// How many rows of one table have to hold up writes before they count as a lock of the table.
+    /// The number of locked rows of one table from which the whole table counts as locked.
     static let rowsOfLockedTable = 4
     static let capacity = 256
 
     private enum Judgement {
         case unproven
-        /// How many quick runs it still takes.
+        /// The number of quick runs that are still missing.
         case slow(runs: Int)
         case trusted
     }
@@ -40,17 +39,17 @@ struct StatementMemory {
     }
 
     private var shapes: [Int: Shape] = [:]
-    /// Until when each row of a table is taken for locked; One without a row stands for statements of several.
+    /// Until when each row of a table counts as locked. An entry without a row stands for statements that write several.
     private var held: [PostgresContention: MonotonicTime] = [:]
 
-    /// The lengths of the remembered texts that are not trusted, modulo 64, as a set of bits.
+    /// The lengths of the texts that are not trusted, modulo 64, as a bit set.
     private(set) var lengths: UInt64 = 0
 
     var isEmpty: Bool { shapes.isEmpty && held.isEmpty }
 
     var holdsRows: Bool { !held.isEmpty }
 
-    /// How many shapes are slow now.
+    /// The number of shapes that are currently slow.
     var slowShapes: Int {
         shapes.values.count {
             if case .slow = $0.judgement { true } else { false }
@@ -66,7 +65,7 @@ struct StatementMemory {
         }
     }
 
-    /// Takes note of a run by itself, whose time is its own.
+    /// Records a run alone, whose time is that of the statement.
     mutating func ran(_ shape: Int, length: Int, isLong: Bool, at time: MonotonicTime) {
         guard !isLong else { return set(shape, length, .slow(runs: Self.patience), until: time + Self.slowTime) }
         guard let known = shapes[shape], known.end > time else { return }
@@ -77,13 +76,13 @@ struct StatementMemory {
         }
     }
 
-    /// Takes note of a run in a pipeline that took long.
+    /// Records a run in a pipeline that took long.
     mutating func suspect(_ shape: Int, length: Int, at time: MonotonicTime) {
         if let known = shapes[shape], known.end > time { return }
         set(shape, length, .unproven, until: time + Self.trustTime)
     }
 
-    /// Takes note of a write that waits, or waited in vain, for a lock.
+    /// Records a write that waits, or waited in vain, for a lock.
     mutating func waited(for contention: PostgresContention, at time: MonotonicTime) {
         if held.count >= Self.capacity, held[contention] == nil { forget(at: time) }
         guard held.count < Self.capacity || held[contention] != nil else { return }
@@ -97,7 +96,7 @@ struct StatementMemory {
         return held.count { $0.key.table == contention.table && $0.value > time } >= Self.rowsOfLockedTable
     }
 
-    /// Drops what has ended.
+    /// Drops expired entries.
     mutating func forget(at time: MonotonicTime) {
         shapes = shapes.filter { $0.value.end > time }
         held = held.filter { $0.value > time }
@@ -105,7 +104,7 @@ struct StatementMemory {
     }
 
     private mutating func set(_ shape: Int, _ length: Int, _ judgement: Judgement, until end: MonotonicTime) {
-        // The one that would be forgotten first makes room.
+        // The entry that expires first makes room.
         if shapes.count >= Self.capacity, shapes[shape] == nil,
             let oldest = shapes.min(by: { $0.value.end < $1.value.end })
         {

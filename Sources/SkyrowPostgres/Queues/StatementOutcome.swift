@@ -1,23 +1,23 @@
-/// What became of everything under one sync.
+/// The outcome of all statements under one sync.
 enum BatchOutcome {
     case committed
     case commitFailed(PostgresError)
     /// The connection was lost after the sync was sent.
     case lost(PostgresError)
-    /// The connection was lost before the sync was sent, so that nothing can have been committed.
+    /// The connection was lost before the sync was sent, so nothing can have been committed.
     case notSent
 }
 
-/// What the server said to one request of a batch.
+/// The server's response to one request of a batch.
 enum StatementOutcome {
-    /// Nothing: the connection was lost before.
+    /// None: the connection was lost before.
     case none
     case success(PostgresResult)
     /// `wasRun` is false when the statement was refused before it was sent.
     case failure(PostgresError, wasRun: Bool)
-    /// The prepared statement no longer fits the schema, is gone, or is there already; it was not run.
+    /// The prepared statement no longer fits the schema, is missing, or already exists; it was not run.
     case stale
-    /// Another statement under the same sync failed before.
+    /// An earlier statement under the same sync failed.
     case aborted
 
     init(_ result: PipelineResult, isFresh: Bool, preparationFailure: PostgresError?) {
@@ -38,17 +38,17 @@ enum StatementOutcome {
 }
 
 extension StatementOutcome {
-    /// Everything the decision depends on.
+    /// The inputs of the decision.
     struct Situation {
         var role: ConnectionRole
         var outcome: BatchOutcome
-        /// Whether a statement failed the group commit that this one was part of.
+        /// Whether a statement failed the group commit of this one.
         var groupFailed = false
         var isOnlyOne = true
-        /// Whether a cancel was sent while the batch ran, and whether it was meant for this request.
+        /// Whether a cancel was sent while the batch ran, and whether it was for this request.
         var wasCancelled = false
         var isCancelled = false
-        /// Whose statement did not end in time, so that the connection was cut off.
+        /// Whose statement exceeded its time limit, so that the connection was aborted.
         var overdue = Overdue.none
         var losses = 0
         var conflicts = 0
@@ -60,21 +60,21 @@ extension StatementOutcome {
         case itself
     }
 
-    /// What is done about a request.
+    /// What happens to a request.
     enum Disposition {
         case alreadyFinished
         case succeed(PostgresResult)
         case fail(PostgresError)
         case cancelled
         case retry(ConnectionQueue.RetryReason)
-        /// The connection leads to a server that refuses writes by now.
+        /// Retried on a new connection, because the server of this one is read-only now.
         case reconnectAndRetry
-        /// Once more, with a commit of its own.
+        /// Retried with its own commit.
         case alone
     }
 
-    /// So often is a statement without effect tried on another connection, or after a deadlock, before its caller
-    /// learns of it: a statement that itself brings the server down must not do so for ever.
+    /// How often a statement without effect is retried on another connection, or after a deadlock, before it fails. A statement
+    /// that crashes the server must not do so for ever.
     static let maximumRetries = 3
 
     func disposition(in situation: Situation) -> Disposition {
@@ -85,7 +85,7 @@ extension StatementOutcome {
         }
     }
 
-    /// A read may be run again whatever happened.
+    /// A read may always run again.
     private func readDisposition(in situation: Situation) -> Disposition {
         switch self {
         case .success: .alreadyFinished
@@ -100,7 +100,7 @@ extension StatementOutcome {
         }
     }
 
-    /// A write may be run again only if it is certain that it was not committed.
+    /// A write may run again only if it certainly was not committed.
     private func writeDisposition(in situation: Situation) -> Disposition {
         switch (self, situation.outcome) {
         case (.stale, _): .retry(.stale)
@@ -115,9 +115,8 @@ extension StatementOutcome {
         }
     }
 
-    /// The member of a group whose failure spoilt it is tried alone, since the others may be the cause of its failure;
-    /// the others are grouped again. When the commit itself failed, any of them may be to blame, so all are tried
-    /// alone.
+    /// The member that failed its group is retried alone, since the others may have caused its failure; the others are grouped
+    /// again. When the commit itself failed, any member may be the cause, so all are retried alone.
     private func groupDisposition(in situation: Situation) -> Disposition {
         if case .failure(let error, wasRun: false) = self { return .fail(error) }
         guard situation.groupFailed else { return writeDisposition(in: situation) }
@@ -125,7 +124,7 @@ extension StatementOutcome {
         case (.failure(let error, _), _):
             guard situation.isOnlyOne else { return .alone }
             switch error.sqlState {
-            // These may come from the short limits of the group-commit connection alone.
+            // These may result from the short limits of the group-commit connection only.
             case .lockNotAvailable, .queryCanceled: return .alone
             default: return Self.disposition(of: error, in: situation)
             }
@@ -141,7 +140,7 @@ extension StatementOutcome {
     private static func disposition(of error: PostgresError, in situation: Situation) -> Disposition {
         switch error.sqlState {
         case .queryCanceled where situation.isCancelled: .cancelled
-        // The cancel was meant for a neighbour.
+        // The cancel was for another statement of the batch.
         case .queryCanceled where situation.wasCancelled: .retry(.unrelated)
         case .serializationFailure, .deadlockDetected:
             situation.conflicts < maximumRetries ? .retry(.conflict) : .fail(error)
@@ -155,7 +154,7 @@ extension StatementOutcome {
         switch situation.overdue {
         case .none: lost(error, in: situation)
         case .neighbour: .retry(.unrelated)
-        // On the next connection it would do the same.
+        // It would take as long on the next connection.
         case .itself: situation.isCancelled ? .cancelled : .fail(PostgresError(code: .statementTimeout))
         }
     }
@@ -167,14 +166,14 @@ extension StatementOutcome {
     }
 }
 
-/// What spoilt the commit of a group.
+/// What failed a group commit.
 enum GroupFailure {
-    /// The first statement that failed, or has to be prepared again.
+    /// The first statement that failed or must be prepared again.
     case statement(Int, PostgresSQLState?)
-    /// The commit itself, as a constraint that is checked there does.
+    /// The commit itself, for example a constraint that is checked at the commit.
     case commit
 
-    /// - Parameter statements: In the order of the statements; those behind a failure were not run.
+    /// - Parameter statements: In the order of execution; those after a failure were not run.
     init?(_ statements: [StatementOutcome], outcome: BatchOutcome) {
         if case .commitFailed = outcome {
             self = .commit

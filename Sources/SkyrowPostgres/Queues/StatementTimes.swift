@@ -2,33 +2,33 @@ internal import Synchronization
 
 /// The ``StatementMemory`` that the queues of a client share.
 ///
-/// A statement costs it one relaxed load as long as nothing of its text's length ran long lately.
+/// A statement costs one relaxed load as long as no text of its length ran long recently.
 final class StatementTimes: Sendable {
-    /// A read that runs this long by itself is slow.
+    /// A read that runs this long alone is slow.
     static let slowRead: Duration = .milliseconds(50)
-    /// A write that runs this long by itself gets a commit of its own.
+    /// A write that runs this long alone is committed alone.
     static let slowWrite: Duration = .milliseconds(20)
-    /// The statements of a pipeline that takes this long travel by themselves once, to be timed.
+    /// The statements of a pipeline that takes this long run alone once, to be timed.
     static let slowPipeline: Duration = .milliseconds(50)
 
     private let memory = Mutex(StatementMemory())
     private let lengths = Atomic<UInt64>(0)
     private let holdsRows = Atomic<Bool>(false)
 
-    /// How statements of this text travel now.
+    /// How statements of this text are scheduled now.
     func pace(of sql: SQL, at time: MonotonicTime) -> StatementPace {
         guard lengths.load(ordering: .relaxed) & sql.lengthBit != 0 else { return .quick }
         return memory.withLock { $0.pace(of: sql.shape, at: time) }
     }
 
-    /// Whether a write would probably wait for a lock, and others of its group with it.
+    /// Whether a write would probably wait for a lock, and delay its group.
     func isHeld(_ contention: PostgresContention?, at time: MonotonicTime) -> Bool {
         guard let contention, holdsRows.load(ordering: .relaxed) else { return false }
         return memory.withLock { $0.isHeld(contention, at: time) }
     }
 
     func ran(_ sql: SQL, isLong: Bool, at time: MonotonicTime) {
-        // Most statements are quick, and nothing bad is known of them.
+        // Most statements are quick and have no entry.
         guard isLong || lengths.load(ordering: .relaxed) & sql.lengthBit != 0 else { return }
         change { $0.ran(sql.shape, length: sql.utf8.count, isLong: isLong, at: time) }
     }
@@ -59,7 +59,7 @@ final class StatementTimes: Sendable {
 }
 
 extension SQL {
-    /// The text as a number.
+    /// The hash of the text.
     fileprivate var shape: Int {
         var hasher = Hasher()
         utf8.withUnsafeBytes { hasher.combine(bytes: $0) }

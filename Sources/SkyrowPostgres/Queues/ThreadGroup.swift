@@ -2,7 +2,7 @@ internal import CLibpq
 internal import Glibc
 internal import SkyrowConcurrency
 
-/// The threads of one client, so that its `run()` can wait for the end of all of them.
+/// The threads of one client, so that its `run()` can wait for all of them to end.
 final class ThreadGroup: Sendable {
     private struct State {
         var running = 0
@@ -14,7 +14,7 @@ final class ThreadGroup: Sendable {
 
     /// Starts a thread.
     ///
-    /// - Throws: ``PostgresError`` with the code `overloaded` when the system has no more threads to give.
+    /// - Throws: ``PostgresError`` with the code `overloaded` when the system cannot start another thread.
     func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
         state.withLock { $0.running += 1 }
         let thread = Unmanaged.passRetained(
@@ -48,7 +48,7 @@ final class ThreadGroup: Sendable {
         throw PostgresError(code: .overloaded, message: "No thread can be started: error \(status)")
     }
 
-    /// Returns once no thread runs, or ``abandon()`` was called.
+    /// Returns once no thread is running, or after ``abandon()``.
     func wait() async {
         let waiter = state.withLock { state in
             guard state.running > 0, !state.isAbandoned else { return nil as Deferred<Void>? }
@@ -59,7 +59,7 @@ final class ThreadGroup: Sendable {
         await waiter?.value()
     }
 
-    /// Lets ``wait()`` return though threads still run; returns how many.
+    /// Lets ``wait()`` return while threads still run; returns their number.
     @discardableResult
     func abandon() -> Int {
         let (running, waiter) = state.withLock { state in
@@ -70,8 +70,8 @@ final class ThreadGroup: Sendable {
         return running
     }
 
-    /// Makes a write to a connection that the server has closed an error for this thread, not the end of the process:
-    /// PQcancel sends without MSG_NOSIGNAL, and the signal goes to the thread that wrote (pipe(7), pthread_sigmask(3)).
+    /// Turns a write to a connection that the server has closed into an error instead of the end of the process: PQcancel sends
+    /// without MSG_NOSIGNAL, and the signal goes to the writing thread (pipe(7), pthread_sigmask(3)).
     private static func blockBrokenPipes() {
         var signals = sigset_t()
         sigemptyset(&signals)
