@@ -1,24 +1,24 @@
-/// A value that arrives once, and who waits for it: as a value, without a lock or a task (``Deferred``).
+/// A value that arrives once and its waiters, as a value type without a lock or a task (``Deferred``).
 struct Arrival<Value, Waiter> {
-    /// What becomes of one that is about to suspend.
+    /// What a task that is about to suspend does.
     enum Step {
         case goesOn(Value)
-        /// It has left before it was suspended.
+        /// The task's wait was ended before it suspended.
         case hasLeft
         case waits
     }
 
     private(set) var value: Value?
-    /// Those that have a ticket, and have yet to suspend, are nil.
+    /// Nil entries are tickets whose task has not suspended yet.
     private var line = WaiterLine<Waiter?>()
 
-    /// Lets one wait that does not leave; returns the value where it has arrived.
+    /// Adds a waiter that cannot leave; returns the value if it has arrived.
     mutating func enter(_ waiter: Waiter) -> Value? {
         if value == nil { _ = line.enter(waiter) }
         return value
     }
 
-    /// A ticket for one that may leave, before and after it suspends.
+    /// Adds a waiter that may leave, before or after it suspends; returns its ticket.
     mutating func enter() -> WaiterLine<Waiter?>.Ticket {
         line.enter(nil)
     }
@@ -31,12 +31,12 @@ struct Arrival<Value, Waiter> {
         return line.replace(ticket, by: waiter) ? .waits : .hasLeft
     }
 
-    /// Ends the wait of one; returns whom to resume.
+    /// Ends one wait; returns the waiter to resume.
     mutating func leave(_ ticket: WaiterLine<Waiter?>.Ticket) -> Waiter? {
         line.leave(ticket) ?? nil
     }
 
-    /// Takes the value; returns whom to resume with it, nil where one has arrived before.
+    /// Stores the value and returns the waiters to resume; returns nil when a value has already arrived.
     mutating func settle(_ value: Value) -> [Waiter]? {
         guard self.value == nil else { return nil }
         self.value = value

@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// A value that arrives once, for any number of tasks that wait for it, and from any thread.
+/// A value that arrives once, from any thread, for any number of waiting tasks.
 ///
-/// It is the one place where tasks are suspended by hand: what else waits keeps values of this kind.
-/// A value that has arrived is kept for as long as this is, with all that it refers to.
+/// Tasks are suspended by hand only here; other types that wait are built on it. The value is kept as long as this object.
 ///
 /// ```swift
 /// let outcome = Deferred<Int>()
@@ -18,7 +17,7 @@ package final class Deferred<Value: Sendable>: Sendable {
     /// The value, if it has arrived.
     package var settled: Value? { state.withLock(\.value) }
 
-    /// Lets the value arrive; false when one has before, which stays.
+    /// Stores the value; returns false when one has already arrived, which is kept.
     @discardableResult
     package func settle(_ value: Value) -> Bool {
         guard let waiters = state.withLock({ $0.settle(value) }) else { return false }
@@ -26,7 +25,7 @@ package final class Deferred<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Waits until it arrives, also in a task that is cancelled.
+    /// Waits for the value, even in a cancelled task.
     package func value() async -> Value {
         if let settled { return settled }
         return await withCheckedContinuation { waiter in
@@ -34,7 +33,7 @@ package final class Deferred<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits until it arrives or the task is cancelled, which ends the wait of this task alone.
+    /// Waits for the value or the cancellation of the task, which ends only this wait.
     package func value(ifCancelled cancelled: Value) async -> Value {
         let ticket = state.withLock { $0.enter() }
         return await withTaskCancellationHandler {
@@ -50,12 +49,12 @@ package final class Deferred<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits until it arrives.
+    /// Waits for the value.
     ///
     /// - Parameters:
-    ///   - sleep: sleeps for as long as is waited at most.
-    ///   - giveUp: is called when that time is over and when the task is cancelled; it settles the value, or something else is
-    ///     about to.
+    ///   - sleep: Sleeps for the longest time to wait.
+    ///   - giveUp: Called when that time has passed and when the task is cancelled; it must settle the value, unless other code
+    ///     is about to.
     package func value(
         during sleep: (@Sendable () async throws -> Void)? = nil,
         _ giveUp: @escaping @Sendable (WaitEnd) -> Void

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The events that the one reader of a stream has not read yet; how many there may be is up to what offers them.
+/// The unread events of a stream with one reader; the code that offers events bounds them.
 ///
 /// ```swift
 /// let isTaken = queue.offer { events in
@@ -15,14 +15,14 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     package init() {}
 
-    /// Has `add` put something in; returns what it returns, or true after the end, when nothing is put in.
+    /// Lets `add` append events and returns its result; after the end, appends nothing and returns true.
     package func offer(_ add: @Sendable (inout EventBuffer<Event>) -> Bool) -> Bool {
         let (isTaken, reader) = state.withLock { $0.offer(add) }
         reader?.settle()
         return isTaken
     }
 
-    /// Ends the stream, at once or behind what waits.
+    /// Ends the stream, at once or after the unread events.
     package func finish(dropping drops: Bool = false) {
         state.withLock { $0.finish(dropping: drops) }?.settle()
     }
@@ -38,18 +38,18 @@ package final class EventQueue<Event: Sendable>: Sendable {
         }
     }
 
-    /// What those events weigh that wait.
+    /// The total weight of the unread events.
     package var weight: Int { state.withLock(\.events.weight) }
 
     package var isEmpty: Bool { state.withLock(\.events.isEmpty) }
 }
 
-/// The events of a queue in their order, each with its weight: as a value.
+/// The events of a queue in order, each with a weight; a value type.
 package struct EventBuffer<Event> {
     private var entries: [(event: Event, weight: Int)?] = []
-    /// How many were read; they are removed together.
+    /// How many entries were read; they are removed in bulk.
     private var read = 0
-    /// What those weigh that wait.
+    /// The total weight of the unread events.
     package private(set) var weight = 0
 
     package init() {}
@@ -85,13 +85,13 @@ package struct EventBuffer<Event> {
 
 extension EventBuffer: Sendable where Event: Sendable {}
 
-/// A queue of events and its reader: as a value (``EventQueue``).
+/// A queue of events and its reader, as a value type (``EventQueue``).
 struct EventQueueState<Event, Reader> {
-    /// What becomes of a reader.
+    /// What a reader does next.
     enum Step {
         case event(Event)
         case over
-        /// Until this is settled; then it asks again.
+        /// Waits until this is settled, then tries again.
         case waits(Reader)
     }
 
@@ -99,7 +99,7 @@ struct EventQueueState<Event, Reader> {
     private var hasFinished = false
     private var reader: Reader?
 
-    /// Has something put in; returns whom to resume.
+    /// Lets events be appended; returns the reader to resume.
     mutating func offer(_ add: (inout EventBuffer<Event>) -> Bool) -> (isTaken: Bool, reader: Reader?) {
         guard !hasFinished else { return (true, nil) }
         let isTaken = add(&events)
@@ -115,7 +115,7 @@ struct EventQueueState<Event, Reader> {
         return .waits(new)
     }
 
-    /// Takes out the reader, which asks again: there is something, or it was cancelled.
+    /// Removes the reader, which then tries again: an event arrived or the task was cancelled.
     mutating func wake() -> Reader? {
         reader.take()
     }

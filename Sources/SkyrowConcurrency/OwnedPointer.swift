@@ -1,12 +1,12 @@
-/// Memory, or an object of a C library, that threads share and that is freed once, with its owner.
+/// Memory, or an object of a C library, that threads share and that its owner frees once.
 ///
 /// ```swift
 /// private let key = OwnedPointer(EVP_PKEY_new(), freedBy: EVP_PKEY_free)
 /// ```
 ///
-/// `@unchecked Sendable`: what is kept here never changes once it is made, or has parts that are made to be shared, such as atomic
-/// values, and a library documents that threads may read its objects together. The compiler lets no copy of the owner be made, so
-/// there is one call of what frees it, after the last use.
+/// `@unchecked Sendable`: the content never changes after creation, or consists of parts made for sharing, such as atomic values;
+/// for objects of a library, the library documents that several threads may read them. The owner cannot be copied, so the free
+/// function is called once, after the last use.
 package struct OwnedPointer: ~Copyable, @unchecked Sendable {
     package let pointer: OpaquePointer
     private let free: @convention(c) (OpaquePointer?) -> Void
@@ -22,7 +22,7 @@ package struct OwnedPointer: ~Copyable, @unchecked Sendable {
 }
 
 extension OwnedPointer {
-    /// Memory that the owner frees.
+    /// Allocates memory that the owner frees.
     package init(allocating byteCount: Int, alignment: Int) {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: alignment)
         self.init(OpaquePointer(memory)) { UnsafeMutableRawPointer($0)?.deallocate() }

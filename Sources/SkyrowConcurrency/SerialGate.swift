@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Lets one task through at a time, in the order of arrival.
+/// A gate that lets one task pass at a time, in the order of arrival.
 ///
 /// ```swift
 /// try await gate.pass { try await changeSchema() }
@@ -8,7 +8,7 @@ internal import Synchronization
 package final class SerialGate: Sendable {
     private struct State {
         var isOccupied = false
-        /// Each learns whether it is its turn.
+        /// Each waiter gets true when it is admitted, false when it was cancelled.
         var line = WaiterLine<Deferred<Bool>>()
     }
 
@@ -16,12 +16,12 @@ package final class SerialGate: Sendable {
 
     package init() {}
 
-    /// How many wait for their turn.
+    /// The number of waiting tasks.
     var waiting: Int { state.withLock(\.line.count) }
 
-    /// Waits for the turn, runs `body`, and lets the next one in.
+    /// Waits for admission, runs `body`, and admits the next task.
     ///
-    /// Throws `CancellationError` without a call of `body` when the task is cancelled while it waits.
+    /// Throws `CancellationError` without calling `body` when the task is cancelled while it waits.
     package func pass<Success>(_ body: () async throws -> Success) async throws -> Success {
         guard await enter() else { throw CancellationError() }
         defer { leave() }

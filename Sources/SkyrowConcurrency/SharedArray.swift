@@ -1,7 +1,7 @@
-/// A fixed number of elements that threads share, each at one address for as long as the array lives.
+/// A fixed number of elements that threads share, each at a stable address for the lifetime of the array.
 ///
-/// An `Array` cannot hold atomic values, and reading one counts references, which costs more than reading bytes where
-/// several threads read the same array.
+/// An `Array` cannot hold atomic values, and reading it counts references, which costs more than the read itself where several
+/// threads read the same array.
 ///
 /// ```swift
 /// let counts = SharedArray<Atomic<Int>>(count: 8) { _ in Atomic(0) }
@@ -36,14 +36,13 @@ extension SharedArray {
     /// Copies the elements of a collection.
     package convenience init(_ elements: some Collection<Element>) {
         var rest = elements.makeIterator()
-        // A collection has as many elements as it says.
         self.init(count: elements.count) { _ in
             guard let next = rest.next() else { preconditionFailure("The collection is shorter than its count.") }
             return next
         }
     }
 
-    /// The elements; valid as long as the array lives.
+    /// The elements, valid for the lifetime of the array.
     package var buffer: UnsafeBufferPointer<Element> {
         UnsafeBufferPointer(start: elements, count: count)
     }

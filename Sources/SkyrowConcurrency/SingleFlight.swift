@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Work that is done once for all callers that ask for it at the same time. It has a separate task, so that the first caller may be
-/// cancelled while others wait.
+/// Work that runs once for all concurrent callers. It runs in a separate task, so that the first caller may be cancelled while
+/// others wait.
 ///
 /// ```swift
 /// await flight.join { await fetchKeys() }.value()
@@ -11,11 +11,11 @@ package final class SingleFlight<Request: Sendable, Success: Sendable>: Sendable
 
     package init() {}
 
-    /// The outcome of work that begins from now on, together with what others ask for until then.
+    /// Returns the outcome of work that begins from now on. Requests that arrive until it begins are united.
     ///
     /// - Parameters:
-    ///   - unite: makes one request of two.
-    ///   - work: does what was asked for, the same for all who ask.
+    ///   - unite: Merges two requests into one.
+    ///   - work: Performs a request; the same for all callers.
     package func next(
         _ request: Request,
         uniting unite: @Sendable (Request, Request) -> Request,
@@ -41,7 +41,7 @@ package final class SingleFlight<Request: Sendable, Success: Sendable>: Sendable
 }
 
 extension SingleFlight<Void, Void> {
-    /// The outcome of the work that is being done, or of work that begins now.
+    /// The outcome of the running work, or of work that begins now.
     package func join(_ work: @escaping @Sendable () async -> Void) -> Deferred<Void> {
         let (outcome, begins) = plan.withLock { $0.join(Deferred()) }
         if begins { begin((), outcome) { _ in await work() } }
@@ -49,19 +49,19 @@ extension SingleFlight<Void, Void> {
     }
 }
 
-/// What is being done, and what is done after it: as a value (``SingleFlight``).
+/// The running work and the work after it, as a value type (``SingleFlight``).
 struct FlightPlan<Request, Outcome> {
     private var current: Outcome?
     private var next: (request: Request, outcome: Outcome)?
 
-    /// The outcome that one waits for who takes what is being done, and whether it has to begin.
+    /// Returns the outcome for a caller that may share the running work, and whether the work must be started.
     mutating func join(_ new: Outcome) -> (outcome: Outcome, begins: Bool) {
         if let current { return (current, false) }
         current = new
         return (new, true)
     }
 
-    /// The outcome that one waits for whose request has to be seen when the work begins, and whether it has to begin.
+    /// Returns the outcome for a caller whose request must precede the start of the work, and whether the work must be started.
     mutating func follow(
         _ request: Request,
         _ new: Outcome,
@@ -73,7 +73,7 @@ struct FlightPlan<Request, Outcome> {
         return (outcome, false)
     }
 
-    /// Ends what was being done; returns what begins now.
+    /// Ends the running work; returns the work that begins now.
     mutating func end() -> (request: Request, outcome: Outcome)? {
         defer { next = nil }
         current = next?.outcome

@@ -1,8 +1,8 @@
-/// Waiters for a turn, first come, first served: as a value, without a lock, a clock or a task.
+/// Waiters in a first-come, first-served line, as a value type without a lock, a clock or a task.
 ///
-/// A waiter is taken out of the line once: by ``serve()``, by ``leave(_:)`` or with others. It belongs to the state that its owner
-/// guards with a lock; what takes a waiter out resumes it, after the lock. So each is resumed once, and a turn never goes to one
-/// that has left.
+/// A waiter is removed from the line once: by ``serve()``, by ``leave(_:)`` or in bulk. The line is part of the state that its
+/// owner guards with a lock; the code that removes a waiter resumes it after releasing the lock. Each waiter is therefore resumed
+/// once, and a waiter that has left is never served.
 ///
 /// ```swift
 /// let ticket = line.enter(waiter)
@@ -12,7 +12,7 @@ package struct WaiterLine<Waiter> {
     package typealias Ticket = UInt64
 
     @usableFromInline var waiters: [Ticket: Waiter] = [:]
-    /// No ticket before this one waits.
+    /// No waiter has a ticket below this one.
     @usableFromInline var first: Ticket = 0
     @usableFromInline var next: Ticket = 0
 
@@ -25,10 +25,10 @@ package struct WaiterLine<Waiter> {
     @inlinable
     package var count: Int { waiters.count }
 
-    /// Those that wait, in the order in which they came.
+    /// The waiters in the order of arrival.
     package var all: [Waiter] { waiters.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Puts a waiter at the end.
+    /// Adds a waiter at the end.
     @inlinable
     package mutating func enter(_ waiter: Waiter) -> Ticket {
         defer { next += 1 }
@@ -36,14 +36,14 @@ package struct WaiterLine<Waiter> {
         return next
     }
 
-    /// Puts another waiter in the place of one; false when that does not wait any more.
+    /// Replaces the waiter of a ticket; returns false when it no longer waits.
     package mutating func replace(_ ticket: Ticket, by waiter: Waiter) -> Bool {
         guard waiters[ticket] != nil else { return false }
         waiters[ticket] = waiter
         return true
     }
 
-    /// Takes out the one that came first.
+    /// Removes the first waiter.
     @inlinable
     package mutating func serve() -> Waiter? {
         guard !waiters.isEmpty else { return nil }
@@ -54,20 +54,20 @@ package struct WaiterLine<Waiter> {
         return nil
     }
 
-    /// Takes out a waiter whose wait ends without a turn; nil when it does not wait any more.
+    /// Removes a waiter that leaves unserved; returns nil when it no longer waits.
     @inlinable
     package mutating func leave(_ ticket: Ticket) -> Waiter? {
         defer { if waiters.isEmpty { first = next } }
         return waiters.removeValue(forKey: ticket)
     }
 
-    /// Takes out all waiters of a kind, such as all whose time is up.
+    /// Removes all waiters that satisfy a condition, such as an expired deadline.
     package mutating func leave(where hasToLeave: (Waiter) -> Bool) -> [Waiter] {
         let tickets = waiters.filter { hasToLeave($0.value) }.keys.sorted()
         return tickets.compactMap { leave($0) }
     }
 
-    /// Takes out all.
+    /// Removes all waiters.
     package mutating func close() -> [Waiter] {
         leave { _ in true }
     }

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Tasks that wait for something to happen, by what they wait for.
+/// Tasks that wait for events, each by a key.
 package final class WaitingTasks<Key: Hashable & Sendable>: Sendable {
     private let lines = Mutex<[Key: WaiterLine<Deferred<Void>>]>([:])
 
     package init() {}
 
-    /// Returns when ``wake(_:)`` names the key, when the time is over and when the task is cancelled.
+    /// Returns when ``wake(_:)`` matches the key, when the time has passed, and when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - sleep: sleeps for as long as is waited at most.
-    ///   - isOver: whether there is nothing to wait for; asked after the task counts as waiting, so that nothing is missed.
+    ///   - sleep: Sleeps for the longest time to wait.
+    ///   - isOver: Whether there is nothing to wait for; called after the task is registered, so that no event is missed.
     package func wait(
         for key: Key,
         during sleep: (@Sendable () async throws -> Void)? = nil,
@@ -28,7 +28,7 @@ package final class WaitingTasks<Key: Hashable & Sendable>: Sendable {
         await waiter.value(during: sleep) { _ in waiter.settle() }
     }
 
-    /// Lets those go on whose key is of this kind.
+    /// Resumes the tasks whose keys satisfy the condition.
     package func wake(_ isOfThese: (Key) -> Bool = { _ in true }) {
         let woken = lines.withLock { lines in
             lines.isEmpty ? [] : lines.filter { isOfThese($0.key) }.values.flatMap(\.all)
@@ -37,7 +37,7 @@ package final class WaitingTasks<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// What all tasks wait for that wait for the same.
+/// The key of tasks that all wait for the same event.
 package struct OneKey: Hashable, Sendable {
     package init() {}
 }

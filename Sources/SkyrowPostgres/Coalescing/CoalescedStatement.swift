@@ -1,4 +1,4 @@
-/// Two forms of a read of at most one row: for one use, and for all the uses that wait at the same time.
+/// Two forms of a read of at most one row: for one use, and for all uses that wait at the same time.
 ///
 /// ```swift
 /// let notes = CoalescedStatement(
@@ -9,10 +9,10 @@
 /// let row = try await client.readOne("SELECT r.title FROM note AS r WHERE r._id = \(id)", coalescing: notes)
 /// ```
 ///
-/// An object: uses of the same one are coalesced, so keep it as long as the text of the single form.
+/// Coalescing goes by object identity, so keep the object as long as the text of the single form.
 package final class CoalescedStatement: Sendable {
-    /// The form for many uses: an array for each value of the single form, in the same order; the columns of the single
-    /// form, and behind them, as `bigint`, the place of the use that the row belongs to, from 1 on.
+    /// The form for many uses. It takes an array for each value of the single form, in the same order, and returns the columns of
+    /// the single form followed by the 1-based index, as `bigint`, of the use that the row belongs to.
     package let many: SQL
 
     package init(many: SQL) {
@@ -26,9 +26,10 @@ package struct PostgresRow: Sendable {
     package let index: Int
 }
 
-/// Which neighbours of a batch are asked in one statement.
+/// Decides which neighbours in a batch are sent as one statement.
 enum CoalescingPlan {
-    /// The same elements, those of one coalesced statement side by side where the first of them was; the others stay in order.
+    /// Returns the same elements, with those of one coalesced statement moved next to the first of them; the others keep their
+    /// order.
     static func arranged<Element>(_ elements: [Element], by statement: (Element) -> CoalescedStatement?) -> [Element] {
         guard let first = elements.first.map(statement),
             !elements.allSatisfy({ statement($0) === first })
@@ -50,14 +51,14 @@ enum CoalescingPlan {
         return groups.flatMap(\.self)
     }
 
-    /// Neighbours that are asked in one statement.
+    /// Adjacent requests that are sent as one statement.
     struct Run {
         var members: Range<Int>
-        /// What they share; nil for one that is asked by itself.
+        /// The statement that they share; nil for a request that is sent alone.
         var statement: CoalescedStatement?
     }
 
-    /// The neighbours of one coalesced statement, and each of the others by itself.
+    /// Groups adjacent requests of one coalesced statement; each of the others forms its own run.
     static func runs(of coalesced: [CoalescedStatement?]) -> [Run] {
         var runs: [Run] = []
         var start = 0
@@ -74,15 +75,15 @@ enum CoalescingPlan {
 }
 
 extension PostgresBindings {
-    /// The values of several uses of one statement, an array for each placeholder.
+    /// The values of several uses of one statement, as an array for each placeholder.
     ///
-    /// `uses` have the same types. nil when one of them failed to encode, or a type has no array type that is known here.
+    /// `uses` have the same types. Returns nil when one failed to encode, or when a type has no array type listed here.
     static func coalesced(_ uses: [PostgresBindings]) -> PostgresBindings? {
         guard let first = uses.first, uses.allSatisfy({ $0.failure == nil && $0.count == first.count }) else {
             return nil
         }
         var coalesced = PostgresBindings()
-        // An array has a header, and each element its length.
+        // An array has a header, and each element has a length.
         let bytes = uses.reduce(first.count * 20) { $0 + $1.encoder.count + $1.count * 4 }
         coalesced.reserveCapacity(values: first.count, bytes: bytes)
         for place in 0..<first.count {
@@ -95,7 +96,7 @@ extension PostgresBindings {
 }
 
 extension PostgresOID {
-    /// The type of arrays of this type; nil for what is never coalesced.
+    /// The array type of this element type; nil for types that are never coalesced.
     fileprivate var array: PostgresOID? {
         switch self {
         case .text: .textArray

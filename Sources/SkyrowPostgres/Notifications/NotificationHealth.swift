@@ -1,4 +1,4 @@
-/// Whether notifications arrive, judged by those that a client sends to itself.
+/// Whether notifications arrive, judged by probes that a client sends to itself.
 struct NotificationHealth: Equatable {
     enum Verdict: Equatable {
         case unknown
@@ -6,22 +6,22 @@ struct NotificationHealth: Equatable {
         case silent
     }
 
-    /// What follows from one more notification that arrived, or did not.
+    /// The consequence of one more probe that arrived or was missed.
     enum Step: Equatable {
         case none
-        /// They arrived until now: the connection may be dead without a sign of it.
+        /// Notifications arrived until now; the connection may be dead without a sign of it.
         case reconnect
         case fallSilent
         case arriveAgain
     }
 
-    /// One may be late on a busy machine, or meet a connection that is just being opened.
+    /// A single probe may be late on a busy machine, or hit a connection that is just being opened.
     static let missesUntilSilent = 2
 
     private(set) var verdict = Verdict.unknown
     private var misses = 0
 
-    /// Whether the next one is sent without a pause.
+    /// Whether the next probe is sent without a pause.
     var isInDoubt: Bool { misses > 0 && verdict != .silent }
 
     mutating func probed(hasArrived: Bool) -> Step {

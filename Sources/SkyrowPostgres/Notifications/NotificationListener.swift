@@ -12,7 +12,7 @@ final class NotificationListener: Sendable {
 
     private struct State: Sendable {
         var channels: [SQLIdentifier: [WeakSubscriber]] = [:]
-        /// Channels that were added since the thread looked.
+        /// Whether channels were added since the thread last checked.
         var hasNews = false
         var isStopped = false
     }
@@ -21,7 +21,7 @@ final class NotificationListener: Sendable {
     private let logger: Logger
     private let gate = ConnectionGate()
     private let state = Mutex(State())
-    /// Woken when the thread has to look at `state`.
+    /// Wakes the thread when `state` has changed.
     private let waker: WakePipe
 
     init(configuration: PostgresConfiguration, logger: Logger) {
@@ -53,7 +53,7 @@ final class NotificationListener: Sendable {
         for subscriber in subscribers { subscriber.finish() }
     }
 
-    /// Gives the connection up, for one that may hear more.
+    /// Aborts the connection, so that the thread opens a new one.
     func reconnect() {
         gate.cutOff()
     }
@@ -63,7 +63,7 @@ final class NotificationListener: Sendable {
         for subscriber in subscribers { subscriber.deliver(event) }
     }
 
-    /// Cuts off what the thread waits for.
+    /// Stops the thread, even while it waits for the server.
     func close() {
         stop()
         gate.abort()
@@ -90,7 +90,7 @@ final class NotificationListener: Sendable {
         }
     }
 
-    /// Listens until the connection is lost, or returns when there is no one to listen for.
+    /// Listens until the connection is lost; returns when no channel has subscribers.
     private func listen(
         on connection: PostgresConnection,
         established: () -> Void
@@ -142,7 +142,7 @@ final class NotificationListener: Sendable {
     private func waitForInput(of connection: PostgresConnection) throws(PostgresError) {
         guard waker.wait(for: PQsocket(connection.handle), events: POLLIN, until: .distantFuture) else { return }
         #if DEBUG
-            // What has arrived together is late together: a flood of notices takes no longer for it.
+            // Input that arrived together is delayed together, so that a burst of notifications does not multiply the delay.
             Lateness.holdThread()
         #endif
         guard PQconsumeInput(connection.handle) == 1, PQstatus(connection.handle) == CONNECTION_OK else {
@@ -150,7 +150,7 @@ final class NotificationListener: Sendable {
         }
     }
 
-    /// The channels with listeners.
+    /// The channels that have subscribers.
     private func wantedChannels() -> [SQLIdentifier: [NotificationSubscriber]] {
         state.withLock { state in
             guard !state.isStopped else { return [:] }

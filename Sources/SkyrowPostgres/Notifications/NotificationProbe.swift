@@ -3,15 +3,15 @@ internal import SkyrowConcurrency
 internal import SkyrowSystem
 internal import Synchronization
 
-/// Sends notifications to its own client now and then, to find out whether they arrive.
+/// Periodically sends a notification to its own client, to detect whether notifications arrive.
 ///
-/// Behind a pooler that hands each transaction another session, LISTEN succeeds and nothing is ever heard. What is
-/// sent goes by a read connection, because a session always hears itself.
+/// Behind a pooler that assigns a session per transaction, LISTEN succeeds but no notification arrives. Probes are sent on a read
+/// connection, because a session always receives its own notifications.
 final class NotificationProbe: Sendable {
     private let configuration: PostgresConfiguration
     private let listener: NotificationListener
     private let logger: Logger
-    /// Known to this client alone.
+    /// Random, so that only this client uses it.
     private let channel = SQLIdentifier(slotOf: "skyrow_probe", .random(in: .min ... .max))
     private let health = Mutex(NotificationHealth())
     private let hasBegun = Deferred<Void>()
@@ -24,25 +24,25 @@ final class NotificationProbe: Sendable {
 
     var verdict: NotificationHealth.Verdict { health.withLock(\.verdict) }
 
-    /// Has the probe begin, as there is a listener.
+    /// Starts the probe, once there is a listener.
     func begin() {
         hasBegun.settle()
     }
 
-    /// Probes until the task is cancelled, from ``begin()`` on.
+    /// Probes from ``begin()`` until the task is cancelled.
     ///
-    /// - Parameter send: runs a statement on another connection than the listener's.
+    /// - Parameter send: Runs a statement on a connection other than the listener's.
     func run(send: (SQL) async throws -> Void) async {
         await hasBegun.value(ifCancelled: ())
         let notifications = listener.subscribe(to: channel)
         let subscriber = notifications.subscriber
-        // The first event says that the channel is listened to.
+        // The first event confirms that the channel is listened to.
         guard await subscriber.next() != nil else { return }
         var number = 0
         while !Task.isCancelled {
             number += 1
             let payload = String(number)
-            // A failure to send says nothing about what arrives.
+            // A failure to send is no evidence about arrival.
             if (try? await send("SELECT pg_notify(\(channel.name), \(payload))")) != nil {
                 let hasArrived = await arrives(payload, to: subscriber)
                 if Task.isCancelled { return }

@@ -1,15 +1,15 @@
 internal import SkyrowConcurrency
 internal import Synchronization
 
-/// What a listener learns.
+/// An event of a listener.
 package enum PostgresNotificationEvent: Hashable, Sendable {
-    /// Listening has begun: whatever is sent from now on arrives.
+    /// Listening has begun: notifications sent from now on arrive.
     case connected
-    /// Listening has begun again after an interruption, during which notifications may have been missed: a cache that keeps
-    /// copies should drop them all.
+    /// Listening has resumed after an interruption, during which notifications may have been missed: a cache should drop all its
+    /// copies.
     case reconnected
-    /// Listening succeeds and nothing arrives, as behind a pooler that hands each transaction another session: a cache that
-    /// keeps copies has to look for changes. `reconnected` follows when they arrive again.
+    /// Listening succeeds but nothing arrives, as behind a pooler that assigns a session per transaction: a cache must poll for
+    /// changes. `reconnected` follows when notifications arrive again.
     case silent
     /// A session, possibly one of this client, sent NOTIFY.
     case notification(channel: String, payload: String, processID: Int32)
@@ -26,8 +26,7 @@ package enum PostgresNotificationEvent: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// It is for one reader. A reader that falls far behind gets ``PostgresNotificationEvent/reconnected`` in place of what
-/// it has not read yet.
+/// It has one reader. A reader that falls far behind gets ``PostgresNotificationEvent/reconnected`` instead of its unread events.
 package struct PostgresNotifications: AsyncSequence, Sendable {
     package typealias Element = PostgresNotificationEvent
     package typealias Failure = Never
@@ -47,14 +46,14 @@ package struct PostgresNotifications: AsyncSequence, Sendable {
     }
 }
 
-/// The events one reader has not read yet.
+/// The unread events of one reader.
 final class NotificationSubscriber: Sendable {
     static let capacity = 4096
 
     private let events = EventQueue<PostgresNotificationEvent>()
     private let hasConnected = Atomic(false)
 
-    /// Says that listening has begun, for the first time or again.
+    /// Notes that listening has begun, for the first time or again.
     func connect() {
         deliver(hasConnected.exchange(true, ordering: .relaxed) ? .reconnected : .connected)
     }

@@ -1,26 +1,25 @@
 internal import SkyrowConcurrency
 internal import Synchronization
 
-/// What a reader of a stream of changes learns.
+/// An event of a change stream.
 package enum ChangeEvent: Sendable {
-    /// From here on every transaction comes that commits after this position of the log; those before do not.
+    /// Every transaction that commits after this position of the log follows; earlier ones do not.
     case connected(at: PostgresLSN)
-    /// A slot can't be made yet, since transactions that write are open; ``connected(at:)`` follows when they have
-    /// ended.
+    /// The slot cannot be created yet, since transactions that write are open; ``connected(at:)`` follows when they have ended.
     case delayed
     /// A transaction has committed.
     case transaction(ChangeTransaction)
-    /// Every transaction that committed before this position has come.
+    /// Every transaction that committed before this position has been delivered.
     case position(PostgresLSN)
-    /// Changes are missed from here until the next ``connected(at:)``.
+    /// Changes are missed from here to the next ``connected(at:)``.
     case interrupted(ReplicationFailure)
 }
 
-/// The events that the reader of a stream has not read yet, bounded by their bytes.
+/// The unread events of a change stream, bounded by their bytes.
 final class ChangeQueue: Sendable {
     private let capacity: Int
     private let events = EventQueue<ChangeEvent>()
-    /// A transaction did not fit, and its thread waits for room.
+    /// Whether a transaction did not fit, so that its thread waits for room.
     private let isHeldUp = Atomic(false)
     /// Called after each event that is read while a transaction waits for room.
     private let hasRoom: @Sendable () -> Void
@@ -30,16 +29,18 @@ final class ChangeQueue: Sendable {
         self.hasRoom = hasRoom
     }
 
-    /// Takes an event; false when it is a transaction that does not fit beside what waits. One alone always fits.
+    /// Adds an event; returns false for a transaction that does not fit beside the unread events. A single transaction always
+    /// fits.
     func offer(_ event: ChangeEvent) -> Bool {
         events.offer { events in
             if case .transaction = event {
                 let fits = events.weight == 0 || events.weight + event.byteCount <= capacity
-                // Before the reader can take what it would not hear of.
+                // Set before the reader can take an event without calling `hasRoom`.
                 isHeldUp.store(!fits, ordering: .relaxed)
                 guard fits else { return false }
             }
-            // In the place of those that it makes pointless: they would grow without bound beside a reader that is stuck.
+            // The new event replaces those that it makes obsolete; otherwise they would grow without bound while the reader is
+            // stuck.
             while let last = events.last, event.replaces(last) { events.removeLast() }
             events.append(event, weight: event.byteCount)
             return true
@@ -63,7 +64,7 @@ final class ChangeQueue: Sendable {
 }
 
 extension ChangeEvent {
-    /// Whether an event before it, which was not read, has nothing more to say.
+    /// Whether this event makes an earlier unread event obsolete.
     func replaces(_ earlier: ChangeEvent) -> Bool {
         switch (self, earlier) {
         case (.position, .position): true
@@ -74,9 +75,9 @@ extension ChangeEvent {
         }
     }
 
-    /// What it counts in a queue.
+    /// The weight of the event in a queue.
     var byteCount: Int {
-        // A transaction without rows holds its tables.
+        // A transaction without rows still holds its tables.
         if case .transaction(let transaction) = self { transaction.byteCount + 256 } else { 0 }
     }
 }

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// The streams of changes of a client, each with a thread of its own.
+/// The change streams of a client, each with its own thread.
 final class ChangeStreamPool: Sendable {
     private struct State: Sendable {
         var workers: [ChangeWorker] = []
@@ -45,7 +45,7 @@ final class ChangeStreamPool: Sendable {
         return worker
     }
 
-    /// How many threads stream, or end.
+    /// The number of threads that stream or are about to end.
     var count: Int { state.withLock(\.workers.count) }
 
     private func remove(_ worker: ChangeWorker) {
@@ -53,7 +53,7 @@ final class ChangeStreamPool: Sendable {
         state.withLock { state in state.workers.removeAll { $0 === worker } }
     }
 
-    /// Ends all streams: their threads wait for nothing that this does not end.
+    /// Ends all streams. Their threads wait for nothing that this does not interrupt.
     func stop() {
         let workers = state.withLock { state in
             state.isDraining = true

@@ -1,40 +1,39 @@
-/// What one committed transaction changed in the tables of a publication.
+/// The changes of one committed transaction in the tables of a publication.
 ///
-/// Transactions come in the order of their commits. A rolled-back one never comes, nor does what was rolled back to a
-/// savepoint.
+/// Transactions arrive in commit order. Changes that were rolled back, by the transaction or to a savepoint, never arrive.
 package struct ChangeTransaction: Sendable {
-    /// The lower 32 bits of its id; ``fullID(near:)`` finds the rest.
+    /// The lower 32 bits of the transaction id; ``fullID(near:)`` restores the rest.
     package let transactionID: UInt32
-    /// Where its commit record is.
+    /// The position of its commit record.
     package let commitPosition: PostgresLSN
-    /// Where the log goes on after it.
+    /// The position after its commit record.
     package let endPosition: PostgresLSN
     package let committedAt: PostgresTimestamp
-    /// Every row that changed, in the order of the changes; none when the transaction is not complete.
+    /// The changed rows, in the order of the changes; empty when the transaction is not complete.
     package let rows: [RowChange]
-    /// The tables that were emptied, in their order among the rows.
+    /// The tables that were truncated, in order.
     package let truncations: [Truncation]
-    /// How many rows of each table changed, those included that were not kept, and 0 for one that was truncated only.
+    /// The number of changed rows of each table, including rows that were not kept; 0 for a table that was only truncated.
     package let counts: [PostgresOID: Int]
     /// The tables in ``counts``.
     package let relations: [PostgresOID: ReplicationRelation]
-    /// Whether ``rows`` are all of them: of a transaction above the limits none is kept, since a part of it is no state
-    /// that anyone may act on.
+    /// Whether ``rows`` has all changed rows. Of a transaction above the limits no row is kept, since a part of it is not a
+    /// consistent state.
     package let isComplete: Bool
-    /// The memory that its rows hold, about.
+    /// The approximate memory of its rows.
     package let byteCount: Int
 
     package struct Truncation: Sendable {
         package let relation: ReplicationRelation
-        /// How many of the transaction's rows come before it.
+        /// The number of the transaction's rows that come before it.
         package let index: Int
     }
 
-    /// How many rows it changed.
+    /// The number of rows that the transaction changed.
     package var rowCount: Int { counts.values.reduce(0, +) }
 
-    /// The id in the form of `xid8`: of all numbers with its lower 32 bits the one that is next to `reference`, a
-    /// recent id such as the `xmax` of a snapshot. Ids that are in use together differ by less than 2^31.
+    /// The id as an `xid8`: of all numbers with these lower 32 bits, the one closest to `reference`, which is a recent id such as
+    /// the `xmax` of a snapshot. Ids that are in use at the same time differ by less than 2^31.
     package func fullID(near reference: UInt64) -> UInt64 {
         let distance = Int64(Int32(truncatingIfNeeded: Int64(transactionID) - Int64(truncatingIfNeeded: reference)))
         return reference &+ UInt64(bitPattern: distance)
@@ -51,13 +50,13 @@ package struct RowChange: Sendable {
 
     package let kind: Kind
     package let relation: ReplicationRelation
-    /// The row before: of an update it is nil where the table sends keys only and the key stayed the same.
+    /// The row before the change; nil for an update when the table sends keys only and the key did not change.
     package let old: ReplicationOldTuple?
     /// The row after; nil for a delete.
     package let new: ReplicationTuple?
 
-    /// The bytes of a column after the change, valid while the caller keeps the change: what is missing in the new row,
-    /// because the change left a large value alone, is taken from the old one. Nil for null, and for what neither has.
+    /// The bytes of a column after the change, valid while the caller keeps the change. A large value that the change left alone
+    /// is missing in the new row and is taken from the old one. Nil for NULL, and for a value that neither row has.
     package func unsafeNewBytes(_ column: Int) -> UnsafeRawBufferPointer? {
         guard let new else { return nil }
         if new.form(column) == .unchanged, case .full(let old) = old { return old.unsafeBytes(column) }
@@ -65,10 +64,10 @@ package struct RowChange: Sendable {
     }
 }
 
-/// What of a transaction is kept.
+/// Limits on what is kept of a transaction.
 package struct ChangeTransactionLimits: Sendable {
-    /// The most rows; of a transaction with more, rows are counted and not kept.
+    /// Upper bound on the rows; of a transaction with more, rows are counted but not kept.
     package var rows = 10_000
-    /// The most bytes of rows, likewise.
+    /// Upper bound on the bytes of the rows, with the same effect.
     package var bytes = 16 << 20
 }

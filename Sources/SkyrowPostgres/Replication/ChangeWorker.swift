@@ -2,17 +2,17 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// The thread and the connection of one stream of changes.
+/// The thread and the connection of one change stream.
 final class ChangeWorker: Sendable {
     private struct State: Sendable {
         var isStopped = false
         var wantsPosition = false
     }
 
-    /// The longest pause before the next attempt where only a change of settings helps.
+    /// The longest pause between attempts when only a change of settings helps.
     private static let longestPause: Duration = .seconds(30)
-    /// A stream that ends sooner counts as one more failure, so that one that breaks at its first change pauses longer
-    /// and longer, too.
+    /// A stream that ends sooner counts as another failure, so that the pauses also grow for a stream that breaks at its first
+    /// change.
     private static let lifeOfSuccess: Duration = .seconds(10)
 
     private let configuration: PostgresConfiguration
@@ -68,7 +68,7 @@ final class ChangeWorker: Sendable {
                 }
                 establishedAt = nil
                 if failure.reason != lastReason {
-                    // The server's sentence may quote what a row has in it.
+                    // The server's message may quote values of a row.
                     logger.warning(
                         "Changes of PostgreSQL are not streamed",
                         metadata: ["error": "\(failure)", "sqlstate": "\(failure.sqlState?.rawValue ?? "none")"]
@@ -77,7 +77,7 @@ final class ChangeWorker: Sendable {
                     lastReason = failure.reason
                     _ = queue.offer(.interrupted(failure))
                 }
-                // A stream that is not read is of no use, and it would keep the server's log again.
+                // An unread stream is useless, and it would make the server retain its WAL again.
                 while failure.reason == .slowReader, !isStopped, !queue.isEmpty { waker.sleep(until: .distantFuture) }
                 let pause = failure.isLasting ? lastingBackoff.next(using: &random) : backoff.next(using: &random)
                 let end = MonotonicTime.now + pause
@@ -86,7 +86,7 @@ final class ChangeWorker: Sendable {
         }
     }
 
-    /// Streams until the connection is lost or the thread has to end.
+    /// Streams until the connection is lost or the thread must end.
     private func stream(established: () -> Void) throws(ReplicationConnection.Interruption) {
         let connection = try ReplicationConnection(
             configuration: configuration,
@@ -96,7 +96,7 @@ final class ChangeWorker: Sendable {
         )
         let start = try connection.start(
             publication: publication,
-            // A name that no other stream has.
+            // A unique name.
             slot: SQLIdentifier(slotOf: publication.name, .random(in: .min ... .max)),
             timeout: max(.seconds(2), configuration.connectTimeout),
             delayed: { [self] in _ = queue.offer(.delayed) }
@@ -113,7 +113,7 @@ final class ChangeWorker: Sendable {
         }
     }
 
-    /// Reads all that has arrived.
+    /// Reads everything that has arrived.
     private func takeInput(
         of connection: ReplicationConnection,
         into stream: inout ReplicationStream
@@ -138,8 +138,8 @@ final class ChangeWorker: Sendable {
         }
     }
 
-    /// Puts a transaction into the queue. While it has no room nothing is read, so that the server waits, and not its
-    /// writers; it hears meanwhile that this side is there.
+    /// Adds a transaction to the queue. Nothing is read while the queue is full, which blocks the WAL sender but not the server's
+    /// writers; status updates keep the connection alive meanwhile.
     private func handOn(
         _ transaction: ChangeTransaction,
         from stream: inout ReplicationStream,
@@ -151,7 +151,7 @@ final class ChangeWorker: Sendable {
         while true {
             if isStopped { throw .stopped }
             if queue.offer(.transaction(transaction)) { break }
-            // The server keeps its log for this stream, and its disk is not to be filled by a reader that is stuck.
+            // The server retains its WAL for this stream; a stuck reader must not fill the server's disk.
             guard MonotonicTime.now < deadline else { throw .failed(ReplicationFailure(.slowReader)) }
             try sendStatus(of: &stream, on: connection)
             try connection.wait(until: min(deadline, stream.nextDeadline), reads: false)

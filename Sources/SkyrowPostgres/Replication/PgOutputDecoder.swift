@@ -1,4 +1,4 @@
-/// Why bytes are no message of `pgoutput`, or not at this place.
+/// Why bytes are not a message of `pgoutput`, or not a valid one at this point.
 package enum PgOutputError: Error, Hashable, Sendable {
     case empty
     /// A message of a kind that protocol version 1 does not have.
@@ -7,21 +7,21 @@ package enum PgOutputError: Error, Hashable, Sendable {
     case truncated
     case trailingBytes(Int)
     case invalidText
-    /// A byte that says what follows has no meaning.
+    /// A tag byte has an unknown value.
     case unknownTag(UInt8)
-    /// A count or a length below 0.
+    /// A negative count or length.
     case negativeCount(Int32)
     case rowOutsideTransaction
     case nestedTransaction
     case commitWithoutBegin
-    /// The commit is not the one that the begin named.
+    /// The commit does not match its begin.
     case otherCommit
     case unknownRelation(PostgresOID)
-    /// A row with another number of columns than its table.
+    /// A row whose number of columns differs from its table's.
     case columnCount(Int, expected: Int)
 }
 
-/// Reads messages of `pgoutput`: any bytes give a message or an error.
+/// Decodes messages of `pgoutput`: any bytes result in a message or an error.
 package struct PgOutputDecoder: Sendable {
 
     /// Reads the message that starts at `offset` of the buffer and ends with it.
@@ -49,7 +49,7 @@ package struct PgOutputDecoder: Sendable {
                 transactionID: try reader.integer()
             )
         case UInt8(ascii: "C"):
-            // Flags that no version uses.
+            // Flags, which no version uses.
             _ = try reader.byte()
             return .commit(
                 commitPosition: try reader.position(),
@@ -118,7 +118,7 @@ package struct PgOutputDecoder: Sendable {
         let name = try reader.text()
         let tag = try reader.byte()
         guard let identity = ReplicationRelation.Identity(rawValue: tag) else { throw .unknownTag(tag) }
-        // A column has a flag, a name of no bytes with its end, a type and a modifier at least.
+        // A column has at least a flag, an empty terminated name, a type and a modifier.
         let count = try reader.count(of: Int16.self, each: 10)
         var columns: [ReplicationRelation.Column] = []
         columns.reserveCapacity(count)
@@ -137,7 +137,7 @@ package struct PgOutputDecoder: Sendable {
     }
 }
 
-/// A place in a message.
+/// A reader at an offset of a message.
 struct ReplicationReader {
     private let buffer: ReplicationBuffer
     private(set) var offset: Int
@@ -165,7 +165,7 @@ struct ReplicationReader {
         return Integer(bigEndian: buffer.bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
     }
 
-    /// A number of things of which each has some bytes at least, so that no more are made room for than can follow.
+    /// Reads a count of elements of at least `size` bytes each, so that no more memory is reserved than the message can fill.
     mutating func count<Integer: FixedWidthInteger & SignedInteger>(
         of _: Integer.Type,
         each size: Int
@@ -182,7 +182,7 @@ struct ReplicationReader {
         return UnsafeRawBufferPointer(rebasing: buffer.bytes[offset..<(offset + count)])
     }
 
-    /// A text that ends with a byte of 0.
+    /// Reads a text that ends with a zero byte.
     mutating func text() throws(PgOutputError) -> String {
         guard let end = buffer.bytes[offset...].firstIndex(of: 0) else { throw .truncated }
         let bytes = try bytes(end - offset)
@@ -191,7 +191,7 @@ struct ReplicationReader {
         return text
     }
 
-    /// The name of a schema, of which `pg_catalog` is sent as nothing.
+    /// Reads a schema name; `pg_catalog` is sent as an empty text.
     mutating func schema() throws(PgOutputError) -> String {
         let name = try text()
         return name.isEmpty ? "pg_catalog" : name

@@ -1,4 +1,4 @@
-/// What is committed in the tables of a publication, in the order of the commits, for as long as this value is kept.
+/// The committed changes in the tables of a publication, in commit order, for as long as this value is kept.
 ///
 /// ```swift
 /// let changes = try client.changes(publication: "skyrow_app")
@@ -12,9 +12,9 @@
 /// }
 /// ```
 ///
-/// It is for one reader. A reader that falls behind holds the stream up, in bounded memory; one that is behind for
-/// longer than ``PostgresConfiguration/changeReaderTimeout`` loses it, as ``ChangeEvent/interrupted(_:)`` says, and it
-/// begins anew where the reader then is. It ends when it is stopped or the client shuts down.
+/// It has one reader. A reader that falls behind holds up the stream, in bounded memory. When it is behind for longer than
+/// ``PostgresConfiguration/changeReaderTimeout``, the stream is dropped (``ChangeEvent/interrupted(_:)``) and restarts at the
+/// current position once the reader has caught up. The stream ends when it is stopped or the client shuts down.
 package final class PostgresChanges: AsyncSequence, Sendable {
     package typealias Element = ChangeEvent
     package typealias Failure = Never
@@ -29,22 +29,21 @@ package final class PostgresChanges: AsyncSequence, Sendable {
         worker.stop()
     }
 
-    /// Ends it: the connection is closed, and its slot is gone with it.
+    /// Ends the stream: closes the connection, which drops its temporary slot.
     package func stop() {
         worker.stop()
     }
 
-    /// Has the server be asked how far it is, so that a ``ChangeEvent/position(_:)`` comes soon though nothing is
-    /// written.
+    /// Requests the server's current position, so that a ``ChangeEvent/position(_:)`` follows soon even when nothing is written.
     package func requestPosition() {
         worker.requestPosition()
     }
 
-    /// The bytes of changes that wait for the reader.
+    /// The bytes of unread changes.
     package var heldBytes: Int { worker.queue.byteCount }
 
     package struct AsyncIterator: AsyncIteratorProtocol {
-        /// Keeps the stream.
+        /// Keeps the stream alive.
         fileprivate let changes: PostgresChanges
 
         package mutating func next() async -> ChangeEvent? {
@@ -58,12 +57,13 @@ package final class PostgresChanges: AsyncSequence, Sendable {
 }
 
 extension PostgresClient {
-    /// Streams what is committed in the tables of a publication.
+    /// Streams the committed changes in the tables of a publication.
     ///
-    /// A stream has a connection and a temporary replication slot of its own, and the thread `pg-changes`. The role of
-    /// the connection needs REPLICATION, and the server `wal_level = logical`.
+    /// A stream has its own connection, temporary replication slot and thread `pg-changes`. The role of the connection needs
+    /// REPLICATION, and the server `wal_level = logical`.
     ///
-    /// - Throws: ``PostgresError`` with the code `shutDown` when the client shuts down, `overloaded` when there is no thread.
+    /// - Throws: ``PostgresError`` with the code `shutDown` when the client shuts down, `overloaded` when no thread can be
+    ///   started.
     package func changes(publication: SQLIdentifier) throws(PostgresError) -> PostgresChanges {
         PostgresChanges(worker: try changeStreams.open(publication: publication))
     }

@@ -1,4 +1,4 @@
-/// A position in PostgreSQL's write-ahead log, `16/B374D848` as text.
+/// A position in PostgreSQL's write-ahead log, as text `16/B374D848`.
 package struct PostgresLSN: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
@@ -6,10 +6,10 @@ package struct PostgresLSN: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Before every position of a log (InvalidXLogRecPtr).
+    /// Before all positions of a log (InvalidXLogRecPtr).
     package static let zero = PostgresLSN(rawValue: 0)
 
-    /// Reads `16/B374D848`; nil for any other text.
+    /// Parses `16/B374D848`; returns nil for any other text.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].hasPrefix("+"), !parts[1].hasPrefix("+"),

@@ -1,7 +1,7 @@
 internal import CLibpq
 internal import SkyrowConcurrency
 
-/// The bytes of one message of a replication stream, which its tuples share.
+/// The bytes of one message of a replication stream, shared by its tuples.
 package final class ReplicationBuffer: Sendable {
     private let owned: OwnedPointer
     private let count: Int
@@ -10,13 +10,13 @@ package final class ReplicationBuffer: Sendable {
         UnsafeRawBufferPointer(start: UnsafeRawPointer(owned.pointer), count: count)
     }
 
-    /// Takes over what PQgetCopyData returned.
+    /// Takes ownership of the result of PQgetCopyData.
     init(takingOver start: UnsafeMutablePointer<CChar>, count: Int) {
         owned = OwnedPointer(OpaquePointer(start)) { PQfreemem(UnsafeMutableRawPointer($0)) }
         self.count = count
     }
 
-    /// Copies bytes, for tests and for what did not come from libpq.
+    /// Copies bytes, for tests and for data that is not from libpq.
     package init(_ copied: [UInt8]) {
         owned = OwnedPointer(allocating: copied.count, alignment: 1)
         UnsafeMutableRawPointer(owned.pointer).copyMemory(from: copied, byteCount: copied.count)

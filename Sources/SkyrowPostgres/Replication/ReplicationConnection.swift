@@ -1,13 +1,13 @@
 internal import CLibpq
 internal import Glibc
 
-/// One libpq connection in replication mode. No call blocks but for the look-up of host names: whatever waits is ended
-/// by the pipe, at which `isStopped` is asked, or by its deadline.
+/// One libpq connection in replication mode. Only host name lookup blocks: every other wait ends when the pipe is woken, which
+/// checks `isStopped`, or at its deadline.
 ///
-/// Not `Sendable`: it belongs to the thread that opened it. It is plain, without a pipeline, since a WAL sender takes
-/// the simple query protocol only.
+/// Not `Sendable`: it belongs to the thread that opened it. It uses no pipeline, since a WAL sender accepts the simple query
+/// protocol only.
 final class ReplicationConnection {
-    /// What a session finds out before it makes a slot.
+    /// What a session checks before it creates a slot.
     private struct Session {
         let walLevel: String
         let isStandby: Bool
@@ -15,12 +15,12 @@ final class ReplicationConnection {
     }
 
     enum Interruption: Error {
-        /// The thread was asked to end.
+        /// The thread must end.
         case stopped
         case failed(ReplicationFailure)
     }
 
-    /// What came of the stream.
+    /// The result of reading the stream.
     enum Input {
         case message(ReplicationBuffer)
         case nothingYet
@@ -30,10 +30,9 @@ final class ReplicationConnection {
     private let gate: ConnectionGate
     private let waker: WakePipe
     private let isStopped: () -> Bool
-    /// How long a command waits for its cancellation to have an effect.
+    /// How long to wait until a cancelled command has ended.
     private let cancellationPatience: Duration
 
-    /// Connects.
     init(
         configuration: PostgresConfiguration,
         gate: ConnectionGate,
@@ -97,8 +96,8 @@ final class ReplicationConnection {
 
     // MARK: Commands
 
-    /// Makes a temporary slot and starts to stream from it; returns where the stream begins. A slot is only made when
-    /// all transactions that write at that moment have ended.
+    /// Creates a temporary slot and starts streaming from it; returns the start position. The server creates a slot only after
+    /// all transactions that are writing at that time have ended.
     ///
     /// - Parameter delayed: Called once when that takes longer than half a second.
     func start(
@@ -112,11 +111,11 @@ final class ReplicationConnection {
         guard session.walLevel == "logical" else {
             throw .failed(ReplicationFailure(.walLevel, message: "wal_level is \(session.walLevel)"))
         }
-        // Without it the stream would break at its first change, not before.
+        // Without the publication the stream would break only at its first change.
         guard session.hasPublication else {
             throw .failed(ReplicationFailure(.missingPublication, message: "There is no \(publication.quoted)"))
         }
-        // The form of the options in parentheses came with PostgreSQL 15.
+        // Options in parentheses came with PostgreSQL 15.
         let noSnapshot = PQserverVersion(handle) >= 150_000 ? "(SNAPSHOT 'nothing')" : "NOEXPORT_SNAPSHOT"
         let made = try run(
             "CREATE_REPLICATION_SLOT \(slot.quoted) TEMPORARY LOGICAL pgoutput \(noSnapshot)",
@@ -143,7 +142,7 @@ final class ReplicationConnection {
         publication: SQLIdentifier,
         until deadline: MonotonicTime
     ) throws(Interruption) -> Session {
-        // A slot waits for other transactions by their locks, for which a role may have a time limit.
+        // Creating a slot waits for the locks of other transactions, for which a role may have a lock timeout.
         let result = try run(
             """
             SELECT pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery(), \
@@ -166,8 +165,8 @@ final class ReplicationConnection {
         return String(cString: quoted)
     }
 
-    /// Runs a command and returns its result, which the caller clears. The result of one that starts a stream is
-    /// returned without waiting for more.
+    /// Runs a command and returns its result, which the caller clears. A command that starts a stream returns without waiting for
+    /// further results.
     private func run(
         _ command: String,
         until deadline: MonotonicTime,
@@ -229,8 +228,8 @@ final class ReplicationConnection {
         }
     }
 
-    /// Has the server give up what runs, and waits a moment until it has. A session that waits for the transactions of
-    /// others sees neither that its client is gone nor that its slot is of no use.
+    /// Cancels the running command and waits briefly for its end. A session that waits for other transactions does not notice
+    /// that its client has gone, and would keep its slot.
     private func cancelAndWait() {
         gate.cancelFinally()
         let deadline = MonotonicTime.now + cancellationPatience
@@ -249,17 +248,17 @@ final class ReplicationConnection {
 
     // MARK: The stream
 
-    /// The next message, if one has arrived.
+    /// Returns the next message, if one has arrived.
     func receive() throws(Interruption) -> Input {
         var start: UnsafeMutablePointer<CChar>?
         let count = PQgetCopyData(handle, &start, 1)
         if count > 0, let start { return .message(ReplicationBuffer(takingOver: start, count: Int(count))) }
         if count == 0 {
-            // libpq says so, too, when it has read the end of the connection.
+            // libpq also returns 0 after the connection was closed.
             guard PQstatus(handle) == CONNECTION_OK else { throw .failed(lastFailure) }
             return .nothingYet
         }
-        // The stream is over: its end, or the error that ended it, follows.
+        // The stream has ended; the final result or the error follows.
         if count == -1, let result = PQgetResult(handle) {
             defer { PQclear(result) }
             if PQresultStatus(result) == PGRES_FATAL_ERROR {
@@ -270,19 +269,18 @@ final class ReplicationConnection {
         throw .failed(lastFailure)
     }
 
-    /// Sends a message of this side as far as the socket takes it; the rest goes with later calls of
-    /// ``wait(until:reads:)``.
+    /// Sends a message as far as the socket accepts it; later calls of ``wait(until:reads:)`` send the rest.
     func send(_ bytes: [UInt8]) throws(Interruption) {
         let status = bytes.withUnsafeBytes {
             PQputCopyData(handle, $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count))
         }
-        // 0: the buffer is full of messages that the server does not take, and one more is of no use.
+        // 0: the buffer is full of messages that the server does not read; one more is useless.
         guard status >= 0, PQflush(handle) >= 0 else { throw .failed(lastFailure) }
     }
 
-    /// Waits until there is something to read, the pipe was woken or the time has come.
+    /// Waits until there is input, the pipe is woken or the deadline passes.
     ///
-    /// - Parameter reads: Whether to read; otherwise what the server sends stays where it is, and it waits.
+    /// - Parameter reads: Whether to read the input; otherwise it stays in the socket and the server waits.
     func wait(until deadline: MonotonicTime, reads: Bool) throws(Interruption) {
         let unsent = PQflush(handle)
         guard unsent >= 0 else { throw .failed(lastFailure) }

@@ -1,37 +1,37 @@
 /// Why changes do not arrive.
 package struct ReplicationFailure: Error, Hashable, Sendable {
     package enum Reason: String, Hashable, Sendable, CaseIterable {
-        /// The server writes no log that can be decoded.
+        /// The server does not write WAL for logical decoding.
         case walLevel = "wal-level"
         /// The role may not replicate.
         case missingPrivilege = "missing-privilege"
         /// All of the server's replication slots are in use.
         case slotsExhausted = "slots-exhausted"
-        /// The server takes no further WAL sender.
+        /// The server accepts no further WAL sender.
         case sendersExhausted = "senders-exhausted"
-        /// A pooler that passes on no replication connections is in between.
+        /// A pooler in between does not support replication connections.
         case pooler
         case missingPublication = "missing-publication"
-        /// The server is a standby, whose log cannot be decoded.
+        /// The server is a standby, whose WAL cannot be decoded.
         case standby
         /// No connection could be opened, for another reason.
         case cannotConnect = "cannot-connect"
         /// The connection was lost, or the server ended it.
         case connectionLost = "connection-lost"
-        /// The server says nothing any more.
+        /// The server does not respond any more.
         case silent
         /// The server refused a command, for another reason.
         case refused
-        /// Something came that is no message of the protocol.
+        /// The data is not a message of the protocol.
         case undecodable
-        /// What arrived was not read for too long, and the server cannot keep its log for ever.
+        /// The changes were not read for too long, and the server cannot retain its WAL for ever.
         case slowReader = "slow-reader"
     }
 
     package let reason: Reason
-    /// What the server called it.
+    /// The SQLSTATE of the server.
     package let sqlState: PostgresSQLState?
-    /// The sentence of the server or of libpq, which may name hosts and roles: for the log only.
+    /// The message of the server or of libpq, which may name hosts and roles: for the log only.
     package let message: String?
 
     package init(_ reason: Reason, sqlState: PostgresSQLState? = nil, message: String? = nil) {
@@ -40,7 +40,7 @@ package struct ReplicationFailure: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// Whether it stays until someone changes a setting or a role, so that trying often is of no use.
+    /// Whether the failure persists until someone changes a setting or a role, so that frequent attempts are useless.
     package var isLasting: Bool {
         switch reason {
         case .walLevel, .missingPrivilege, .slotsExhausted, .sendersExhausted, .pooler, .missingPublication, .standby:
@@ -52,7 +52,7 @@ package struct ReplicationFailure: Error, Hashable, Sendable {
 }
 
 extension ReplicationFailure: CustomStringConvertible {
-    /// One sentence that says what is wrong, and what to do where something can be done.
+    /// One sentence with the problem and its remedy, where there is one.
     package var description: String {
         switch reason {
         case .walLevel:
@@ -80,14 +80,14 @@ extension ReplicationFailure: CustomStringConvertible {
 }
 
 extension ReplicationFailure {
-    /// What an attempt to connect that libpq gave up failed of. Its message has the SQLSTATE in it, since the
-    /// verbosity was raised: `FATAL:  42501: must be superuser …`.
+    /// The reason why libpq could not connect. Its message contains the SQLSTATE, since the verbosity was raised: `FATAL:  42501:
+    /// must be superuser …`.
     init(connecting message: String) {
         let state = Self.sqlState(in: message)
         let reason: Reason =
             switch state {
             case .insufficientPrivilege: .missingPrivilege
-            // Also too many connections of any kind.
+            // Also sent when there are too many connections of any kind.
             case .tooManyConnections: .sendersExhausted
             // "unsupported startup parameter: replication"
             case .protocolViolation: .pooler
@@ -96,17 +96,17 @@ extension ReplicationFailure {
         self.init(reason, sqlState: state, message: message)
     }
 
-    /// The last SQLSTATE that a message of several lines names: of several hosts the last one counts.
+    /// The last SQLSTATE in a message of several lines: with several hosts the last one counts.
     static func sqlState(in message: String) -> PostgresSQLState? {
         let found = message.split(whereSeparator: \.isWhitespace).last { word in
-            // "FATAL:" has as many letters.
+            // "FATAL:" has the same length.
             word.utf8.count == 6 && word.hasSuffix(":") && word.dropLast().contains(where: \.isNumber)
                 && word.dropLast().allSatisfy { $0.isASCII && ($0.isNumber || $0.isUppercase) }
         }
         return found.map { PostgresSQLState(rawValue: String($0.dropLast())) }
     }
 
-    /// What an error of a command or of the stream means.
+    /// Maps an error of a command or of the stream to a reason.
     init(_ error: PostgresError) {
         let reason: Reason =
             switch error.sqlState {
@@ -114,7 +114,7 @@ extension ReplicationFailure {
             case .insufficientPrivilege: .missingPrivilege
             case .configurationLimitExceeded: .slotsExhausted
             case .undefinedObject: .missingPublication
-            // The connection ends with these: an administrator, a shutdown, a crash of another process.
+            // These close the connection: an administrator, a shutdown, a crash of another process.
             case .adminShutdown, "57P02", "57P03": .connectionLost
             default: .refused
             }

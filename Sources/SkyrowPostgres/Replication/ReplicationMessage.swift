@@ -2,29 +2,29 @@
 ///
 /// The names are those of PostgreSQL's manual, chapter "Logical Replication Message Formats".
 package enum ReplicationMessage: Sendable {
-    /// A transaction follows, whose commit record is at `commitPosition`.
+    /// Begins a transaction whose commit record is at `commitPosition`.
     case begin(commitPosition: PostgresLSN, committedAt: PostgresTimestamp, transactionID: UInt32)
-    /// The transaction has ended; the log goes on at `endPosition`.
+    /// Ends the transaction; the log continues at `endPosition`.
     case commit(commitPosition: PostgresLSN, endPosition: PostgresLSN, committedAt: PostgresTimestamp)
-    /// The transaction came from another server.
+    /// The transaction was replicated from another server.
     case origin(commitPosition: PostgresLSN, name: String)
-    /// What rows with this number are from now on: sent before the first row of a table and after a change of it.
+    /// Describes the rows with this OID from now on; sent before the first row of a table and after a change of the table.
     case relation(ReplicationRelation)
-    /// A type that comes not with PostgreSQL.
+    /// A type that does not come with PostgreSQL.
     case type(oid: PostgresOID, schema: String, name: String)
     case insert(relation: PostgresOID, new: ReplicationTuple)
     case update(relation: PostgresOID, old: ReplicationOldTuple?, new: ReplicationTuple)
     case delete(relation: PostgresOID, old: ReplicationOldTuple)
     case truncate(relations: [PostgresOID], cascades: Bool, restartsIdentity: Bool)
-    /// What `pg_logical_emit_message` wrote.
+    /// A message written by `pg_logical_emit_message`.
     case message(position: PostgresLSN, isTransactional: Bool, prefix: String, content: [UInt8])
 }
 
 /// A row before its change.
 package enum ReplicationOldTuple: Sendable {
-    /// The columns of the key; all others are null.
+    /// The key columns; all others are null.
     case key(ReplicationTuple)
-    /// All columns, as of a table with `REPLICA IDENTITY FULL`.
+    /// All columns, for a table with `REPLICA IDENTITY FULL`.
     case full(ReplicationTuple)
 
     package var tuple: ReplicationTuple {
@@ -34,13 +34,13 @@ package enum ReplicationOldTuple: Sendable {
     }
 }
 
-/// A table as its rows are sent. It never changes: after `ALTER TABLE` there is another one.
+/// A table as its rows are sent. It is immutable: `ALTER TABLE` results in a new one.
 package final class ReplicationRelation: Sendable {
     package struct Column: Hashable, Sendable {
         package let name: String
         package let type: PostgresOID
         package let modifier: Int32
-        /// Whether it is part of the key by which old rows are sent.
+        /// Whether the column is part of the replica identity.
         package let isKey: Bool
     }
 
@@ -66,7 +66,7 @@ package final class ReplicationRelation: Sendable {
         self.columns = columns
     }
 
-    /// The place of a column in the tuples; nil when there is none of that name.
+    /// The index of a column in the tuples; nil when no column has that name.
     package func columnIndex(named name: String) -> Int? {
         columns.firstIndex { $0.name == name }
     }
@@ -77,8 +77,8 @@ package struct ReplicationTuple: Sendable {
     /// How a value was sent.
     package enum Form: UInt8, Sendable {
         case null = 0x6E
-        /// A large value that the change left alone: it is not in the log. The old row of a table with `REPLICA
-        /// IDENTITY FULL` has it.
+        /// An unchanged large (TOASTed) value, which the log does not contain. The old row of a table with `REPLICA IDENTITY
+        /// FULL` has it.
         case unchanged = 0x75
         /// As text, since the type has no binary form.
         case text = 0x74
@@ -86,7 +86,7 @@ package struct ReplicationTuple: Sendable {
     }
 
     private let buffer: ReplicationBuffer
-    /// Where the form of each column is in the buffer: after it come the length, 4 bytes, and the value.
+    /// The offset of each column's form in the buffer; the length, 4 bytes, and the value follow it.
     private let places: [UInt32]
 
     init(buffer: ReplicationBuffer, places: [UInt32]) {
@@ -96,13 +96,13 @@ package struct ReplicationTuple: Sendable {
 
     package var count: Int { places.count }
 
-    /// How a value was sent; one beyond the last column is null.
+    /// How a value was sent; null for an index out of range.
     package func form(_ column: Int) -> Form {
         guard places.indices.contains(column) else { return .null }
         return Form(rawValue: buffer.bytes[Int(places[column])]) ?? .null
     }
 
-    /// The bytes of a value, valid while the caller keeps the tuple; nil for null and for what is unchanged.
+    /// The bytes of a value, valid while the caller keeps the tuple; nil for a null or unchanged value.
     package func unsafeBytes(_ column: Int) -> UnsafeRawBufferPointer? {
         guard places.indices.contains(column) else { return nil }
         let place = Int(places[column])
@@ -115,7 +115,7 @@ package struct ReplicationTuple: Sendable {
         }
     }
 
-    /// Lends the bytes of a value; nil for null and for what is unchanged.
+    /// Lends the bytes of a value; nil for a null or unchanged value.
     package func withColumn<Success, Failure: Error>(
         _ column: Int,
         _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Success
@@ -124,10 +124,10 @@ package struct ReplicationTuple: Sendable {
         return try body(unsafeBytes(column))
     }
 
-    /// Reads a value that was sent in binary form, or is null.
+    /// Decodes a value that was sent in binary form or is null.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or type, and for null where `Value` is
-    ///   not optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or type, and for null when `Value` is not
+    ///   optional.
     package func decode<Value: PostgresDecodable>(
         _ column: Int,
         type: PostgresOID,
@@ -141,6 +141,6 @@ package struct ReplicationTuple: Sendable {
         }
     }
 
-    /// The bytes that keep this tuple alive; old and new row of one change share them.
+    /// The bytes that this tuple keeps in memory; the old and the new row of a change share them.
     var byteCount: Int { buffer.bytes.count + places.count * MemoryLayout<UInt32>.size }
 }

@@ -1,27 +1,27 @@
-/// The streaming replication protocol after START_REPLICATION, without a connection or a clock: what came goes in,
-/// transactions and what is to be sent come out.
+/// The streaming replication protocol after START_REPLICATION, without a connection or a clock: messages go in; transactions and
+/// status updates come out.
 struct ReplicationStream {
-    /// What a message of the server amounts to.
+    /// The result of one server message.
     enum Output {
         case nothing
         case transaction(ChangeTransaction)
-        /// Every transaction that ended up to here has been handed on.
+        /// Every transaction that ended before this position has been handed on.
         case position(PostgresLSN)
     }
 
-    /// How often the server hears how far this side is.
+    /// How often the server gets a status update.
     static let statusInterval: Duration = .seconds(1)
-    /// After this time without a message the server is asked for one, and when none has come by the second, it is gone.
+    /// The server is asked for a reply after the first time without a message, and counts as gone after the second.
     static let silenceUntilQuestion: Duration = .seconds(10)
     static let silenceLimit: Duration = .seconds(60)
 
     private let decoder = PgOutputDecoder()
     private var assembler: TransactionAssembler
-    /// Everything before this position is done with: the server may forget it.
+    /// Everything before this position was handed on, so the server may discard it.
     private(set) var confirmed: PostgresLSN
-    /// The furthest position that the server has spoken of.
+    /// The furthest position that the server has reported.
     private(set) var received: PostgresLSN
-    /// A transaction was put out and ``handedOn(_:)`` has not been called for it.
+    /// Whether a transaction was returned for which ``handedOn(_:)`` has not been called.
     private var isHolding = false
     private var nextStatus: MonotonicTime
     private var lastMessage: MonotonicTime
@@ -35,7 +35,7 @@ struct ReplicationStream {
         lastMessage = now
     }
 
-    /// Takes the content of one CopyData message.
+    /// Processes the content of one CopyData message.
     mutating func receive(_ buffer: ReplicationBuffer, at now: MonotonicTime) throws(PgOutputError) -> Output {
         lastMessage = now
         var reader = ReplicationReader(buffer: buffer, offset: 0)
@@ -44,7 +44,7 @@ struct ReplicationStream {
         switch kind {
         case UInt8(ascii: "w"):
             let start = try reader.position()
-            // The end of the log and the time of sending: of no use here.
+            // The end of the log and the time of sending are not used here.
             _ = try reader.position()
             _ = try reader.time()
             received = max(received, start)
@@ -62,7 +62,7 @@ struct ReplicationStream {
             guard wantsReply <= 1 else { throw .unknownTag(wantsReply) }
             received = max(received, end)
             if wantsReply == 1 { nextStatus = now }
-            // In the middle of a transaction the server is beyond what was handed on.
+            // Within a transaction the server's position is ahead of what was handed on.
             guard !assembler.isInTransaction, !isHolding, end >= confirmed else { return .nothing }
             confirmed = end
             return .position(end)
@@ -71,31 +71,31 @@ struct ReplicationStream {
         }
     }
 
-    /// Says that a transaction was passed on, so that the server need not keep it.
+    /// Notes that a transaction was handed on, so that the server may discard it.
     mutating func handedOn(_ transaction: ChangeTransaction) {
         isHolding = false
         confirmed = max(confirmed, transaction.endPosition)
     }
 
-    /// Has the next status be sent at once and ask for a keepalive, whose position is then put out.
+    /// Makes the next status update due at once and request a keepalive, whose position is then returned.
     mutating func askForPosition(at now: MonotonicTime) {
         asksForReply = true
         nextStatus = now
     }
 
-    /// Says that nothing was read for a while on purpose, so that the silence is not the server's.
+    /// Notes that reading was paused on purpose, so that the silence does not count against the server.
     mutating func resumed(at now: MonotonicTime) {
         lastMessage = now
     }
 
-    /// When ``status(at:clock:)`` or ``isSilent(at:)`` has to be asked next.
+    /// When to call ``status(at:clock:)`` or ``isSilent(at:)`` next.
     var nextDeadline: MonotonicTime { nextStatus }
 
     func isSilent(at now: MonotonicTime) -> Bool { lastMessage + Self.silenceLimit < now }
 
-    /// The standby status update that is due; nil when none is.
+    /// The standby status update that is due; nil when none is due.
     ///
-    /// - Parameter clock: The time of this machine, which the server shows and does not act on.
+    /// - Parameter clock: This machine's time, which the server displays but does not use.
     mutating func status(at now: MonotonicTime, clock: PostgresTimestamp) -> [UInt8]? {
         guard nextStatus <= now else { return nil }
         nextStatus = now + Self.statusInterval
@@ -103,7 +103,7 @@ struct ReplicationStream {
         asksForReply = false
         var bytes: [UInt8] = [UInt8(ascii: "r")]
         bytes.reserveCapacity(34)
-        // Written, flushed and applied: a transaction that was not passed on is no more than received.
+        // Written, flushed and applied: a transaction that was not handed on counts as received only.
         for position in [max(received, confirmed), confirmed, confirmed] {
             withUnsafeBytes(of: position.rawValue.bigEndian) { bytes.append(contentsOf: $0) }
         }

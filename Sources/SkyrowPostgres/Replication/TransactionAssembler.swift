@@ -1,4 +1,4 @@
-/// Makes transactions of the messages between their begin and commit.
+/// Assembles transactions from the messages between begin and commit.
 struct TransactionAssembler {
     fileprivate struct Open {
         let transactionID: UInt32
@@ -12,7 +12,7 @@ struct TransactionAssembler {
     }
 
     private let limits: ChangeTransactionLimits
-    /// By their numbers; no more than there are tables in the publication, or were since the connection was opened.
+    /// By table OID; bounded by the tables that were in the publication since the connection was opened.
     private var relations: [PostgresOID: ReplicationRelation] = [:]
     private var open: Open?
 
@@ -23,7 +23,7 @@ struct TransactionAssembler {
     /// Whether a transaction has begun and not ended.
     var isInTransaction: Bool { open != nil }
 
-    /// Takes a message; returns the transaction that it ends.
+    /// Processes a message; returns the transaction that it completes.
     mutating func take(_ message: ReplicationMessage) throws(PgOutputError) -> ChangeTransaction? {
         switch message {
         case .begin(let position, _, let id):

@@ -1,24 +1,24 @@
 internal import CLibpq
 
-/// Rows that were copied out of libpq one by one, as they arrived, and counted (``RowCollector``).
+/// Rows that were copied out of libpq one by one as they arrived, and counted (``RowCollector``).
 ///
-/// A row is its places, four bytes for each column and four more, and then its values. The place of NULL is marked.
+/// A row consists of its offsets, four bytes for each column and four more, followed by its values. The offset of NULL is marked.
 final class CollectedRows {
     private let rows: [UnsafeMutableRawPointer]
     private let blocks: [UnsafeMutableRawPointer]
     private let columnCount: Int
     private let budget: (any PostgresRowBudget)?
     private let taken: Int
-    /// Why the rows are not kept.
+    /// Why the rows were not kept.
     let failure: PostgresError.Code?
-    /// The first row that lacks columns.
+    /// The first row without some of its columns.
     let firstShortRow: Int
     /// The length of the longest row.
     let longestRow: Int
 
     fileprivate static let nullMark: UInt32 = 1 << 31
 
-    /// Takes over what a collector has.
+    /// Takes ownership of a collector's memory.
     fileprivate init(_ collector: RowCollector) {
         rows = collector.rows
         blocks = collector.blocks
@@ -30,7 +30,7 @@ final class CollectedRows {
         longestRow = collector.longestRow
     }
 
-    /// Copies rows that are at hand, without a budget.
+    /// Copies existing rows, without a budget.
     init(rowCount: Int, columnCount: Int, _ value: (Int, Int) -> UnsafeRawBufferPointer?) {
         self.columnCount = columnCount
         budget = nil
@@ -74,7 +74,7 @@ final class CollectedRows {
 
     var count: Int { rows.count }
 
-    /// The bytes of a value; nil for NULL and beyond the end.
+    /// The bytes of a value; nil for NULL and for an index out of range.
     @inline(__always)
     func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
         guard row >= 0, row < rows.count, column >= 0, column < columnCount else { return nil }
@@ -87,12 +87,12 @@ final class CollectedRows {
     }
 }
 
-/// Copies the rows of a result out of libpq, as they arrive one by one, and counts them.
+/// Copies the rows of a result out of libpq as they arrive, and counts them.
 ///
-/// libpq holds all rows of a result before it hands over the first, unless it is asked for single rows. Copying those
-/// into blocks bounds the memory, and makes a value's place an addition.
+/// libpq buffers all rows of a result before it returns the first, unless in single-row mode. Copying single rows into blocks
+/// bounds the memory, and makes locating a value a single addition.
 ///
-/// ``complete()`` must be called: only it passes the memory on.
+/// ``complete()`` must be called, because only it passes the memory on.
 struct RowCollector {
     fileprivate let limit: PostgresRowLimit
     fileprivate let columnCount: Int
@@ -103,14 +103,14 @@ struct RowCollector {
     private(set) var failure: PostgresError.Code?
     fileprivate var firstShortRow = Int.max
     fileprivate var longestRow = 0
-    /// The lengths of the values of the row at hand; -1 for NULL and for what is left out.
+    /// The lengths of the current row's values; -1 for NULL and for columns that are left out.
     private var lengths: [Int32]
     private var free: UnsafeMutableRawPointer?
     private var freeBytes = 0
     private var nextBlock = RowCollector.blockSizes.lowerBound
     private var held = 0
 
-    /// Up to here, rows are not taken from the budget, which all requests share.
+    /// Up to this size, rows are not charged to the budget that all requests share.
     private static let allowance = 64 * 1024
     private static let step = 256 * 1024
     private static let blockSizes = 4 * 1024...64 * 1024
@@ -121,7 +121,7 @@ struct RowCollector {
         lengths = Array(repeating: 0, count: columnCount)
     }
 
-    /// Copies the row of a result that has one.
+    /// Copies the row of a single-row result.
     mutating func append(_ result: OpaquePointer) {
         guard failure == nil else { return }
         var size = measure(result)
@@ -134,7 +134,7 @@ struct RowCollector {
         copy(result, size: size)
     }
 
-    /// The rows; gives back what was taken in advance.
+    /// Returns the rows; gives unused budget back.
     mutating func complete() -> CollectedRows {
         let needed = max(0, held - Self.allowance)
         if taken > needed {
@@ -146,13 +146,13 @@ struct RowCollector {
 
     // MARK: -
 
-    /// Fills ``lengths`` and returns how much the row takes.
+    /// Fills ``lengths`` and returns the size of the row.
     private mutating func measure(_ result: OpaquePointer) -> Int {
         var size = (columnCount + 1) * 4
         for column in 0..<columnCount {
             let index = Int32(truncatingIfNeeded: column)
             var length = PQgetlength(result, 0, index)
-            // libpq says 0 for NULL too.
+            // libpq returns length 0 for NULL too.
             if length == 0, PQgetisnull(result, 0, index) != 0 { length = -1 }
             lengths[column] = length
             size += Int(max(length, 0))
@@ -169,7 +169,7 @@ struct RowCollector {
         return size
     }
 
-    /// Counts a row; false when it is one too many.
+    /// Charges a row to the budget; returns false when it does not fit.
     private mutating func take(_ size: Int) -> Bool {
         let needed = held + size - Self.allowance - taken
         if needed > 0 {
@@ -209,7 +209,7 @@ struct RowCollector {
         rows.append(row)
     }
 
-    /// Memory for a row; what is long has a block of its own.
+    /// Returns memory for a row; a long row gets its own block.
     private mutating func room(_ size: Int) -> UnsafeMutableRawPointer {
         let size = (size + 7) & ~7
         if size > Self.blockSizes.upperBound / 4 {

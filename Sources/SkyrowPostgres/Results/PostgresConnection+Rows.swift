@@ -4,16 +4,16 @@ internal import CLibpq
 enum CollectingEvent {
     /// The next row has not arrived yet.
     case waiting
-    /// The rows are one too many, and the statement is of no more use.
+    /// The rows exceed the limit, so the statement is useless.
     case excess
 }
 
 extension PostgresConnection {
-    /// A row of this length leaves libpq with a buffer of twice its size, which it keeps as long as the connection lives.
+    /// A row of this length leaves libpq with a buffer of twice its size for the lifetime of the connection.
     static let swellingRow = 8 << 20
 
-    /// Collects rows that arrive one by one, from `first` on; returns the result behind them, or nil when the connection
-    /// was lost.
+    /// Collects rows that arrive one by one, starting with `first`; returns the result after them, or nil when the connection was
+    /// lost.
     func collect(
         from first: OpaquePointer,
         _ limit: PostgresRowLimit,
@@ -22,7 +22,7 @@ extension PostgresConnection {
     ) -> OpaquePointer? {
         guard PQresultStatus(first) == PGRES_SINGLE_TUPLE else { return first }
         var collector = RowCollector(limit: limit, columnCount: Int(PQnfields(first)))
-        // Also where the connection is lost: the rows so far are given up with their memory.
+        // Also when the connection is lost: this releases the rows so far.
         defer {
             let rows = collector.complete()
             if rows.longestRow >= Self.swellingRow { isSwollen = true }
@@ -43,7 +43,7 @@ extension PostgresConnection {
 }
 
 extension PostgresError {
-    /// The reason for which a statement was cancelled, where its rows were too many.
+    /// Replaces the cancellation error of a statement whose rows exceeded the limit by the reason of the cancellation.
     func replaced(by rows: CollectedRows?) -> PostgresError {
         guard sqlState == .queryCanceled, let failure = rows?.failure else { return self }
         return PostgresError(code: failure)

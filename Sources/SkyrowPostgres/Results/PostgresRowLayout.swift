@@ -1,7 +1,7 @@
 internal import CLibpq
 internal import SkyrowConcurrency
 
-/// The names and types of some columns, for rows that come otherwise than as the result of a statement.
+/// The names and types of columns, for rows that are not the result of a statement.
 ///
 /// ```swift
 /// let layout = PostgresRowLayout([("_id", .text), ("stars", .int8)])
@@ -13,7 +13,7 @@ package final class PostgresRowLayout: Sendable {
 
     package init(_ columns: [(name: String, type: PostgresOID)]) {
         columnCount = columns.count
-        // PQmakeEmptyPGresult fails for want of memory alone, in which case nothing else would go on either.
+        // PQmakeEmptyPGresult fails only when memory is exhausted.
         guard let handle = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
             preconditionFailure("There is no memory for a result.")
         }
@@ -45,9 +45,9 @@ package final class PostgresRowLayout: Sendable {
 }
 
 extension PostgresResult {
-    /// Some rows of a layout, which are copied.
+    /// Creates a result with copied rows of a layout.
     ///
-    /// - Parameter value: lends the bytes of a column of a row in PostgreSQL's binary form; nil for NULL.
+    /// - Parameter value: Lends the bytes of a column of a row in PostgreSQL's binary format; nil for NULL.
     package convenience init(
         rowCount: Int,
         of layout: PostgresRowLayout,

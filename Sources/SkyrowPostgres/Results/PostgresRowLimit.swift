@@ -1,17 +1,16 @@
 internal import Synchronization
 
-/// Bounds what the rows of one statement hold in memory, while they arrive.
+/// A limit on the memory of one statement's rows while they arrive.
 ///
 /// ```swift
 /// let result = try await client.read(sql, limit: PostgresRowLimit(budget: account, excess: .fails))
 /// ```
 package struct PostgresRowLimit: Sendable {
-    /// What becomes of a statement whose rows are more than the budget has left.
+    /// What happens to a statement whose rows exceed the rest of the budget.
     package enum Excess: Sendable {
-        /// It is cancelled and fails with the code that the budget gave: for reads.
+        /// The statement is cancelled and fails with the budget's code: for reads.
         case fails
-        /// The rows from there on are kept with some of their columns only: for writes, whose effect is a fact whatever
-        /// their rows are.
+        /// Further rows are kept with some of their columns only: for writes, which take effect regardless of their rows.
         case keepsColumns(first: Int, last: Int)
     }
 
@@ -23,21 +22,21 @@ package struct PostgresRowLimit: Sendable {
         self.excess = excess
     }
 
-    /// Takes bytes out of the budget; why not, where it has fewer left.
+    /// Takes bytes from the budget; returns the reason when it has fewer left.
     package func takeForRows(_ bytes: Int) -> PostgresError.Code? { budget.takeForRows(bytes) }
 
     package func giveBackForRows(_ bytes: Int) { budget.giveBackForRows(bytes) }
 }
 
-/// Memory for the rows of results. It is asked on the threads of the connections.
+/// A memory budget for the rows of results, called on the threads of the connections.
 package protocol PostgresRowBudget: Sendable {
-    /// Takes bytes out of the budget; when it has fewer left it takes none and returns why.
+    /// Takes bytes from the budget; when it has fewer left, takes none and returns the reason.
     func takeForRows(_ bytes: Int) -> PostgresError.Code?
     func giveBackForRows(_ bytes: Int)
 }
 
-/// What the rows of a coalesced statement may have together: its members are strangers to each other, and where they are
-/// this much each is asked by itself, within a budget of its own.
+/// The joint row budget of a coalesced statement. Its members are unrelated, so when they exceed it, each runs alone with its own
+/// budget.
 final class CoalescedRowBudget: PostgresRowBudget {
     private static let limit = 8 << 20
     private let used = Atomic<Int>(0)

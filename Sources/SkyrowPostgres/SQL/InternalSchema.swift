@@ -1,21 +1,21 @@
-/// The schema of the reserved tables of an application, `app_internal` beside `app`.
+/// The schema of an application's reserved tables, `app_internal` beside `app`.
 ///
 /// ```swift
 /// let statement: SQL = "SELECT id FROM \(schema.internal)._user"   // SELECT id FROM "app_internal"._user
 /// ```
 ///
-/// A statement has the name without making an identifier first, since most requests come with such statements.
+/// Statements are built from it without an intermediate identifier, since most requests need such statements.
 package struct InternalSchema: Hashable, Sendable {
     /// The schema of the application.
     package let application: SQLIdentifier
 
-    /// The name as the catalog holds it.
+    /// The unquoted name, as in the catalog.
     package var name: String { identifier.name }
 
     /// The name between double quotes.
     package var quoted: String { identifier.quoted }
 
-    /// The name as people write it: between quotes where it needs them.
+    /// The name with quotes only where it needs them.
     package var plain: String {
         let name = name
         let isPlain = name.utf8.allSatisfy { byte in
@@ -29,7 +29,7 @@ package struct InternalSchema: Hashable, Sendable {
         SQLIdentifier(internal: application)
     }
 
-    /// Whether the name is that of the application with something behind it, and nothing is cut off.
+    /// Whether the name is that of the application plus the suffix, without truncation.
     fileprivate var isWhole: Bool {
         application.name.utf8.count <= SQLIdentifier.maximumLength - SQLIdentifier.internalSuffix.utf8CodeUnitCount
     }
@@ -37,14 +37,14 @@ package struct InternalSchema: Hashable, Sendable {
 
 extension SQLIdentifier {
     fileprivate static let internalSuffix: StaticString = "_internal"
-    /// How many digits a hash has.
+    /// The number of hexadecimal digits of a hash.
     private static let hashLength = 16
 
-    /// The schema of the reserved tables of the application whose schema this is.
+    /// The schema of the reserved tables of the application in this schema.
     package var `internal`: InternalSchema { InternalSchema(application: self) }
 
-    /// Whether a schema of this name may be one that an application has beside its own, `app_internal` or `app_visible`, so that no
-    /// application may be in it.
+    /// Whether this may be the name of an application's internal or visible schema, such as `app_internal` or `app_visible`, so
+    /// that no application may use it.
     package var isBesideAnother: Bool {
         if name.hasSuffix("\(Self.internalSuffix)") || name.hasSuffix("_visible") { return true }
         let end = name.utf8.suffix(Self.hashLength)
@@ -55,10 +55,10 @@ extension SQLIdentifier {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The name of the schema beside `application`: with `_internal` behind it.
+    /// Returns the name of the internal schema of `application`: its name followed by `_internal`.
     ///
-    /// Where that has too many bytes, it is cut off and told apart by a hash of all of it: `…_internal_0f5c9d3e8b7a6142`. A name with
-    /// `_internal` at its end is that of what is before it, and no hash ends so.
+    /// A name that would be too long is truncated and made unique by a hash of the whole name: `…_internal_0f5c9d3e8b7a6142`. A
+    /// name that ends with `_internal` therefore always has the application's whole name before it.
     static func internalName(of application: String) -> String {
         let suffix = "\(internalSuffix)"
         guard application.utf8.count + suffix.utf8.count > maximumLength else { return application + suffix }
@@ -71,7 +71,7 @@ extension SQLIdentifier {
         return "\(beginning)\(suffix)_\(hash(of: application))"
     }
 
-    /// FNV-1a of 64 bits, in hexadecimal digits.
+    /// The 64-bit FNV-1a hash in hexadecimal digits.
     private static func hash(of text: String) -> String {
         let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let digits = String(hash, radix: 16)

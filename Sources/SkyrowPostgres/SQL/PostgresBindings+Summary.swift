@@ -1,5 +1,5 @@
 extension PostgresBindings {
-    /// The values by type and size, `$1: text, 5 bytes`, without what they hold.
+    /// The types and sizes of the values, `$1: text, 5 bytes`, without their contents.
     package var summaries: [String] {
         values.enumerated().map { place, value in
             let type = value.type.summary
@@ -9,7 +9,7 @@ extension PostgresBindings {
 }
 
 extension PostgresOID {
-    /// The name of a type that values are bound as; its number for one that has none here.
+    /// The name of a type that values are bound as; the OID for any other type.
     fileprivate var summary: String {
         switch self {
         case .bool: "boolean"

@@ -1,6 +1,6 @@
-/// The values of a statement in PostgreSQL's binary form, all in one buffer.
+/// The values of a statement in PostgreSQL's binary format, in one buffer.
 package struct PostgresBindings: Sendable {
-    /// Where one value lies in the buffer.
+    /// The position of one value in the buffer.
     struct Value: Sendable {
         var type: PostgresOID
         var offset: Int
@@ -11,7 +11,7 @@ package struct PostgresBindings: Sendable {
     private(set) var encoder = PostgresEncoder()
     private(set) var values: [Value] = []
 
-    /// The first value that could not be encoded; the statement fails with it instead of being sent.
+    /// The error of the first value that could not be encoded; the statement fails with it instead of being sent.
     private(set) var failure: PostgresError?
 
     package init() {}
@@ -51,8 +51,7 @@ package struct PostgresBindings: Sendable {
 
     /// Adds an array for the next placeholder, whose elements `encode` appends one by one; it returns false for NULL.
     ///
-    /// Code that is made for one type of values calls this and not the generic form, which for each element asks its type
-    /// what to do.
+    /// Code for one element type uses this rather than the generic form, which dispatches on the type for each element.
     package mutating func append(
         array: PostgresOID,
         of element: PostgresOID,
@@ -77,12 +76,12 @@ package struct PostgresBindings: Sendable {
         note(array, offset: offset)
     }
 
-    /// Notes that the next value has been encoded from `offset` on.
+    /// Records the next value, which was encoded from `offset` on.
     private mutating func note(_ type: PostgresOID, offset: Int, isNull: Bool = false) {
         values.append(Value(type: type, offset: offset, length: isNull ? -1 : encoder.count - offset))
     }
 
-    /// Adds all values of another statement behind these.
+    /// Adds all values of another statement after these.
     package mutating func append(contentsOf other: PostgresBindings) {
         let base = encoder.count
         encoder.append(other.encoder)
@@ -93,7 +92,7 @@ package struct PostgresBindings: Sendable {
         failure = failure ?? other.failure
     }
 
-    /// Adds one value of another statement behind these; nothing where it has none at the place.
+    /// Adds one value of another statement after these; adds nothing when the index is out of range.
     package mutating func append(valueAt place: Int, of other: PostgresBindings) {
         guard other.values.indices.contains(place) else { return }
         var value = other.values[place]
@@ -110,7 +109,7 @@ package struct PostgresBindings: Sendable {
         failure = failure ?? other.failure
     }
 
-    /// Adds an array whose elements are values of other statements, as array_send would write it.
+    /// Adds an array whose elements are values of other statements, in the format of array_send.
     mutating func append(array: PostgresOID, of element: PostgresOID, _ elements: [(bytes: [UInt8], value: Value)]) {
         let offset = encoder.count
         let flag = encoder.appendArrayHeader(of: element, count: Int32(truncatingIfNeeded: elements.count))

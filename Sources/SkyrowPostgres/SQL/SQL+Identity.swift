@@ -1,7 +1,7 @@
 extension SQL {
-    /// Appends what makes the statement another one: its text, and the types and bytes of its values, each after its length.
+    /// Appends the identity of the statement: its text, and the types and bytes of its values, each preceded by its length.
     ///
-    /// Two statements append the same bytes only when they are the same.
+    /// Two statements append the same bytes only when they are equal.
     package func appendIdentity(to bytes: inout [UInt8]) {
         bytes.append(counted: utf8[...])
         bytes.append(number: bindings.values.count)
@@ -11,12 +11,12 @@ extension SQL {
         bytes += bindings.encoder.bytes
     }
 
-    /// How many bytes the values have together.
+    /// The total size of the values in bytes.
     package var valueBytes: Int { bindings.encoder.bytes.count }
 }
 
 extension [UInt8] {
-    /// Appends bytes after their number.
+    /// Appends a byte count, then the bytes.
     package mutating func append(counted bytes: ArraySlice<UInt8>) {
         append(number: bytes.count)
         self += bytes

@@ -1,4 +1,4 @@
-/// A statement: text whose form depends on its shape only, and the values that go with it.
+/// A statement: text that depends only on its shape, and the values that belong to it.
 ///
 /// It is written as a string literal. Values become placeholders, never text:
 ///
@@ -8,16 +8,16 @@
 /// statement.text        // SELECT _id FROM "note" WHERE title = $1
 /// ```
 ///
-/// Another `SQL` is spliced in and its placeholders are numbered on. There is no initialiser from a `String` without a
-/// name that review can search for: `raw:`, `literal:`, `trustedText:`.
+/// An interpolated `SQL` is inserted and its placeholders are renumbered. Every initializer and interpolation that takes text has
+/// a label that a review can search for: `raw:`, `literal:`, `trustedText:`.
 package struct SQL: Sendable {
-    /// The text as UTF-8, which is put together faster than a `String`.
+    /// The text as UTF-8, which is faster to build than a `String`.
     private(set) var utf8: [UInt8]
 
     /// The statement with `$1`, `$2`, … where values go.
     package var text: String { String(decoding: utf8, as: UTF8.self) }
 
-    /// Whether both are the same statement but for the values.
+    /// Whether both are the same statement except for the values.
     func hasSameText(as other: SQL) -> Bool {
         utf8.withUnsafeBytes { left in
             other.utf8.withUnsafeBytes { right in
@@ -29,7 +29,7 @@ package struct SQL: Sendable {
     /// The values of the placeholders, in order.
     package private(set) var bindings: PostgresBindings
 
-    /// Where in `utf8` each placeholder begins.
+    /// The offset in `utf8` of each placeholder.
     private var placeholders: [Int]
 
     /// An empty statement to append to.
@@ -39,14 +39,14 @@ package struct SQL: Sendable {
         placeholders = []
     }
 
-    /// Takes text that this project itself wrote, such as an embedded migration; never text made from input.
+    /// Creates a statement from text of this project, such as an embedded migration; never from text made of input.
     package init(trustedText: String) {
         self.init()
         utf8 = Array(trustedText.utf8)
         refuseNUL(in: trustedText)
     }
 
-    /// The same statement with other values, for callers that keep the text of a shape.
+    /// Returns the same statement with other values, for callers that keep the text of a shape.
     ///
     /// ```swift
     /// var values = PostgresBindings()
@@ -54,7 +54,7 @@ package struct SQL: Sendable {
     /// let statement = shape.binding(values)
     /// ```
     ///
-    /// There must be as many values as placeholders; otherwise the statement fails with `misuse` when it is run.
+    /// The number of values must match the placeholders; otherwise the statement fails with `misuse` when it is run.
     package func binding(_ bindings: PostgresBindings) -> SQL {
         var copy = self
         copy.bindings = bindings
@@ -65,14 +65,14 @@ package struct SQL: Sendable {
         return copy
     }
 
-    /// The text alone, to which values are bound later.
+    /// The text only, to which values are bound later.
     package var withoutValues: SQL {
         var copy = self
         copy.bindings = PostgresBindings()
         return copy
     }
 
-    /// The same text with something else in the place of each value, from 0 on.
+    /// Returns the same text with a replacement for each value, numbered from 0.
     ///
     /// ```swift
     /// let condition: SQL = "r._owner = \(user)"
@@ -123,7 +123,7 @@ package struct SQL: Sendable {
         text.withUTF8Buffer { utf8.append(contentsOf: $0) }
     }
 
-    /// Writes a number into the text, so that each number makes another statement; any other is bound.
+    /// Writes a number into the text, so that each number results in a different statement; bind numbers otherwise.
     package mutating func append(literal number: Int64) {
         utf8 += String(number).utf8
     }
@@ -132,7 +132,7 @@ package struct SQL: Sendable {
         utf8.append(contentsOf: identifier.quoted.utf8)
     }
 
-    /// Appends a name with more behind it, `"app_internal"`.
+    /// Appends a name with a suffix, `"app_internal"`.
     mutating func append(_ identifier: SQLIdentifier, suffix: StaticString) {
         utf8.append(contentsOf: identifier.quoted.utf8.dropLast())
         append(raw: suffix)
@@ -155,7 +155,7 @@ package struct SQL: Sendable {
         appendPlaceholder(bindings.count)
     }
 
-    /// Appends text between single quotes as PostgreSQL reads it whatever `standard_conforming_strings` says.
+    /// Appends text between single quotes in a form that is safe for any value of `standard_conforming_strings`.
     fileprivate mutating func append(quoted literal: String) {
         refuseNUL(in: literal)
         let hasBackslash = literal.utf8.contains(UInt8(ascii: "\\"))
@@ -204,7 +204,7 @@ extension SQL: ExpressibleByStringInterpolation {
         self = stringInterpolation.sql
     }
 
-    /// Collects the pieces of a literal; each kind of piece says how it enters the text.
+    /// Collects the segments of a literal; each overload defines how its segment enters the text.
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = SQL()
 
@@ -231,18 +231,18 @@ extension SQL: ExpressibleByStringInterpolation {
             sql.append(schema)
         }
 
-        /// The other statement's text, its placeholders numbered on, and its values.
+        /// The text of another statement with renumbered placeholders, and its values.
         package mutating func appendInterpolation(_ other: SQL) {
             sql.append(other)
         }
 
-        /// Text from the source code, as it is.
+        /// Text from the source code, unchanged.
         package mutating func appendInterpolation(raw text: StaticString) {
             sql.append(raw: text)
         }
 
-        /// `'text'`, its quotes doubled: for statements that take no placeholders, such as `COMMENT` and `DEFAULT`.
-        /// Anywhere else bind the value.
+        /// `'text'` with doubled quotes: for statements that take no placeholders, such as `COMMENT` and `DEFAULT`. Anywhere else
+        /// bind the value.
         package mutating func appendInterpolation(literal text: String) {
             sql.append(quoted: text)
         }
@@ -250,12 +250,12 @@ extension SQL: ExpressibleByStringInterpolation {
 }
 
 extension SQL: CustomStringConvertible {
-    /// The text alone; bound values never print.
+    /// The text only; bound values are never printed.
     package var description: String { text }
 }
 
 extension Sequence<SQL> {
-    /// The statements one after another with `separator` between them.
+    /// Returns the statements concatenated, with `separator` between them.
     ///
     /// ```swift
     /// let columns = names.map { "\($0)" as SQL }.joined(separator: ", ")

@@ -1,10 +1,10 @@
-/// How many values fell into each of some fixed ranges; counted under a lock of its holder's.
+/// The number of values in each of several fixed ranges; guarded by a lock of its owner.
 package struct Histogram: Hashable, Sendable {
-    /// The ends of the ranges, which belong to them; values beyond the last have a range of their own.
+    /// The inclusive upper bounds of the ranges; larger values have their own range.
     package let bounds: [Int64]
-    /// How many values each range has: one more than there are bounds.
+    /// The number of values in each range: one more than there are bounds.
     package private(set) var counts: [Int]
-    /// All values together.
+    /// The sum of all values.
     package private(set) var sum: Int64 = 0
 
     package init(bounds: [Int64]) {
@@ -19,9 +19,9 @@ package struct Histogram: Hashable, Sendable {
 
     package var count: Int { counts.reduce(0, +) }
 
-    /// The number of the range that a value falls into.
+    /// Returns the index of the range of a value.
     ///
-    /// Most values are small ones, and a look at each bound in order is cheaper for them than halving would be.
+    /// Most values are small, and for them a linear search is cheaper than a binary search.
     package static func range(of value: Int64, in bounds: [Int64]) -> Int {
         var range = 0
         while range < bounds.count, bounds[range] < value { range += 1 }
@@ -41,6 +41,6 @@ extension Histogram {
         ]
     )
 
-    /// How many statements travel together.
+    /// The number of statements in a batch.
     package static let batchSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64])
 }

@@ -1,37 +1,36 @@
-/// What a log or a trace says of one statement that ended.
+/// The report on one completed statement, for a log or a trace.
 package struct StatementReport: Sendable {
-    /// The statement as PostgreSQL got it, without the values.
+    /// The statement as PostgreSQL received it, without the values.
     package let text: String
-    /// Which queue it went through: `read`, `write`, `group_commit` or `transaction`.
+    /// The queue of the statement: `read`, `write`, `group_commit` or `transaction`.
     package let queue: String
-    /// How long it waited for a connection to take it.
+    /// How long it waited for a connection.
     package let wait: Duration
-    /// How long it took from there: a read to the arrival of its result, a write to the end of its commit.
+    /// How long it took from then on: a read until its result arrived, a write until its commit.
     ///
-    /// PostgreSQL sends the results of a pipeline together, so this is the time of the whole pipeline when there were
-    /// others in it.
+    /// PostgreSQL sends the results of a pipeline together, so with several statements this is the time of the whole pipeline.
     package let run: Duration
-    /// How many statements travelled in its pipeline, itself included.
+    /// The number of statements in its pipeline, including this one.
     package let pipelined: Int
-    /// The SQLSTATE of its failure, or else its kind.
+    /// The SQLSTATE of its failure, or the error code when there is none.
     package let failure: String?
 }
 
-/// Where statements are reported, and which.
+/// Which statements are reported, and where.
 package struct StatementReporting: Sendable {
-    /// Only statements that ran at least as many nanoseconds are reported.
+    /// The minimum run time, in nanoseconds, of reported statements.
     private let threshold: Int64
-    /// Called in the task that waited for the statement, before it gets the result.
+    /// Called in the task that waits for the statement, before it gets the result.
     private let report: @Sendable (StatementReport) -> Void
 
-    /// - Parameter threshold: only statements that ran at least as long are reported.
+    /// - Parameter threshold: The minimum run time of reported statements.
     package init(threshold: Duration = .zero, report: @escaping @Sendable (StatementReport) -> Void) {
         self.threshold = threshold.nanoseconds
         self.report = report
     }
 }
 
-/// When a connection took a statement and when its result was there.
+/// When a connection took a statement, and when its result had arrived.
 struct StatementTiming: Sendable {
     var takenAt: MonotonicTime
     var completedAt: MonotonicTime

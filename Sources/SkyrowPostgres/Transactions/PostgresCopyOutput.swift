@@ -1,7 +1,7 @@
 internal import CLibpq
 
 extension PostgresTransaction {
-    /// Runs `COPY … TO STDOUT` and lends `body` what the server sends, as it comes.
+    /// Runs `COPY … TO STDOUT` and lends `body` the output as the server sends it.
     ///
     /// ```swift
     /// try await transaction.copyOut("COPY movie TO STDOUT (FORMAT csv)") { output in
@@ -34,16 +34,16 @@ extension PostgresTransaction {
     }
 }
 
-/// What `COPY … TO STDOUT` sends: chunks of whole rows, none of them much longer than 256 KB or one row.
+/// The output of `COPY … TO STDOUT`: chunks of whole rows, each ending with the row in which it exceeds 256 KB.
 ///
 /// It is read once, and the server waits while it is not read. Lent by ``PostgresTransaction/copyOut(_:_:)``.
 package final class PostgresCopyOutput: AsyncSequence {
     private static let chunkLength = 256 << 10
 
     private let transaction: PostgresTransaction
-    /// Whether everything was read.
+    /// Whether all output was read.
     private(set) var isAtEnd = false
-    /// How many rows there were, once everything was read.
+    /// The number of rows, once all output was read.
     package private(set) var rowCount = 0
 
     fileprivate init(transaction: PostgresTransaction) {
@@ -53,7 +53,7 @@ package final class PostgresCopyOutput: AsyncSequence {
     package struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let output: PostgresCopyOutput
 
-        /// The next chunk, nil at the end. Throws ``PostgresError``, or `CancellationError`.
+        /// The next chunk; nil at the end. Throws ``PostgresError``, or `CancellationError`.
         package mutating func next() async throws -> [UInt8]? {
             try await output.next()
         }
@@ -77,7 +77,7 @@ package final class PostgresCopyOutput: AsyncSequence {
 }
 
 extension PostgresConnection {
-    /// Waits for rows until there are that many bytes of them; at the end it says how many rows there were in all.
+    /// Reads rows until they have `length` bytes; at the end of the output, returns the total number of rows.
     fileprivate func takeCopyData(upTo length: Int) throws(PostgresError) -> (chunk: [UInt8], rowCount: Int?) {
         var chunk: [UInt8] = []
         while chunk.count < length {
@@ -96,7 +96,7 @@ extension PostgresConnection {
         return (chunk, nil)
     }
 
-    /// Has the server stop, and throws away what it has sent.
+    /// Cancels the COPY and discards its output.
     fileprivate func abandonCopyOut() {
         guard PQtransactionStatus(handle) == PQTRANS_ACTIVE else { return }
         if let cancel = PQgetCancel(handle) {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A connection of its own, lent to the closure of ``PostgresClient/withSession(_:)`` for as long as that runs: for what no
-/// transaction may contain, such as `CREATE INDEX CONCURRENTLY`, and for locks of a session.
+/// A connection that is lent to the closure of ``PostgresClient/withSession(_:)`` while the closure runs: for statements that
+/// cannot run in a transaction, such as `CREATE INDEX CONCURRENTLY`, and for session locks.
 ///
 /// Its statements run one after another. It must not be used after the closure has returned.
 package final class PostgresSession: Sendable {
@@ -16,10 +16,10 @@ package final class PostgresSession: Sendable {
 
     /// Runs a statement, which commits by itself and has no time limit.
     ///
-    /// A task that is cancelled cancels it; when it does not end soon after, the connection is cut off.
+    /// Cancelling the task cancels the statement; when it does not end soon after, the connection is aborted.
     ///
-    /// - Throws: ``PostgresError`` or `CancellationError`. With the code `connectionLost` the session has ended, and its locks
-    ///   with it; no later statement is run on another one.
+    /// - Throws: ``PostgresError`` or `CancellationError`. With the code `connectionLost` the session and its locks are gone;
+    ///   later statements fail, and never run in another session.
     package func query(_ sql: SQL) async throws -> PostgresResult {
         let isFirst = !isOpen.exchange(true, ordering: .relaxed)
         return try await worker.perform(
@@ -34,8 +34,8 @@ package final class PostgresSession: Sendable {
 }
 
 extension PostgresClient {
-    /// Whether a session is one of PostgreSQL's: behind a pooler only where the address of PostgreSQL itself is configured too, or
-    /// where notifications arrive, as they do through one that swaps no sessions.
+    /// Whether a session belongs to PostgreSQL itself. Behind a pooler it does only when a direct address is configured too, or
+    /// when notifications arrive, which means that the pooler keeps sessions.
     package var hasSessions: Bool {
         switch configuration.preparedStatements {
         case .always: true
@@ -44,9 +44,9 @@ extension PostgresClient {
         }
     }
 
-    /// Runs `body` with a connection of its own, which is closed afterwards.
+    /// Runs `body` with a dedicated connection, which is closed afterwards.
     ///
-    /// - Throws: `body`'s own error as it is; ``PostgresError`` with the code `misuse` where there are no sessions
+    /// - Throws: The error of `body` unchanged; ``PostgresError`` with the code `misuse` when there are no sessions
     ///   (``hasSessions``), and `shutDown` when the client shuts down.
     package func withSession<Success>(_ body: (PostgresSession) async throws -> Success) async throws -> Success {
         guard hasSessions else {
@@ -58,7 +58,7 @@ extension PostgresClient {
     }
 }
 
-/// The connections that are lent as sessions, each with a thread of its own.
+/// The connections that are lent as sessions, each with its own thread.
 final class SessionPool: Sendable {
     private struct State: Sendable {
         var workers: [TransactionWorker] = []
@@ -80,10 +80,10 @@ final class SessionPool: Sendable {
     ) {
         var configuration = configuration
         if let address = configuration.listenConnection { configuration.connection = address }
-        // Its statements run in no transaction that settings could be made for.
+        // Its statements run outside of transactions, so settings cannot be applied per transaction.
         configuration.preparedStatements = .always
         configuration.statementTimeout = nil
-        // What the role or the database says otherwise does not hold here.
+        // Overrides what the role or the database sets.
         configuration.sessionSettings["statement_timeout"] = "0"
         configuration.sessionSettings["lock_timeout"] = "0"
         self.configuration = configuration
@@ -118,12 +118,12 @@ final class SessionPool: Sendable {
         worker.stop()
     }
 
-    /// Lends nothing more; what is lent comes back when it is no longer used.
+    /// Lends no more connections; lent ones end when they are returned.
     func drain() {
         state.withLock { $0.isDraining = true }
     }
 
-    /// Cuts off what runs.
+    /// Aborts running statements.
     func close() {
         let workers = state.withLock { state in
             state.isDraining = true

@@ -1,14 +1,14 @@
 internal import CLibpq
 
 extension PostgresTransaction {
-    /// Feeds `COPY … FROM STDIN` and returns how many rows went in.
+    /// Feeds `COPY … FROM STDIN` and returns the number of rows.
     ///
     /// ```swift
     /// try await transaction.copyIn("COPY movie (title, year) FROM STDIN (FORMAT csv)", chunks: lines)
     /// ```
     ///
-    /// A chunk may end anywhere, in the middle of a row too. When `chunks` throws or the task is cancelled, nothing
-    /// goes in and the transaction can only be rolled back.
+    /// A chunk may end anywhere, even inside a row. When `chunks` throws or the task is cancelled, no row is stored and the
+    /// transaction can only be rolled back.
     package func copyIn<Chunks: AsyncSequence>(_ statement: SQL, chunks: Chunks) async throws -> Int
     where Chunks.Element == [UInt8] {
         try await perform { connection throws(PostgresError) in try connection.beginCopyIn(statement) }
@@ -16,7 +16,7 @@ extension PostgresTransaction {
             for try await chunk in chunks {
                 try await perform { connection throws(PostgresError) in try connection.put(chunk) }
             }
-            // Many sequences end early and without an error when their task is cancelled.
+            // Many sequences end early without an error when their task is cancelled.
             try Task.checkCancellation()
         } catch {
             _ = try? await perform(isCancellable: false) { connection throws(PostgresError) in
@@ -24,7 +24,7 @@ extension PostgresTransaction {
             }
             throw error
         }
-        // What comes before depends on who feeds it; its end is PostgreSQL's own time.
+        // Only the end is timed: the time before it depends on the producer of the chunks.
         return try await perform(statement) { connection throws(PostgresError) in
             try connection.endCopyIn(failure: nil)
         }
@@ -61,7 +61,7 @@ extension PostgresConnection {
     }
 
     fileprivate func put(_ chunk: [UInt8]) throws(PostgresError) {
-        // libpq takes lengths as 32-bit integers.
+        // libpq takes lengths as 32-bit integers, so chunks are sent in parts.
         var rest = chunk[...]
         while !rest.isEmpty {
             let part = rest.prefix(1 << 20)

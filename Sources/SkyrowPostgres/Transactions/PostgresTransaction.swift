@@ -1,6 +1,6 @@
 internal import CLibpq
 
-/// How much of what others do at the same time a transaction sees.
+/// How much of concurrent transactions a transaction sees.
 package enum PostgresIsolation: Sendable, CaseIterable {
     /// Each statement sees what was committed before it.
     case readCommitted
@@ -8,7 +8,7 @@ package enum PostgresIsolation: Sendable, CaseIterable {
     case repeatableRead
     /// As if the transactions ran one after another.
     case serializable
-    /// As ``repeatableRead``, and no statement may change anything.
+    /// As ``repeatableRead``, and read-only.
     case snapshot
 
     fileprivate var beginStatement: SQL {
@@ -23,9 +23,8 @@ package enum PostgresIsolation: Sendable, CaseIterable {
 
 /// An open transaction, lent to the closure of ``PostgresClient/withTransaction(isolation:retries:_:)``.
 ///
-/// Not `Sendable`, because its statements run one after another. It must not be used after the closure has returned.
-/// Statements are sent unnamed: a plan that a schema change made stale could not be replaced without losing the
-/// transaction.
+/// Not `Sendable`, because its statements run one after another. It must not be used after the closure has returned. Statements
+/// are sent unnamed: a plan that a schema change made stale could not be replaced without losing the transaction.
 package final class PostgresTransaction {
     let worker: TransactionWorker
     private let isolation: PostgresIsolation
@@ -34,7 +33,7 @@ package final class PostgresTransaction {
     private var isOver = false
     private var savepoints = 0
 
-    /// Whether the last failure would not happen again if the transaction were run again from its start.
+    /// Whether the last failure is transient, so that the transaction may succeed when it is run again from the start.
     private(set) var hasTransientFailure = false
 
     init(worker: TransactionWorker, isolation: PostgresIsolation, isTimed: Bool) {
@@ -45,7 +44,7 @@ package final class PostgresTransaction {
 
     /// Runs a statement and returns its rows.
     ///
-    /// - Parameter limit: bounds the rows in memory.
+    /// - Parameter limit: Bounds the rows in memory.
     package func query(_ sql: SQL, limit: PostgresRowLimit? = nil) async throws -> PostgresResult {
         try await perform(sql) { connection throws(PostgresError) in
             try connection.runAlone(sql, limit: limit)
@@ -56,19 +55,19 @@ package final class PostgresTransaction {
         }
     }
 
-    /// Runs a statement and returns how many rows it affected.
+    /// Runs a statement and returns the number of affected rows.
     @discardableResult
     package func execute(_ sql: SQL) async throws -> Int {
         try await query(sql).affectedRows
     }
 
-    /// Runs several statements, separated by semicolons and without values, as one message; it is not reported as a
-    /// statement, since its text may be as long as a schema's.
+    /// Runs several statements, separated by semicolons and without values, as one message. It is not reported as a statement,
+    /// since its text may be as long as a whole schema.
     package func executeScript(_ sql: SQL) async throws {
         _ = try await perform { connection throws(PostgresError) in try connection.runScript(sql) }
     }
 
-    /// Runs `body`; what it did is undone, but not the transaction, when it throws.
+    /// Runs `body` in a savepoint; when it throws, its effects are undone but not the transaction.
     package func withSavepoint<Success>(
         _ body: (PostgresTransaction) async throws -> Success
     ) async throws -> Success {
@@ -87,7 +86,7 @@ package final class PostgresTransaction {
         }
     }
 
-    /// Makes everything durable.
+    /// Commits the transaction.
     ///
     /// - Throws: ``PostgresError``; with `indeterminateCommit` when the connection was lost before the result.
     func commit() async throws {
@@ -118,7 +117,7 @@ package final class PostgresTransaction {
         }
     }
 
-    /// Undoes everything; a connection that fails to do so is given up, which has the same effect.
+    /// Rolls the transaction back; a connection that fails to do so is abandoned, which has the same effect.
     func rollBack() async {
         isOver = true
         guard hasBegun else { return }
@@ -134,9 +133,9 @@ package final class PostgresTransaction {
         }
     }
 
-    /// Does something with the connection, after BEGIN if it is the first thing.
+    /// Runs `body` with the connection, after BEGIN if it is the first use.
     ///
-    /// - Parameter statement: what it does, if it is to be timed as a statement.
+    /// - Parameter statement: The statement of `body`, if it is timed as one.
     func perform<Success: Sendable>(
         _ statement: SQL? = nil,
         isCancellable: Bool = true,
@@ -218,7 +217,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Runs statements without values in PostgreSQL's simple protocol.
+    /// Runs statements without values through PostgreSQL's simple query protocol.
     func runScript(_ sql: SQL) throws(PostgresError) {
         if let failure = sql.bindings.failure { throw failure }
         guard sql.bindings.isEmpty else {

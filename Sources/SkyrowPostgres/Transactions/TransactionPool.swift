@@ -15,7 +15,7 @@ final class TransactionPool: Sendable {
     private struct State: Sendable {
         var phase = Phase.notStarted
         var workers: [TransactionWorker] = []
-        /// The one that worked last at the end, and since when each has been seen to be idle.
+        /// The idle workers, most recently used last, and since when each has been seen idle.
         var idle: [(worker: TransactionWorker, since: MonotonicTime?)] = []
         var waiters = WaiterLine<Waiter>()
     }
@@ -50,7 +50,7 @@ final class TransactionPool: Sendable {
         self.control = control
     }
 
-    /// Waits for an idle connection; it must be given back with ``release(_:)``.
+    /// Waits for an idle connection, which must be returned with ``release(_:)``.
     ///
     /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
     func acquire() async throws -> TransactionWorker {
@@ -87,7 +87,7 @@ final class TransactionPool: Sendable {
 
     private var maximumWorkers: Int { max(1, configuration.maximumTransactionConnections) }
 
-    /// Serves those who have waited for the client to run.
+    /// Serves the tasks that have waited for the client to run.
     func start() {
         let served = state.withLock { state in
             guard case .notStarted = state.phase else { return [(Waiter, Result<TransactionWorker, any Error>)]() }
@@ -132,7 +132,7 @@ final class TransactionPool: Sendable {
         return .success(worker)
     }
 
-    /// Refuses the tasks that waited too long, and looks after the connections.
+    /// Refuses tasks that waited too long, closes idle connections and aborts overdue ones.
     func enforceTimeLimits(at time: MonotonicTime) {
         let (expired, workers, retired) = state.withLock { state in
             let retired = retireIdle(&state, at: time)
@@ -144,7 +144,7 @@ final class TransactionPool: Sendable {
         for worker in workers { worker.gate.abortIfOverdue(at: time) }
     }
 
-    /// Takes out the connections that have not been lent for long; those that were lent last stay.
+    /// Removes the connections that have been idle for long; those that were lent last stay.
     private func retireIdle(_ state: inout State, at time: MonotonicTime) -> [TransactionWorker] {
         for place in state.idle.indices where state.idle[place].since == nil { state.idle[place].since = time }
         let retired = state.idle.prefix { idle in
@@ -156,7 +156,7 @@ final class TransactionPool: Sendable {
         return workers
     }
 
-    /// Lends nothing to new tasks; those that wait already are still served.
+    /// Accepts no new tasks; waiting ones are still served.
     func drain() {
         let idle = state.withLock { state in
             switch state.phase {
@@ -171,7 +171,7 @@ final class TransactionPool: Sendable {
         for worker in idle { worker.stop() }
     }
 
-    /// Refuses all who wait and cuts off what runs.
+    /// Refuses all waiting tasks and aborts running statements.
     func close() {
         drain()
         let (waiting, workers) = state.withLock { state in

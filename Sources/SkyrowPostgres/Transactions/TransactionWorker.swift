@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// A thread with a connection that is lent to one transaction at a time.
 ///
-/// The connection lives in the ``TransactionSession``, which never leaves the thread.
+/// The connection is held by the ``TransactionSession``, which never leaves the thread.
 final class TransactionWorker: Sendable {
     private typealias Work = @Sendable (TransactionSession) -> Void
 
     private struct State: Sendable {
         var jobs: [Work] = []
         var isStopped = false
-        /// The thread takes no further job.
+        /// Whether the thread takes no further job.
         var hasEnded = false
     }
 
@@ -54,15 +54,14 @@ final class TransactionWorker: Sendable {
         monitor.broadcast()
     }
 
-    /// Does something with the connection on the worker's thread.
+    /// Runs `body` with the connection on the worker's thread.
     ///
     /// - Parameters:
-    ///   - statement: What is timed and reported, if anything.
-    ///   - isCancellable: Whether cancelling the calling task cancels the statement that runs; a ROLLBACK or COMMIT has
-    ///     to be seen through.
-    ///   - isTimed: Whether it is cut off when the server does not end it at its time limit.
-    ///   - patience: How long a cancelled statement may go on until its connection is cut off; nil is without end.
-    /// - Throws: What `body` throws, or `CancellationError`.
+    ///   - statement: The statement that is timed and reported, if any.
+    ///   - isCancellable: Whether cancelling the calling task cancels the running statement; a ROLLBACK or COMMIT must complete.
+    ///   - isTimed: Whether the connection is aborted when the server does not end the statement at its time limit.
+    ///   - patience: How long a cancelled statement may run on before its connection is aborted; nil is without limit.
+    /// - Throws: The error of `body`, or `CancellationError`.
     func perform<Success: Sendable>(
         _ statement: SQL? = nil,
         isCancellable: Bool = true,
@@ -71,7 +70,7 @@ final class TransactionWorker: Sendable {
         _ body: @escaping @Sendable (TransactionSession) throws(PostgresError) -> Success
     ) async throws -> Success {
         let job = TransactionJob(isTimed: isTimed)
-        // No `Deferred`, which would be one more object and lock for each statement.
+        // A `Deferred` would be one more object and lock for each statement.
         let (result, timing) = await withTaskCancellationHandler {
             await withUnsafeContinuation {
                 (continuation: UnsafeContinuation<(Result<Success, any Error>, StatementTiming), Never>) in
@@ -87,7 +86,7 @@ final class TransactionWorker: Sendable {
                     return false
                 }
                 if hasEnded {
-                    // Such as a ROLLBACK after the connection was cut off: the server has seen to it.
+                    // For example a ROLLBACK after the connection was aborted, which the server has already done.
                     let timing = StatementTiming(takenAt: .now, completedAt: .now)
                     continuation.resume(returning: (.failure(PostgresError(code: .shutDown)), timing))
                 } else {
@@ -117,7 +116,7 @@ final class TransactionWorker: Sendable {
         return try result.get()
     }
 
-    /// Sleeps; false when the outcome is no longer awaited.
+    /// Sleeps until the deadline; returns false when the job was cancelled or the worker stopped.
     fileprivate func pause(until deadline: MonotonicTime, for job: TransactionJob?) -> Bool {
         let isStopped = monitor.wait(until: deadline) { state -> Bool? in
             state.isStopped || job?.isCancelled.load(ordering: .sequentiallyConsistent) == true ? true : nil
@@ -126,10 +125,10 @@ final class TransactionWorker: Sendable {
     }
 }
 
-/// Something that is done with the connection of a transaction, and whether it is still wanted.
+/// One use of a transaction's connection, and whether it was cancelled.
 final class TransactionJob: Sendable {
     let isCancelled = Atomic<Bool>(false)
-    /// Whether it has to end in the time that statements have.
+    /// Whether the time limit of statements applies to it.
     let isTimed: Bool
 
     init(isTimed: Bool) {
@@ -153,7 +152,7 @@ final class TransactionSession {
         _ job: TransactionJob,
         _ body: (TransactionSession) throws(PostgresError) -> Success
     ) -> Result<Success, any Error> {
-        // After a first look whether the idle connection has ended, which is free of doubt only while nothing runs.
+        // Checks first whether the idle connection was closed; the check works only while nothing runs.
         _ = gate.suspectIfReadable()
         gate.begin(job, deadline: job.isTimed ? hangDeadline : .distantFuture)
         defer { _ = gate.end() }
@@ -169,22 +168,22 @@ final class TransactionSession {
             let isItsEffect = error.sqlState == .queryCanceled || error.code == .cannotConnect
             if wasCancelled && isItsEffect { return .failure(CancellationError()) }
             guard gate.wasOverdue else { return .failure(error) }
-            // Closes it, and has its server process ended.
+            // Closes the connection and terminates its server process.
             connection = nil
-            // What was cut off because it did not end in time would do the same again.
+            // A retry would exceed the time limit again.
             return .failure(error.code == .connectionLost ? PostgresError(code: .statementTimeout) : error)
         }
     }
 
-    /// A server that does not respond long after its own time limit is cut off.
+    /// The deadline after which an unresponsive server's connection is aborted.
     private var hangDeadline: MonotonicTime {
         let configuration = worker.configuration
         return configuration.statementTimeout.map { .now + $0 + configuration.cancellationTimeout } ?? .distantFuture
     }
 
-    /// The connection, opened if it is not there yet or any more.
+    /// Returns the connection, opening it if necessary.
     ///
-    /// While the server is away it tries again until the acquire timeout has passed or the task is cancelled.
+    /// While the server is unavailable it retries until the acquire timeout has passed or the task is cancelled.
     func openConnection() throws(PostgresError) -> PostgresConnection {
         if let connection {
             if connection.gate.isSuspect { connection.checkWhileIdle() }
@@ -199,7 +198,7 @@ final class TransactionSession {
             do throws(PostgresError) {
                 let new = try PostgresConnection(configuration: configuration, role: .transaction, gate: gate)
                 connection = new
-                // Opening made the gate forget what runs.
+                // Opening the connection reset the gate.
                 if let currentJob { gate.begin(currentJob, deadline: hangDeadline) }
                 return new
             } catch {
@@ -209,7 +208,7 @@ final class TransactionSession {
         }
     }
 
-    /// The connection a transaction was begun on.
+    /// Returns the connection on which the transaction began.
     func currentConnection() throws(PostgresError) -> PostgresConnection {
         guard let connection, connection.isUsable else {
             throw PostgresError(code: .connectionLost)

@@ -5,7 +5,7 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
     }
 
     package func encode(into encoder: inout PostgresEncoder) throws(PostgresError) {
-        // The type is asked first because an empty array of any kind can be cast to one of bytes.
+        // The type is checked first because an empty array of any kind can be cast to one of bytes.
         if Element.self == UInt8.self, let bytes = self as? [UInt8] {
             encoder.append(bytes: bytes)
             return
@@ -48,7 +48,7 @@ extension Array: PostgresDecodable where Element: PostgresDecodable {
         guard dimensions == 1 else { throw undecodable(type: type, isNull: false) }
         let count: Int32 = try reader.next()
         _ = try reader.next() as Int32
-        // Each element takes four bytes at least, so a wrong count cannot reserve more memory than the column has.
+        // Each element takes at least four bytes, so a wrong count cannot reserve more memory than the column has.
         guard count >= 0, Int(count) <= bytes.count / 4 else { throw undecodable(type: type, isNull: false) }
         var elements: [Element] = []
         elements.reserveCapacity(Int(count))
@@ -59,7 +59,7 @@ extension Array: PostgresDecodable where Element: PostgresDecodable {
     }
 }
 
-/// Walks through the binary form of an array.
+/// A reader of the binary format of an array.
 private struct ArrayReader {
     var bytes: UnsafeRawBufferPointer
     let type: PostgresOID

@@ -12,7 +12,7 @@ extension Int64: PostgresArrayElement, PostgresDecodable {
 }
 
 extension PostgresDecodable where Self: FixedWidthInteger {
-    /// Reads an integer column of any width, as long as the value itself fits.
+    /// Reads an integer column of any width, if the value fits.
     static func narrowed(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> Self {
         guard let bytes else { throw undecodable(type: type, isNull: true) }
         let value: Self? =

@@ -1,14 +1,14 @@
 /// A Swift value that can be read from a column of a binary result.
 package protocol PostgresDecodable: Sendable {
-    /// Reads the value; `bytes` is nil for NULL and valid during the call only.
+    /// Reads the value; `bytes` is nil for NULL and valid only during the call.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` when the column is of another type, or NULL and this
-    ///   type is not optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has another type, or is NULL and this type is not
+    ///   optional.
     static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> Self
 }
 
 extension PostgresDecodable {
-    /// The bytes of a column that must not be NULL and must be of one of some types.
+    /// Returns the bytes of a column that must not be NULL and must have one of the types.
     static func bytes(
         _ bytes: UnsafeRawBufferPointer?,
         type: PostgresOID,
@@ -27,7 +27,7 @@ extension PostgresDecodable {
         )
     }
 
-    /// A big-endian integer that must fill the whole column.
+    /// Reads a big-endian integer that must fill the whole column.
     static func integer<Integer: FixedWidthInteger>(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresOID,

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A growing buffer of values in PostgreSQL's binary form, which is big-endian.
+/// A growing buffer of values in PostgreSQL's binary format, which is big-endian.
 package struct PostgresEncoder: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -26,8 +26,8 @@ package struct PostgresEncoder: Sendable {
 
     /// Appends text as UTF-8.
     ///
-    /// - Throws: ``PostgresError`` with the code `invalidValue` when it holds a NUL byte, which PostgreSQL's text
-    ///   types cannot store.
+    /// - Throws: ``PostgresError`` with the code `invalidValue` when the text contains a NUL byte, which PostgreSQL's text types
+    ///   cannot store.
     package mutating func append(text: String) throws(PostgresError) {
         var text = text
         let holdsNUL = text.withUTF8 { utf8 in
@@ -39,10 +39,9 @@ package struct PostgresEncoder: Sendable {
         }
     }
 
-    /// Appends what is before the elements of an array, as array_send writes it; returns the place of the flag that is
-    /// set when one of them is NULL.
+    /// Appends the header of an array in the format of array_send; returns the offset of its NULL flag.
     mutating func appendArrayHeader(of element: PostgresOID, count: Int32) -> Int {
-        // Dimensions, the flag, the type; then per dimension its size and lower bound.
+        // The dimensions, the flag and the type; then the size and lower bound of each dimension.
         append(Int32(count == 0 ? 0 : 1))
         let flag = bytes.count
         append(Int32(0))
@@ -53,9 +52,9 @@ package struct PostgresEncoder: Sendable {
         return flag
     }
 
-    /// Appends a field of a row in the binary form of `COPY`: its length, then its value; -1 for NULL.
+    /// Appends a field of a row in the binary format of `COPY`: its length and its value; -1 for NULL.
     ///
-    /// Text with a NUL byte is appended as it is, so that the server refuses the row and not the whole copy.
+    /// Text with a NUL byte is appended unchanged, so that the server refuses the row.
     package mutating func append<Value: PostgresEncodable>(field value: Value?) {
         guard let value, !value.isPostgresNull else { return append(Int32(-1)) }
         let length = reserveLength()
@@ -67,14 +66,14 @@ package struct PostgresEncoder: Sendable {
         bytes.append(contentsOf: other.bytes)
     }
 
-    /// Leaves room for a length that is known only later; returns where.
+    /// Reserves space for a length; returns its offset.
     mutating func reserveLength() -> Int {
         let position = bytes.count
         append(Int32(0))
         return position
     }
 
-    /// Fills in, at a place from ``reserveLength()``, how many bytes were appended since.
+    /// Fills in a length reserved by ``reserveLength()``: the number of bytes appended since.
     mutating func fillLength(at position: Int) {
         let length = Int32(truncatingIfNeeded: bytes.count - position - 4)
         bytes.withUnsafeMutableBytes {
@@ -82,7 +81,7 @@ package struct PostgresEncoder: Sendable {
         }
     }
 
-    /// Makes NULL of the element of an array whose length is at a place from ``reserveLength()``.
+    /// Makes the array element whose length is at `position` NULL.
     mutating func fillNull(at position: Int, flag: Int) {
         for index in 0..<4 { bytes[position + index] = 0xFF }
         bytes[flag + 3] = 1

@@ -1,6 +1,6 @@
-/// A JSON text for a `jsonb` column, kept as the bytes it has on the wire.
+/// A JSON text for a `jsonb` column, stored as its UTF-8 bytes.
 package struct PostgresJSONB: Hashable, Sendable {
-    /// The only version of the binary form there is: one byte, then the text (jsonb_send).
+    /// The only version of the binary format: one byte, then the text (jsonb_send).
     static let version: UInt8 = 1
 
     /// The JSON text in UTF-8.

@@ -1,4 +1,4 @@
-/// The name of a catalog object as a value, for statements about the catalog (`WHERE relname = $1`).
+/// The name of a catalog object as a value, for queries of the catalog (`WHERE relname = $1`).
 package struct PostgresName: Hashable, Sendable {
     package var text: String
 

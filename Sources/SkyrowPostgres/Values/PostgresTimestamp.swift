@@ -1,4 +1,4 @@
-/// A moment as `timestamptz` holds it: microseconds since the start of 2000 in UTC, or one of the two infinities.
+/// A point in time of `timestamptz`: microseconds since the start of 2000 in UTC, or one of the two infinities.
 package struct PostgresTimestamp: Hashable, Sendable {
     /// The start of 2000 in seconds of Unix time.
     private static let epoch: Int64 = 946_684_800
@@ -9,22 +9,22 @@ package struct PostgresTimestamp: Hashable, Sendable {
         self.microsecondsSince2000 = microsecondsSince2000
     }
 
-    /// Later than every other moment.
+    /// Later than every other timestamp.
     package static let infinity = PostgresTimestamp(microsecondsSince2000: .max)
 
-    /// Earlier than every other moment.
+    /// Earlier than every other timestamp.
     package static let negativeInfinity = PostgresTimestamp(microsecondsSince2000: .min)
 
     package var isFinite: Bool { self != .infinity && self != .negativeInfinity }
 
-    /// A moment given in Unix time; nil when it lies beyond what 64 bits hold.
+    /// Creates a timestamp from Unix time; nil when it is out of range.
     package init?(microsecondsSince1970: Int64) {
         let (value, overflow) = microsecondsSince1970.subtractingReportingOverflow(Self.epoch * 1_000_000)
         guard !overflow, value != .min else { return nil }
         self.init(microsecondsSince2000: value)
     }
 
-    /// The moment in Unix time; nil when it is infinite or lies beyond what 64 bits hold.
+    /// The timestamp as Unix time; nil when it is infinite or out of range.
     package var microsecondsSince1970: Int64? {
         guard isFinite else { return nil }
         let (value, overflow) = microsecondsSince2000.addingReportingOverflow(Self.epoch * 1_000_000)

@@ -6,7 +6,7 @@ extension String: PostgresArrayElement, PostgresDecodable {
         try encoder.append(text: self)
     }
 
-    /// Reads the built-in text types, and types made by users, whose binary form is text for enumerations and citext.
+    /// Reads the built-in text types, and user-defined types, since enumerations and citext have text as their binary format.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> String {
         guard var bytes else { throw undecodable(type: type, isNull: true) }
         switch type {

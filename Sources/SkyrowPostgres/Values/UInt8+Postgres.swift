@@ -1,4 +1,4 @@
-/// PostgreSQL has no unsigned byte, so one travels as `smallint`; an array of them is `bytea` (see `Array+Postgres`).
+/// PostgreSQL has no unsigned byte, so one is sent as `smallint`; an array of them is `bytea` (see `Array+Postgres`).
 extension UInt8: PostgresArrayElement, PostgresDecodable {
     package static var postgresType: PostgresOID { .int2 }
     package static var postgresArrayType: PostgresOID { .int2Array }
