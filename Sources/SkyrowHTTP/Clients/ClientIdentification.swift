@@ -2,8 +2,8 @@ package import NIOHTTP1
 package import SkyrowActions
 package import SkyrowModel
 
-/// Finds the client of a request, and the key by which everything that clients share is counted: connections, bodies,
-/// reads, calls and passwords.
+/// Identifies the client of a request, and the key by which its shared resources are counted: connections, bodies, reads, calls
+/// and passwords.
 ///
 /// ```swift
 /// let clients = ClientIdentification(proxies: proxies, ipv6PrefixLength: 56)
@@ -14,16 +14,16 @@ package struct ClientIdentification: Hashable, Sendable {
     private let ipv6PrefixLength: Int
     private let masterNetworks: [AddressRange]
 
-    /// The machine itself.
+    /// The local machine.
     package static let loopback = [AddressRange("127.0.0.0/8"), AddressRange("::1")].compactMap { $0 }
 
-    /// What a provider commonly delegates to one household.
+    /// The prefix length that providers commonly delegate to one household.
     package static let usualPrefixLength = 56
 
     /// - Parameters:
-    ///   - proxies: whose headers name the clients behind them.
-    ///   - ipv6PrefixLength: how many leading bits of an IPv6 address stand for one client.
-    ///   - masterNetworks: from where the master key counts, besides a Unix socket.
+    ///   - proxies: The proxies whose headers name the clients behind them.
+    ///   - ipv6PrefixLength: How many leading bits of an IPv6 address identify one client.
+    ///   - masterNetworks: The networks from which the master key is accepted, in addition to Unix sockets.
     package init(
         proxies: TrustedProxies = .none,
         ipv6PrefixLength: Int = ClientIdentification.usualPrefixLength,
@@ -34,17 +34,17 @@ package struct ClientIdentification: Hashable, Sendable {
         self.masterNetworks = masterNetworks
     }
 
-    /// The client for whom a request was made.
+    /// The client on whose behalf a request was made.
     package func client(of peer: Client, headers: HTTPHeaders) -> Client {
         proxies.client(of: peer, headers: headers)
     }
 
-    /// Whether requests of many clients come through the other end of this connection.
+    /// Whether the peer is a proxy, whose connection carries requests of many clients.
     package func isProxy(_ peer: Client) -> Bool {
         proxies.trusts(peer)
     }
 
-    /// Whether the master key counts when it comes from this client.
+    /// Whether the master key is accepted from this client.
     package func admitsMasterKey(_ client: Client) -> Bool {
         guard let address = client.address else { return true }
         return masterNetworks.contains { $0.contains(address) }

@@ -2,27 +2,27 @@ import SkyrowModel
 
 /// What one proxy says about its peer.
 ///
-/// All of this works on bytes: among characters a client could end its part of a header with one that the next comma
-/// combines with, and so hide the comma.
+/// Parsing works on bytes: in a `Character` view, a client could end its part of a header with a character that combines with the
+/// following comma and so hide the comma.
 struct ForwardedHop: Hashable {
-    /// nil when it does not say, or says something that is no address (`unknown`, `_hidden`).
+    /// nil when the proxy does not name one, or names no address (`unknown`, `_hidden`).
     var address: ClientAddress?
-    /// nil when it does not say.
+    /// nil when the proxy does not say.
     var isSecure: Bool?
 
-    /// No chain of proxies is longer; clients control the length of the header.
+    /// Upper bound on the hops; clients control the length of the header.
     static let limit = 32
 
     // MARK: - X-Forwarded-For
 
-    /// The last hops of `X-Forwarded-For` and `X-Forwarded-Proto`, each the lines of a header in their order.
+    /// Returns the last hops of `X-Forwarded-For` and `X-Forwarded-Proto`, given each header's lines in order.
     ///
-    /// Proxies append to the first; to the second some append and others replace it, so it may be shorter. Both are matched
-    /// from the right.
+    /// Proxies append to the first; some append to the second and others replace it, so it may be shorter. Both are matched from
+    /// the right.
     static func list(addresses: [String], protocols: [String]) -> [ForwardedHop] {
         let addresses = entries(addresses)
         let protocols = entries(protocols).map(isSecure)
-        // A proxy may say no more than how it was called.
+        // A proxy may report only the protocol.
         let count = max(addresses.count, protocols.isEmpty ? 0 : 1)
         return (0..<count).map { index in
             let distance = count - 1 - index
@@ -41,10 +41,10 @@ struct ForwardedHop: Hashable {
 
     // MARK: - Forwarded
 
-    /// The last hops of `Forwarded`, such as `for=192.0.2.7;proto=https, for="[2001:db8::1]:4711"`.
+    /// Returns the last hops of `Forwarded`, such as `for=192.0.2.7;proto=https, for="[2001:db8::1]:4711"`.
     static func list(forwarded lines: [String]) -> [ForwardedHop] {
         lines.flatMap { line in
-            // A client may leave a quote open, to swallow what a proxy appends.
+            // A client may leave a quote open to hide what a proxy appends.
             guard let elements = separated(Array(line.utf8)[...], by: comma) else { return [ForwardedHop()] }
             return elements.suffix(limit).map(hop)
         }.suffix(limit)
@@ -56,13 +56,13 @@ struct ForwardedHop: Hashable {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { continue }
             let name = String(decoding: trimmed(parts[0]), as: UTF8.self).lowercased()
-            // Which of two would be meant?
+            // With a duplicate, neither value can be trusted.
             guard values.updateValue(unquoted(trimmed(parts[1])), forKey: name) == nil else { return ForwardedHop() }
         }
         return ForwardedHop(address: values["for"].flatMap(address), isSecure: values["proto"].map(isSecure))
     }
 
-    /// Splits at a separator outside of quotes; nil when a quote stays open.
+    /// Splits at separators outside of quotes; returns nil when a quote stays open.
     private static func separated(_ text: ArraySlice<UInt8>, by separator: UInt8) -> [ArraySlice<UInt8>]? {
         var parts: [ArraySlice<UInt8>] = []
         var start = text.startIndex
@@ -90,7 +90,7 @@ struct ForwardedHop: Hashable {
 
     // MARK: - Values
 
-    /// An address with or without a port: `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+    /// Parses an address with or without a port: `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
     private static func address(_ text: ArraySlice<UInt8>) -> ClientAddress? {
         if text.first == UInt8(ascii: "[") {
             guard let end = text.firstIndex(of: UInt8(ascii: "]")), isEmptyOrPort(text[(end + 1)...]) else {
@@ -105,7 +105,7 @@ struct ForwardedHop: Hashable {
         return isEmptyOrPort(text[first...]) ? ClientAddress(String(decoding: text[..<first], as: UTF8.self)) : nil
     }
 
-    /// A colon and digits, or a name that hides them (RFC 7239, 6).
+    /// Whether the text is empty, or a colon and digits or an obfuscated port (RFC 7239, 6).
     private static func isEmptyOrPort(_ text: ArraySlice<UInt8>) -> Bool {
         guard let first = text.first else { return true }
         let port = text.dropFirst()

@@ -1,11 +1,11 @@
 package import NIOHTTP1
 package import SkyrowModel
 
-/// Who is at the other end of a connection, or of a chain of proxies.
+/// The other end of a connection, or of a chain of proxies.
 package struct Client: Hashable, Sendable {
-    /// nil when it came through a Unix socket.
+    /// nil when the client connected through a Unix socket.
     package var address: ClientAddress?
-    /// Whether it came over TLS.
+    /// Whether the client connected over TLS.
     package var isSecure: Bool
 
     package init(address: ClientAddress?, isSecure: Bool) {
@@ -14,16 +14,16 @@ package struct Client: Hashable, Sendable {
     }
 }
 
-/// The proxies whose word about the clients behind them is taken.
+/// The proxies that are trusted to name the clients behind them.
 ///
 /// ```swift
 /// let proxies = TrustedProxies([AddressRange("10.0.0.0/8")!])
 /// let client = proxies.client(of: peer, headers: request.head.headers)
 /// ```
 package struct TrustedProxies: Hashable, Sendable {
-    /// The header by which the proxies say whom they speak for.
+    /// The header in which the proxies name their clients.
     ///
-    /// There is one, because a proxy that writes one of the two lets through what a client wrote into the other.
+    /// Only one is read, because a proxy that writes one of the two passes on the other as the client sent it.
     package enum Header: String, Hashable, Sendable, CaseIterable {
         /// `X-Forwarded-For` with `X-Forwarded-Proto`
         case forwardedFor = "x-forwarded-for"
@@ -42,10 +42,10 @@ package struct TrustedProxies: Hashable, Sendable {
         self.header = header
     }
 
-    /// The client for whom a request was made.
+    /// Returns the client on whose behalf a request was made.
     ///
-    /// The chain is walked from the connection towards the client, as long as the sender is trusted: what stands
-    /// further left can be of the client's own making. What cannot be read ends the walk at the proxy that said it.
+    /// The chain is followed from the connection towards the client as long as the sender is trusted; the client may have forged
+    /// entries further left. An unreadable entry ends the search at the proxy that sent it.
     package func client(of peer: Client, headers: HTTPHeaders) -> Client {
         guard trusts(peer) else { return peer }
         var client = peer
@@ -58,13 +58,13 @@ package struct TrustedProxies: Hashable, Sendable {
         return client
     }
 
-    /// Whether this is one of the proxies.
+    /// Whether the client is one of the proxies.
     package func trusts(_ client: Client) -> Bool {
         guard !ranges.isEmpty, let address = client.address else { return false }
         return ranges.contains { $0.contains(address) }
     }
 
-    /// What the proxies say, the nearest one last.
+    /// The hops that the proxies report, the nearest one last.
     private func hops(_ headers: HTTPHeaders) -> [ForwardedHop] {
         switch header {
         case .forwardedFor:

@@ -1,7 +1,7 @@
 import SkyrowActions
 import SkyrowJSON
 
-/// The paths of the pages that links in mails lead to, and of what belongs to them.
+/// The paths of the pages to which links in mails lead, and of their resources.
 enum AccountPage: String, Hashable, Sendable, CaseIterable {
     case verify = "/auth/verify"
     case reset = "/auth/reset"
@@ -10,17 +10,17 @@ enum AccountPage: String, Hashable, Sendable, CaseIterable {
     case logo = "/auth/logo"
 }
 
-/// What a page shows beside its title and form.
+/// What a page shows besides its title and form.
 enum AccountPageNotice: Hashable, Sendable {
-    /// It went well, and nothing is left to do.
+    /// The operation succeeded, and the flow is complete.
     case done(String)
-    /// It did not, and the form is there for another try.
+    /// The operation failed, and the form is shown for another attempt.
     case retry(String)
-    /// It did not, and trying again does not help.
+    /// The operation failed, and another attempt would fail too.
     case failed(String)
 }
 
-/// The HTML of a page: a document without scripts, whose texts are escaped.
+/// The HTML of a page: a document without scripts and with escaped texts.
 struct AccountPageText: Sendable {
     let page: AccountPage
     let application: String
@@ -28,8 +28,8 @@ struct AccountPageText: Sendable {
     let minimumPasswordLength: Int
 
     /// - Parameters:
-    ///   - code: what the form sends back.
-    ///   - token: by which the form is known; both are nil for a page without a form.
+    ///   - code: The code that the form sends back.
+    ///   - token: The token that identifies the form. `form` is nil for a page without a form.
     func html(_ notice: AccountPageNotice?, form: (code: String, token: String)?) -> String {
         let title =
             switch page {
@@ -58,11 +58,11 @@ struct AccountPageText: Sendable {
         )
     }
 
-    /// A whole document.
+    /// Returns a complete document.
     ///
     /// - Parameters:
-    ///   - body: HTML.
-    ///   - logo: its address; nil for none.
+    ///   - body: The content, as HTML.
+    ///   - logo: The address of the logo; nil for none.
     static func document(
         title: String,
         application: String,
@@ -130,7 +130,7 @@ struct AccountPageText: Sendable {
             """
     }
 
-    /// The looks of the pages, which an operator may replace.
+    /// The default style sheet, which an operator may replace.
     static let style = """
         :root { color-scheme: light dark; }
         body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; }

@@ -4,17 +4,17 @@ import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// The pages that links in mails lead to: plain HTML without scripts.
+/// The pages to which links in mails lead: plain HTML without scripts.
 ///
-/// Programs that look after mail follow links, so GET shows a form and changes nothing. POST acts, for a form that this service
-/// has made within the last hour.
+/// Mail scanners follow links, so GET shows a form and changes nothing. POST acts, for a form that this service made within the
+/// last hour.
 struct AccountPages: Sendable {
     /// Far more than the fields of a form have.
     private static let maximumBody = 16_384
 
     let applications: Applications
 
-    /// nil where the application of the host has no pages, since it sends no mail.
+    /// Returns nil when the application of the host has no pages, since it sends no mail.
     func respond(
         to request: HTTPRequest,
         _ page: AccountPage,
@@ -77,7 +77,7 @@ struct AccountPages: Sendable {
 }
 
 extension Applications {
-    /// The actions of the application of a host; nil where there is none, or it cannot be opened.
+    /// Returns the actions of the application of a host; nil when there is none, or it cannot be opened.
     func actions(ofHost host: String?) async -> ActionService? {
         do throws(SkyrowError) {
             switch try find(key: nil, host: host) {
@@ -98,7 +98,7 @@ struct AccountPageVisit: Sendable {
     let origin: RequestOrigin
     let text: AccountPageText
 
-    /// Nothing of another place is loaded, framed or told where the page was.
+    /// Prohibits loading from other origins, framing, and sending the page's address as a referrer.
     static let fields = [
         HTTPField(
             "content-security-policy",
@@ -108,7 +108,7 @@ struct AccountPageVisit: Sendable {
         HTTPField("referrer-policy", "no-referrer"),
     ]
 
-    /// Why a page says no more than that.
+    /// The message of a page that shows no details.
     enum Refusal: String {
         case incomplete = "This link is incomplete. Open the one in the mail, or ask for a new mail."
         case stale = "This form is too old. Try again."
@@ -124,7 +124,7 @@ struct AccountPageVisit: Sendable {
         }
     }
 
-    /// The form, whatever the code is.
+    /// Returns the form, whether the code is valid or not.
     func show(uri: String) async -> RequestOutcome {
         do throws(SkyrowError) {
             try actions.admit(Credentials(), from: client)
@@ -135,7 +135,7 @@ struct AccountPageVisit: Sendable {
         }
     }
 
-    /// Uses the code of a form.
+    /// Uses the code of a submitted form.
     func act(_ body: ByteBuffer) async -> RequestOutcome {
         var code: String?
         do throws(SkyrowError) {
@@ -184,7 +184,7 @@ struct AccountPageVisit: Sendable {
         }
     }
 
-    /// The code of a link; nil for none that could be one.
+    /// The code in a link; nil when it has no well-formed one.
     private static func code(uri: String) -> String? {
         guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
         let query = uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") }

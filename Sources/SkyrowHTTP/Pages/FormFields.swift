@@ -2,7 +2,7 @@
 struct FormFields: Sendable {
     private let values: [String: String]
 
-    /// Takes the first value of each name; nil for a text with more than 20 fields, or one that is not UTF-8.
+    /// Parses the fields and keeps the first value of each name; nil for more than 20 fields, and for text that is not UTF-8.
     init?(_ text: some Collection<UInt8>) {
         var values: [String: String] = [:]
         let fields = text.split(separator: UInt8(ascii: "&"))
@@ -21,7 +21,7 @@ struct FormFields: Sendable {
         values[name]
     }
 
-    /// Percent-encoding undone; nil for what is not UTF-8. A plus is a space.
+    /// Decodes percent-encoding, and a plus as a space; nil for text that is not UTF-8.
     static func decoded(_ bytes: some Collection<UInt8>) -> String? {
         var decoded: [UInt8] = []
         var rest = Array(bytes)[...]

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 extension RequestOutcome {
-    /// What a browser gets at `/`: what serves there, and what to do next. It says nothing of the applications.
+    /// The page at `/` for browsers: which service this is, and what to do next. It reveals nothing of the applications.
     static var home: RequestOutcome {
         let response = HTTPResponse(
             status: .ok,

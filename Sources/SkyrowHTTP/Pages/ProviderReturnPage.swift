@@ -5,9 +5,9 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// Where providers send users back to: it leads the browser on to the application.
+/// The page to which identity providers redirect users; it redirects the browser to the application.
 ///
-/// Only a request with the state of a sign-in that is under way has an effect, which takes the knowledge of 256 random bits.
+/// A request has an effect only with the state of a pending sign-in, which is 256 random bits.
 struct ProviderReturnPage: Sendable {
     static let prefix = "/auth/callback/"
     /// Far more than providers send.
@@ -15,7 +15,7 @@ struct ProviderReturnPage: Sendable {
 
     let applications: Applications
 
-    /// nil where the application of the host has no such provider.
+    /// Returns nil when the application of the host has no such provider.
     func respond(
         to request: HTTPRequest,
         from name: String,
@@ -26,7 +26,7 @@ struct ProviderReturnPage: Sendable {
         let fields: FormFields?
         switch request.head.method {
         case .GET: fields = Self.fields(ofQuery: request.head.uri)
-        // Apple has browsers send a form.
+        // Apple makes browsers send a form.
         case .POST:
             let body = request.body.bytes
             fields = body.readableBytes <= Self.maximumBody ? FormFields(body.readableBytesView) : nil
@@ -64,7 +64,7 @@ struct ProviderReturnPage: Sendable {
         return FormFields(uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") })
     }
 
-    /// The link is for browsers that open an application only when a user asks for it.
+    /// The link is for browsers that open an application only on a user's request.
     private static func redirect(to address: String, of actions: ActionService) -> RequestOutcome {
         let link = address.escapedForHTML
         var outcome = page("<p><a href=\"\(link)\">Go on to the application</a></p>\n", .seeOther, of: actions)

@@ -2,9 +2,9 @@ import NIOCore
 import SkyrowConcurrency
 import Synchronization
 
-/// The connections that a listener has accepted and that are open, so that its server ends after the last of them.
+/// The open connections of a listener, so that its server can wait for the last of them.
 ///
-/// They are added on the listener's event loop and removed on their own, hence the lock.
+/// Connections are added on the listener's event loop and removed on their own, so the state is locked.
 final class AcceptedConnections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: any Channel] = [:]
@@ -18,7 +18,7 @@ final class AcceptedConnections: Sendable {
     private let state = Mutex(State())
     private let end = Deferred<Void>()
 
-    /// To be called when what adds the connection's handlers is on its way to the connection's event loop.
+    /// Adds a connection; to be called after its initializer was submitted to the connection's event loop.
     func add(_ channel: any Channel) {
         let (isDraining, isAborted) = state.withLock { state in
             state.open[ObjectIdentifier(channel)] = channel
@@ -40,7 +40,7 @@ final class AcceptedConnections: Sendable {
         if isOver { end.settle() }
     }
 
-    /// Each connection, also one that is added later, closes when it has answered what it accepted.
+    /// Makes every connection, also those added later, close after the responses to its accepted requests.
     func drain() {
         let open = state.withLock { state in
             guard !state.isDraining else { return [any Channel]() }
@@ -51,13 +51,13 @@ final class AcceptedConnections: Sendable {
     }
 
     private static func drain(_ channel: any Channel) {
-        // On its loop after what adds its handlers, if it was accepted just now.
+        // For a connection accepted just now, this runs on its loop after the handlers are added.
         channel.eventLoop.execute {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
     }
 
-    /// To be called when the listener is closed: no connection is added from here on, and those that are open drain.
+    /// Notes that the listener is closed: no more connections are added, and the open ones drain.
     func listenerClosed() {
         drain()
         let isOver = state.withLock { state in
@@ -67,7 +67,7 @@ final class AcceptedConnections: Sendable {
         if isOver { end.settle() }
     }
 
-    /// Closes all at once, and what a listener that is being closed still adds.
+    /// Closes all connections at once, and those that a closing listener still adds.
     func abort() {
         let open = state.withLock { state in
             state.isAborted = true
@@ -97,7 +97,7 @@ final class AcceptedConnectionsHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = unwrapInboundIn(data)
-        // The next handler has the connection's handlers added on its loop.
+        // The next handler submits the initializer to the connection's loop.
         context.fireChannelRead(data)
         connections.add(channel)
     }

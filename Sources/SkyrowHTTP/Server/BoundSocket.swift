@@ -2,17 +2,17 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// A socket that has its address, and does not accept connections until a server takes it.
+/// A socket that is bound to its address and does not accept connections until a server takes it.
 ///
-/// A service that cannot have its address finds out before it does anything else.
+/// Binding early makes a service fail before it does anything else when its address is unavailable.
 package final class BoundSocket: Sendable {
     private let number: Mutex<CInt?>
 
     /// - Parameters:
-    ///   - host: a name or an address; the first address of a name counts.
+    ///   - host: A name or an address; of a name, the first address is used.
     ///   - port: 0 lets the system choose a free one.
     ///
-    /// Throws ``ListenError`` when the address is not to be had.
+    /// Throws ``ListenError`` when the address is unavailable.
     package init(host: String, port: Int) throws(ListenError) {
         guard let address = try? SocketAddress.makeAddressResolvingHost(host, port: port) else {
             throw ListenError(code: EADDRNOTAVAIL)
@@ -27,7 +27,7 @@ package final class BoundSocket: Sendable {
         if let failure { throw ListenError(code: failure) }
     }
 
-    /// The descriptor, whose owner is the caller from now on; nil when it was taken before.
+    /// Returns the descriptor, which the caller then owns; nil when it was already taken.
     func take() -> CInt? {
         number.withLock { number in
             defer { number = nil }

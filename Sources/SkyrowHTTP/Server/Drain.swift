@@ -2,10 +2,10 @@ import ServiceLifecycle
 import SkyrowSystem
 import Synchronization
 
-/// The time between the decision to shut down and the shutdown, in which a service goes on responding while it says that
-/// it is not ready, so that a proxy sends new requests elsewhere.
+/// The period between the decision to shut down and the shutdown. The service still responds but reports that it is not ready, so
+/// that a proxy sends new requests elsewhere.
 ///
-/// It belongs at the end of a service group, whose shutdown begins there. Every response meanwhile ends its connection.
+/// It must be the last service of a service group, where a shutdown begins. Every response during the period ends its connection.
 package final class Drain: Service {
     private let time: Duration
     private let isOn = Atomic(false)
@@ -13,8 +13,8 @@ package final class Drain: Service {
     private let end: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - time: how long the proxy takes to notice; zero shuts down at once.
-    ///   - end: called after that, for requests that wait for something to respond.
+    ///   - time: How long the proxy needs to notice; zero shuts down at once.
+    ///   - end: Called after that, to end requests that wait for an event.
     package init(time: Duration = .zero, end: @escaping @Sendable () -> Void = {}) {
         self.time = time
         self.end = end

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What the connections of one event loop share; touched on that loop only, so nothing here is locked.
+/// The state shared by the connections of one event loop; accessed only on that loop, so it needs no locks.
 final class EventLoopContext {
     let eventLoop: any EventLoop
     let executor: EventLoopTaskExecutor
@@ -36,7 +36,7 @@ final class EventLoopContext {
         unreadResponses = counts.unreadResponses
     }
 
-    /// The `date` line of this second.
+    /// The `date` line of the current second.
     func dateLine() -> [UInt8] {
         date.refresh()
         return date.line
@@ -46,15 +46,15 @@ final class EventLoopContext {
         ids.next()
     }
 
-    /// How long a client may take nothing of its responses; at least from one look to the next.
+    /// How long a client may read nothing of its responses; at least one tick.
     var patience: TimeAmount {
         max(unreadResponses.patience(usual: limits.writeStall), limits.tick)
     }
 
     // MARK: - Deadlines
 
-    // A scheduled task for each deadline would cost a heap operation or two a request. Looking at every connection a few
-    // times a second costs next to nothing, and deadlines may be late by a tick.
+    // A scheduled task per deadline would cost one or two heap operations per request. Checking every connection a few times a
+    // second costs next to nothing; deadlines may be late by a tick.
 
     func add(_ connection: any TimedConnection) {
         connections[ObjectIdentifier(connection)] = connection
@@ -77,7 +77,7 @@ final class EventLoopContext {
     }
 
     private func checkDeadlines(now: NIODeadline) {
-        // A copy, since a connection that is closed here removes itself.
+        // A copy, since a connection that closes here removes itself.
         for connection in Array(connections.values) {
             connection.checkDeadlines(now: now)
         }

@@ -1,18 +1,18 @@
 import NIOCore
 import Synchronization
 
-/// Runs a request's task on the event loop of its connection, so that a response needs no thread but the loop's own.
+/// Runs a request's task on the event loop of its connection, so that a response needs no other thread.
 ///
-/// Swift returns to a task's preferred executor after every suspension; what a database thread resumes comes back here.
-/// Such a thread resumes as many tasks as a pipeline had statements, so the jobs have a queue of their own: one call
-/// into the loop, and at most one wake-up, brings all of them.
+/// Swift returns to a task's preferred executor after every suspension, so a task that a database thread resumes comes back here.
+/// A database thread resumes one task per statement of a pipeline. The jobs are therefore queued, so that one call into the loop,
+/// and at most one wake-up, runs all of them.
 final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
     private let jobs = Mutex(Jobs())
 
     private struct Jobs {
         var waiting: [UnownedJob] = []
-        /// An empty array with memory for the next round.
+        /// An empty array whose memory is reused for the next round.
         var spare: [UnownedJob] = []
     }
 
@@ -30,7 +30,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
     }
 
     private func runWaiting() {
-        // Jobs that come while these run go into the next round, behind what the loop has to read.
+        // Jobs that arrive meanwhile run in the next round, after the loop has read from its sockets.
         var taken = jobs.withLock { jobs in
             let taken = jobs.waiting
             jobs.waiting = jobs.spare
@@ -48,7 +48,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
 }
 
 extension Task where Success == Void, Failure == Never {
-    /// Starts a task on the calling thread, which must be the executor's, and keeps it on that executor afterwards.
+    /// Starts a task on the calling thread, which must be the executor's, and keeps it on that executor.
     static func startingNow(
         on executor: EventLoopTaskExecutor,
         _ operation: sending @escaping @isolated(any) () async -> Void

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTP1Connection {
-    /// Looks at the clock on behalf of this connection, a few times a second.
+    /// Checks the deadlines of this connection; called a few times a second.
     func checkDeadlines(now: NIODeadline) {
         if let channel = context?.channel, stall?.isOver(now: now, patience: loop.patience, on: channel) == true {
             close()
@@ -18,7 +18,7 @@ extension HTTP1Connection {
         perform(overdue, isCurrent: true)
     }
 
-    /// Starts the clock for a client that has bytes to read.
+    /// Starts the stall timer of a client that has bytes to read.
     func expectProgress() {
         stall = context.map { Stall(of: $0.channel) }
     }
@@ -49,9 +49,10 @@ extension HTTP1Connection {
         if sequence.phase == .finishing { expectProgress() }
     }
 
-    /// Sends the client of the current request an interim response, or has its endless response go on. A client that closed its side
-    /// and waits takes no notice of the former (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the
-    /// connection and cancels the request. Without it, nothing distinguishes the two.
+    /// Checks whether the client of the current request is still there: sends an interim response, or continues its endless
+    /// response. A client that only closed its sending side ignores an interim response (RFC 9110, 15.2); the system of a client
+    /// that is gone sends a reset, which closes the connection and cancels the request. Without the probe the two cannot be
+    /// distinguished.
     private func probe() {
         guard let exchange = current?.exchange, stall == nil else { return }
         if let probe = exchange.probe {
@@ -65,7 +66,7 @@ extension HTTP1Connection {
 
     func inputWasClosed() {
         let now = NIODeadline.now()
-        // Half a request is no request; whole ones still get their response.
+        // An incomplete request is dropped; complete ones still get their responses.
         if arriving != nil {
             perform(arriving?.lifecycle.inputClosed(), isCurrent: false)
         } else {
@@ -78,11 +79,11 @@ extension HTTP1Connection {
         context?.close(promise: nil)
     }
 
-    /// The connection is gone.
+    /// Cleans up after the connection was closed.
     func end() {
         guard sequence.closed() else { return }
         stall = nil
-        // A write that has been sent goes on in the database.
+        // A write that has been sent continues in the database.
         _ = current?.exchange.lifecycle.clientLeft()
         endCurrent()
         _ = arriving?.lifecycle.clientLeft()

@@ -3,9 +3,9 @@ import NIOHTTP1
 import SkyrowConcurrency
 
 extension HTTP1Connection {
-    /// Takes the next waiting requests, as long as they are responded to at once, and writes what there is in one go.
+    /// Starts waiting requests as long as each is responded to at once, and writes the responses with one flush.
     func drain() {
-        // A response that is ready at once, or a flush, calls back into here; the outer call carries on.
+        // A response that is ready at once, or a flush, calls this method again; the outer call continues.
         guard !isDraining, let context, context.channel.isActive else { return }
         isDraining = true
         repeat {
@@ -25,13 +25,13 @@ extension HTTP1Connection {
     }
 
     private var canStart: Bool {
-        // A client that does not read its responses gets no further ones made.
+        // A client that does not read its responses gets no further ones.
         sequence.isOpen && current == nil && context?.channel.isWritable == true
     }
 
     private var hasNext: Bool { !queue.isEmpty || arriving?.lifecycle.isReady == true }
 
-    /// Starts what is next; false when nothing is.
+    /// Starts the next request; returns false when none is ready.
     private func startNext() -> Bool {
         if let item = queue.popFirst() {
             switch item {
@@ -66,11 +66,11 @@ extension HTTP1Connection {
                 connection.value.endStream(number: number, succeeded: $0)
             }
         }
-        // A request that was responded to without waiting has left already.
+        // A request that was responded to without suspension is no longer current.
         if current?.number == number { current?.exchange.keep(task) }
     }
 
-    /// The service has taken a part of the body.
+    /// Notes that the service has read a part of the body.
     private func taken(_ bytes: Int, of number: UInt64) {
         guard current?.number == number else { return }
         current?.exchange.taken(bytes)
@@ -79,9 +79,9 @@ extension HTTP1Connection {
 
     // MARK: - The service responds
 
-    /// Writes the response, or its head; returns the parts that are to follow.
+    /// Writes the response, or its head; returns the stream of its remaining parts, if any.
     private func respond(_ response: HTTPResponse, number: UInt64) -> ResponseStream? {
-        // The connection may be gone, or the client may have been refused because the time is up.
+        // The connection may be closed, or the request may have been refused because of its deadline.
         guard sequence.isOpen, let current, current.number == number else { return nil }
         if let upgrade = response.upgrade {
             become(upgrade, with: response, for: current.exchange)
@@ -127,7 +127,7 @@ extension HTTP1Connection {
         let hasBodyLeft = current?.exchange.lifecycle.input != .complete
         current?.exchange.end(cancels: false)
         current = nil
-        // A client that asked for the close sends nothing more; any other may have, and must not meet a reset.
+        // A client that requested the close sends nothing more; any other may have, and must not get a reset.
         let closes = head?.isKeepAlive != true || endsHTTP
         if !keepsAlive { perform(sequence.finish(lingersFor: closes && !hasBodyLeft ? nil : loop.limits.linger)) }
         drain()
@@ -151,7 +151,7 @@ extension HTTP1Connection {
 
     // MARK: - The server responds
 
-    /// Gives up on the current request.
+    /// Responds to the current request with a fault.
     func refuseCurrent(_ fault: HTTPFault) {
         guard let exchange = current?.exchange else { return }
         endCurrent(fault)
@@ -193,7 +193,7 @@ extension HTTP1Connection {
         hasUnflushedBytes = true
     }
 
-    /// Up to here, copying a body behind its head costs less than a second buffer in the system call.
+    /// Up to this size, copying a body behind its head costs less than a second buffer in the system call.
     private static let joinedBodyLimit = 16 * 1024
 }
 
@@ -229,7 +229,7 @@ extension HTTP1Connection: ResponseOffers {
             return
         }
         guard part.readableBytes > 0 else {
-            // The client may still have to take what was written last.
+            // The client may still have to read the previous part.
             if context.channel.isWritable { writer.settle(true) } else { current?.exchange.writer = writer }
             return
         }
@@ -270,7 +270,7 @@ extension HTTP1Connection: ResponseOffers {
         continueStream(number: number)
     }
 
-    /// Lets the service make the next part. A client that takes everything at once still shares its event loop with others.
+    /// Lets the service produce the next part. A client that reads everything at once still shares its event loop with others.
     private func continueStream(number: UInt64) {
         guard current?.number == number else { return }
         guard burst > HTTP1Connection.burstLimit else {
@@ -286,7 +286,7 @@ extension HTTP1Connection: ResponseOffers {
 }
 
 extension ByteBuffer {
-    /// A whole chunk.
+    /// A complete chunk.
     fileprivate static func chunk(_ bytes: ByteBuffer) -> ByteBuffer {
         let length = bytes.readableBytes
         var chunk = ByteBufferAllocator().buffer(capacity: length + 24)

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOWebSocket
 
 extension HTTP1Connection {
-    /// Writes the response that ends HTTP on this connection, and gives the connection to a WebSocket.
+    /// Writes the response that ends HTTP on this connection, and turns the connection into a WebSocket.
     func become(_ upgrade: SocketUpgrade, with response: HTTPResponse, for exchange: RequestExchange) {
         guard exchange.lifecycle.responded() != nil, let context else { return }
         exchange.end(cancels: false)
@@ -14,7 +14,7 @@ extension HTTP1Connection {
         }
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let usage = loop.usage(of: peer, exchange.head)
-        // It is at hand at once, on this loop.
+        // The future completes at once, on this loop.
         WebSocketHandshake.upgrader.buildUpgradeResponse(
             channel: context.channel,
             upgradeRequest: exchange.head,
@@ -57,7 +57,7 @@ extension HTTP1Connection {
         let socket = WebSocketConnection(upgrade, loop: loop, usage: usage, counter: counter, onClose: handOver())
         let wasHeldBack = readIsHeldBack
         try pipeline.addHandlers(counter, ByteToMessageHandler(frames), WebSocketFrameEncoder(), socket)
-        // What the client has sent behind its request goes on to the handlers that are left.
+        // Bytes that the client sent after its request go to the remaining handlers.
         pipeline.removeHandler(self, promise: nil)
         pipeline.removeHandler(context: decoder, promise: nil)
         if wasHeldBack { socket.context?.channel.read() }

@@ -2,30 +2,30 @@ import NIOCore
 import NIOHTTP1
 import SkyrowConcurrency
 
-/// The server's end of one HTTP/1.1 connection: it carries out what the lifecycles of its requests and its sequence decide.
+/// The server's end of one HTTP/1.1 connection; performs what the lifecycles of its requests and its sequence decide.
 ///
-/// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`. One of them
-/// is worked on at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
-/// Reading is here, responding in HTTP1Connection+Responses, time and the end in HTTP1Connection+Deadlines.
+/// It follows the HTTP decoder in the pipeline and writes bytes. Pipelined requests wait in `queue`. One request is processed at
+/// a time, so responses are sent in the order of the requests. All of it runs on the connection's event loop. Reading is in this
+/// file, responding in HTTP1Connection+Responses, deadlines and closing in HTTP1Connection+Deadlines.
 final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, TimedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = IOData
 
-    /// What waits for its turn.
+    /// An entry of the queue.
     enum Item {
         case request(RequestExchange, arrival: NIODeadline)
-        /// Nothing comes after it.
+        /// The last entry; no request follows it.
         case refusal(HTTPFault, HTTPRequestHead?)
     }
 
-    /// The request that is being worked on.
+    /// The request being processed.
     struct Current {
         let number: UInt64
         let exchange: RequestExchange
         var keepsAlive = false
         var isChunked = false
-        /// The system sends a region of a file; the next part waits until it has.
+        /// Whether the system is sending a region of a file; the next part waits for it.
         var isSendingFile = false
     }
 
@@ -35,7 +35,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     var context: ChannelHandlerContext?
     var sequence: HTTP1Sequence
 
-    /// The request whose body arrives, unless it is being worked on already.
+    /// The request whose body is arriving, unless it is already being processed.
     var arriving: RequestExchange?
     var queue = CircularBuffer<Item>(initialCapacity: 2)
     var current: Current?
@@ -44,14 +44,14 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
 
     var isDraining = false
     var hasUnflushedBytes = false
-    /// Bytes of a streamed response that left without a pause; others have their turn in between.
+    /// The bytes of a streamed response written without a pause; the loop serves other connections between bursts.
     var burst = 0
-    /// What the client has left to read; nil while it reads as fast as it is served.
+    /// The stall timer, while the client has bytes to read; nil while it reads as fast as it is served.
     var stall: Stall? {
         didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
     }
 
-    /// - Parameter refusal: the response to a connection that is one too many.
+    /// - Parameter refusal: The response to a connection above the limit.
     init(
         loop: EventLoopContext,
         peer: ConnectionPeer,
@@ -65,7 +65,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         if let refusal { refuse(refusal, head: nil) }
     }
 
-    /// What is to be done at the end of the connection; from here on it is another's affair.
+    /// Returns the close handler and removes it here: another handler now owns the connection.
     func handOver() -> @Sendable () -> Void {
         defer { onClose = {} }
         return onClose
@@ -78,7 +78,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         loop.add(self)
-        // Behind TLS the connection is open already.
+        // Behind TLS the connection is already active.
         if !queue.isEmpty { drain() }
     }
 
@@ -161,7 +161,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         }
     }
 
-    /// What of a body has come without its end stays in memory from here on.
+    /// The received part of an incomplete body stays in memory until more arrives.
     func channelReadComplete(context: ChannelHandlerContext) {
         if arriving != nil { perform(arriving?.lifecycle.paused(), isCurrent: false) }
         context.fireChannelReadComplete()
@@ -178,7 +178,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
 
     // MARK: - What the lifecycle of a request decides
 
-    /// - Parameter isCurrent: whether it is the request that is being worked on, and not the one that arrives.
+    /// - Parameter isCurrent: Whether the action is for the request being processed, and not for the arriving one.
     func perform(_ action: RequestLifecycle.Action?, isCurrent: Bool) {
         guard let action else { return }
         switch action {
@@ -202,12 +202,12 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         case .drop:
             dropArriving()
         case .write, .finish:
-            // The response that asked for it goes on.
+            // The response that caused the action continues.
             break
         }
     }
 
-    /// A collected body is here, or the head of a streamed one.
+    /// Queues or starts a request whose collected body, or whose head in case of a streamed body, is complete.
     private func becomeReady() {
         let now = NIODeadline.now()
         sequence.requestArrived(now: now, loop.limits)
@@ -225,7 +225,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         }
         guard let exchange = arriving else { return }
         exchange.parts?.finish()
-        // Its turn has not come yet, and the next request may arrive.
+        // The request still waits, and the next one may arrive.
         arriving = nil
         queue.append(.request(exchange, arrival: .now()))
     }
@@ -235,7 +235,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         arriving = nil
     }
 
-    /// Queues a refusal behind the responses that come before it.
+    /// Queues a refusal after the responses that precede it.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
         guard sequence.refuse() else { return }
         dropArriving()
@@ -259,7 +259,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         if event is ChannelShouldQuiesceEvent {
             sequence.beginShutdown(now: .now(), loop.limits)
             current?.exchange.endEndlessResponse()
-            // Sooner than the next look at the clock.
+            // Checks the deadlines earlier than the next tick would.
             let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
             loop.eventLoop.scheduleTask(in: loop.limits.lastRequest) { connection.value.checkDeadlines(now: .now()) }
         } else if case .inputClosed? = event as? ChannelEvent {
@@ -285,7 +285,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         }
     }
 
-    /// A body that is being worked on already ends here, and with it the connection.
+    /// Ends the body of a request that is already being processed, and with it the connection; otherwise refuses the request.
     private func failToParse() {
         if arriving == nil, current?.exchange.lifecycle.takesBody == true {
             perform(current?.exchange.lifecycle.inputFailed(.malformed), isCurrent: true)

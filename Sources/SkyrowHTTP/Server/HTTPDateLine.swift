@@ -6,12 +6,12 @@ import SkyrowJSON
     import Glibc
 #endif
 
-/// The line `date: Sun, 06 Nov 1994 08:49:37 GMT`, made once a second.
+/// The line `date: Sun, 06 Nov 1994 08:49:37 GMT`, formatted once a second.
 struct HTTPDateLine {
     private var second: Int = .min
     private(set) var line: [UInt8] = []
 
-    /// Brings the line up to date; asks the clock, which costs some 20 ns.
+    /// Updates the line; reads the clock, which costs some 20 ns.
     mutating func refresh() {
         var now = timespec()
         #if canImport(Darwin)

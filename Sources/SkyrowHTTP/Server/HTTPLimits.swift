@@ -1,64 +1,64 @@
 package import NIOCore
 internal import SkyrowActions
 
-/// What one server takes from its clients, in bytes, counts and time.
+/// The limits of one server on its clients, in bytes, counts and time.
 package struct HTTPLimits: Sendable, Hashable {
-    /// Bytes of one body; more gets 413.
+    /// Bytes of one body; a larger one gets 413.
     package var body: Int
-    /// Bytes of all bodies that wait in memory at once; more gets 503.
+    /// Bytes of all bodies that wait in memory; a further one gets 503.
     package var bodiesInMemory: Int
-    /// Bytes of a body whose request has no accepted key or token in its head; more gets 401. So much of every
-    /// body may be taken from the reserve for small ones.
+    /// Bytes of a body whose request has no accepted key or token in its head; a larger one gets 401. Up to this many bytes of
+    /// every body may come from the reserve for small bodies.
     package var smallBody: Int
-    /// The part of connections and of memory for bodies that one client may hold, in percent; beyond it gets 429.
+    /// The share of connections and body memory that one client may hold, in percent; above it a client gets 429.
     package var clientShare: Int
-    /// Bytes a second that a body brings at least, over each `bodyWindow`; 0 is no limit.
+    /// Minimum bytes per second of a body, over each `bodyWindow`; 0 disables the limit.
     package var bodyRate: Int
-    /// Bytes of all responses that wait for clients to read them; beyond, who reads nothing for a second is closed.
+    /// Bytes of all responses that wait for clients to read them; above it, a client that reads nothing for a second is closed.
     package var unreadResponses: Int
-    /// Bytes of one response, and of all the results of a batch together.
+    /// Bytes of one response, and of all results of a batch together.
     package var responseBytes: Int
-    /// Bytes of all results that are being made or wait for clients to read them; one client has half of it at most.
+    /// Bytes of all results that are being produced or wait for clients to read them; one client has at most half.
     package var responseMemory: Int
     /// Bytes of one header field, name and value.
     package var headerField: Int
     /// Bytes of all header fields of a request.
     package var headerList: Int
     package var headerCount: Int
-    /// Open connections; one more gets 503 and closed.
+    /// Open connections; a further one gets 503 and is closed.
     package var connections: Int
-    /// Requests of one connection that wait for the responses before them; then its socket is not read.
+    /// Pipelined requests of one connection that wait for earlier responses; above it the socket is not read.
     package var pipelinedRequests: Int
-    /// Requests of one HTTP/2 connection at once.
+    /// Concurrent requests of one HTTP/2 connection.
     package var streams: Int
-    /// Requests that one HTTP/2 client may reset within 30 s; one more closes its connection.
+    /// Requests that one HTTP/2 client may reset within 30 s; a further reset closes its connection.
     package var resets: Int
 
-    /// From the opening of a connection to the end of its TLS handshake.
+    /// Time from the opening of a connection to the end of its TLS handshake.
     package var handshake: TimeAmount
-    /// From the opening of a connection, or the end of its handshake, to its first complete head.
+    /// Time from the opening of a connection, or the end of its handshake, to its first complete head.
     package var firstHead: TimeAmount
-    /// From one response to the next complete head.
+    /// Time from one response to the next complete head.
     package var idle: TimeAmount
-    /// From a head to the end of its body.
+    /// Time from a head to the end of its body.
     package var bodyTime: TimeAmount
-    /// How long a body may bring less than `bodyRate`.
+    /// How long a body may be slower than `bodyRate`.
     package var bodyWindow: TimeAmount
-    /// From a request to its response; then the work is cancelled.
+    /// Time from a request to its response; after it the work is cancelled.
     package var response: TimeAmount
-    /// For cancelled work to respond by itself.
+    /// How long cancelled work may take to respond by itself.
     package var cancellation: TimeAmount
-    /// Without progress of a client that reads a response slowly.
+    /// How long a client may read nothing of its response.
     package var writeStall: TimeAmount
-    /// How often a client that has closed its side, and waits for its response, is asked whether it is still there.
+    /// How often the server probes a client that has closed its side and waits for its response.
     package var departureCheck: TimeAmount
-    /// For a refused client to read why, before the connection is closed under it.
+    /// How long a refused client may read the reason before its connection is closed.
     package var linger: TimeAmount
-    /// During a shutdown, for a request that was already under way to an idle connection.
+    /// How long an idle connection stays open in a shutdown, for a request that is already on its way.
     package var lastRequest: TimeAmount
-    /// For accepted requests to finish during a shutdown.
+    /// How long accepted requests may take to finish in a shutdown.
     package var shutdown: TimeAmount
-    /// WebSockets and event streams.
+    /// The limits of WebSockets and event streams.
     package var live: LiveLimits
 
     package init(
@@ -121,12 +121,12 @@ package struct HTTPLimits: Sendable, Hashable {
         self.live = live
     }
 
-    /// Bytes that a body brings in each `bodyWindow` at least.
+    /// Minimum bytes of a body in each `bodyWindow`.
     var bodyProgress: Int {
         Int(Double(bodyRate) * Double(bodyWindow.nanoseconds) / 1e9)
     }
 
-    /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
+    /// How often deadlines are checked: a quarter of the shortest one, between 5 ms and 1 s.
     var tick: TimeAmount {
         let times =
             [

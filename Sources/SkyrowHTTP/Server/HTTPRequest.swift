@@ -2,27 +2,27 @@ package import NIOCore
 package import NIOHTTP1
 package import SkyrowModel
 
-/// A request as its route takes it: with its whole body, or with a stream of what still arrives.
+/// A request as its route receives it: with its complete body, or with a stream of the body.
 package struct HTTPRequest: Sendable {
     package var head: HTTPRequestHead
     package var body: RequestBody
     package var id: RequestID
-    /// The other end of the connection, perhaps a proxy.
+    /// The other end of the connection, which may be a proxy.
     package var peer: Client
-    /// When its last byte was read; that of its head, where the body is streamed.
+    /// When the last byte of the request was read; with a streamed body, the last byte of its head.
     package var arrival: NIODeadline = .now()
 }
 
-/// A response: a head, and a body that is bytes, a stream or a file.
+/// A response: a head, and a body of bytes, a stream or a file.
 package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
-    /// Further header fields; length, type, date, server and connection are written by the channel.
+    /// Additional header fields; the channel writes length, type, date, server and connection.
     package var fields: [HTTPField]
     package var contentType: ContentType
     package var body: ResponseBody
     /// Whether the connection ends with this response.
     package var endsConnection = false
-    /// What counts the memory of a body of bytes until it is written; nil for a short one.
+    /// The account of the body's memory until the body is written; nil for a short body.
     package var account: ResponseAccount?
     /// What the connection becomes after this response, which is a 101.
     var upgrade: SocketUpgrade?
@@ -48,15 +48,15 @@ package struct HTTPResponse: Sendable {
         self.body = body
     }
 
-    /// The bytes to send to a request with this method, unless parts follow; none for `HEAD` and for statuses without a body.
+    /// The body bytes to send for this method; nil when parts follow, for `HEAD`, and for statuses without a body.
     func bytes(for method: HTTPMethod?) -> ByteBuffer? {
         guard case .bytes(let bytes) = body, bytes.readableBytes > 0, hasBody(for: method) else { return nil }
         return bytes
     }
 
-    /// The parts that follow the head; nil when there are none.
+    /// The stream of the parts that follow the head; nil when none do.
     ///
-    /// - Parameter sendsFiles: whether the system may send files by itself.
+    /// - Parameter sendsFiles: Whether the system may send files with `sendfile`.
     func stream(for method: HTTPMethod?, sendsFiles: Bool) -> ResponseStream? {
         guard hasBody(for: method) else { return nil }
         return switch body {
@@ -71,9 +71,9 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// One field of a response's head.
+/// One header field of a response.
 ///
-/// Its line breaks leave as spaces, so that a value can never begin a field of its own.
+/// Line breaks in the value are sent as spaces, so that a value can never start another field.
 package struct HTTPField: Hashable, Sendable {
     package var name: String
     package var value: String
@@ -83,7 +83,7 @@ package struct HTTPField: Hashable, Sendable {
         self.value = value
     }
 
-    /// The value without what could end its line, here or beyond a proxy.
+    /// The value without bytes that could end its line, here or behind a proxy.
     var plainValue: String {
         func ends(_ byte: UInt8) -> Bool { byte == 10 || byte == 13 || byte == 0 }
         guard value.withBytes({ $0.contains(where: ends) }) else { return value }
@@ -91,13 +91,13 @@ package struct HTTPField: Hashable, Sendable {
     }
 }
 
-/// What a response's body is.
+/// The media type of a response's body.
 package enum ContentType: Hashable, Sendable {
     case json
     case plainText
     /// The text format of Prometheus.
     case prometheus
-    /// Bytes of no known kind.
+    /// Bytes of unknown type.
     case octets
     case other(String)
 

@@ -1,18 +1,18 @@
 package import NIOHTTP1
 
-/// Responds to requests; all that the server channel needs from the layer above.
+/// Responds to requests; the only interface that the server channel needs from the layer above.
 package protocol HTTPResponder: Sendable {
-    /// Responds to a request. Runs on the connection's event loop and must not block; cancelled when it takes too long or
-    /// the client is gone.
+    /// Responds to a request. Runs on the connection's event loop and must not block; cancelled when it takes too long or the
+    /// client is gone.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
-    /// How the body of a request with this head is taken.
+    /// Returns how the body of a request with this head is read.
     func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode
 
-    /// Judges a request whose body is long or slow by its head alone, before the body is kept.
+    /// Judges, by its head alone, the sender of a request whose body is long or slow, before the body is kept.
     func standing(of head: HTTPRequestHead) -> RequestStanding
 
-    /// Responds in place of a request that never became one, or whose response never came. `head` is there when it was read.
+    /// Responds when a request could not be read, or its response did not come. `head` is set when the head was read.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse
 }
 
@@ -20,48 +20,48 @@ extension HTTPResponder {
     package func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode { .collected() }
 }
 
-/// What serves the paths below a prefix, beside those of the service itself.
+/// Serves the paths below a prefix, beside those of the service itself.
 ///
-/// The responder adds what every response carries, judges who may send a long body, and logs and counts the request.
+/// The responder adds the common fields of responses, decides who may send a long body, and logs and counts the request.
 package protocol HTTPEndpoint: Sendable {
-    /// How the body of a request with this head is taken.
+    /// Returns how the body of a request with this head is read.
     func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode
 
-    /// Responds to a request, on the same terms as ``HTTPResponder/respond(to:)``.
+    /// Responds to a request, under the conditions of ``HTTPResponder/respond(to:)``.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 }
 
-/// What a head says about the sender of a body.
+/// What a head shows of the sender of a body.
 package enum RequestStanding: Hashable, Sendable {
-    /// It has a key of the service, or the token of a session that is remembered.
+    /// The head has a key of the service, or the token of a cached session.
     case accepted
-    /// It has a token, which only the database can judge.
+    /// The head has a token that only the database can check.
     case unverified
-    /// It has neither.
+    /// The head has neither.
     case missing
 }
 
 /// Why the server channel responds to a request itself; the connection is closed afterwards.
 package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
-    /// What came is not HTTP/1.1.
+    /// The input is not HTTP/1.1.
     case malformed
     case headerTooLarge
     case bodyTooLarge
-    /// `Expect` asks for something other than `100-continue`.
+    /// `Expect` has a value other than `100-continue`.
     case expectationFailed
-    /// The request did not arrive whole in time.
+    /// The request did not arrive completely in time.
     case requestTimeout
     /// No response was ready in time.
     case responseTimeout
-    /// There are more connections, or bodies waiting in memory, than the limits allow.
+    /// The limit of connections, or of body memory, is reached.
     case overloaded
-    /// The client has more connections, or bodies waiting in memory, than its share.
+    /// The client has reached its share of connections or of body memory.
     case clientShareExceeded
-    /// The body is long, and the head has no key or token that would let it be.
+    /// The body is long, and the head has no key or token that permits it.
     case credentialsRequired
-    /// `Transfer-Encoding` is something other than `chunked`.
+    /// `Transfer-Encoding` has a value other than `chunked`.
     case unsupportedTransferCoding
-    /// `Content-Encoding` is there: the body is compressed.
+    /// `Content-Encoding` is set: the body is compressed.
     case unsupportedContentCoding
 
     package var status: HTTPResponseStatus {

@@ -11,8 +11,8 @@ import ServiceLifecycle
 /// try await server.run()
 /// ```
 ///
-/// It runs on the process's own event loops, one a processor. On a graceful shutdown it stops accepting, finishes what it
-/// accepted within `limits.shutdown`, and returns.
+/// It runs on the process's shared event loops, one per processor. On a graceful shutdown it stops accepting, finishes accepted
+/// requests within `limits.shutdown`, and returns.
 package struct HTTPServer: Service {
     private let host: String
     private let port: Int
@@ -26,13 +26,13 @@ package struct HTTPServer: Service {
     private let onRunning: @Sendable (Int) async -> Void
 
     /// - Parameters:
-    ///   - host: a name or an address; the first address of a name is listened at.
+    ///   - host: A name or an address; of a name, the first address is used.
     ///   - port: 0 lets the system choose a free one.
-    ///   - socket: one that has this address already.
-    ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
-    ///   - clients: how clients are identified; each has a share.
-    ///   - counts: what its connections share, of the same limits; counts of its own when missing.
-    ///   - onRunning: called with the port once connections are accepted.
+    ///   - socket: A socket that is already bound to this address.
+    ///   - certificate: With a certificate only TLS is served; the caller runs the certificate's `run()`.
+    ///   - clients: How clients are identified; each has a share.
+    ///   - counts: The counts that its connections share, with the same limits; new ones by default.
+    ///   - onRunning: Called with the port once connections are accepted.
     package init(
         host: String,
         port: Int,
@@ -59,8 +59,8 @@ package struct HTTPServer: Service {
 
     /// Throws ``ListenError`` when it cannot listen at its address.
     package func run() async throws {
-        // Loops of our own would have to outlive every request that was cancelled but has not ended; the process's loops
-        // live as long as it does.
+        // Separate loops would have to outlive every cancelled request that has not ended; the process's loops live as long as
+        // the process.
         let group = MultiThreadedEventLoopGroup.singleton
         let channel = ServerChannel(
             group: group,
@@ -84,7 +84,7 @@ package struct HTTPServer: Service {
                 await onRunning(listener.localAddress?.port ?? port)
                 await connections.ended()
             } onGracefulShutdown: {
-                // First, so that a client that is refused a connection knows that those accepted are draining.
+                // First, so that a client whose connection is refused can rely on the accepted ones being drained.
                 connections.drain()
                 listener.close(promise: nil)
             }
@@ -105,7 +105,7 @@ package struct HTTPServer: Service {
             .serverChannelInitializer { listener in
                 listener.eventLoop.makeCompletedFuture {
                     try listener.pipeline.syncOperations.addHandlers(
-                        // Without files left, say, it accepts again a second later.
+                        // When file descriptors run out, for example, accepting resumes a second later.
                         AcceptBackoffHandler(shouldForwardIOErrorCaught: false),
                         AcceptedConnectionsHandler(connections)
                     )
@@ -117,7 +117,7 @@ package struct HTTPServer: Service {
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel.setUp($0) }
         let listener = try await bootstrap.withBoundSocket(descriptor).get()
-        // SwiftNIO has it wait for the backlog of its own.
+        // SwiftNIO listened with its own backlog.
         guard Glibc.listen(descriptor, 1024) == 0 else { throw ListenError(code: errno) }
         logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])
         return listener

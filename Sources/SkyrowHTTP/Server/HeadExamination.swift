@@ -1,20 +1,20 @@
 import NIOHTTP1
 import SkyrowModel
 
-/// What the fields of a head say about the message, judged before a byte of its body is read.
+/// The properties of a message that its head determines, examined before any of the body is read.
 struct HeadExamination: Sendable {
-    /// What is wrong whatever the body will be.
+    /// The fault of the head, regardless of the body.
     private(set) var fault: HTTPFault?
-    /// How many bytes the body will have; 0 when the head does not say.
+    /// The announced number of body bytes; 0 when the head announces none.
     private(set) var announcedLength = 0
-    /// Whether there may be a body at all.
+    /// Whether the message may have a body.
     private(set) var hasBody: Bool
     /// Whether the client waits for `100 Continue` before it sends the body.
     private(set) var expectsContinue = false
-    /// Whether the decoder stops after this request, because what follows would be another protocol.
+    /// Whether the decoder stops after this request, because another protocol would follow.
     private(set) var endsHTTP: Bool
 
-    /// - Parameter hasBody: whether there may be a body whatever the fields say, as in HTTP/2.
+    /// - Parameter hasBody: Whether a body is possible regardless of the fields, as in HTTP/2.
     init(_ head: HTTPRequestHead, bodyLimit: Int, hasBody: Bool = false) {
         self.hasBody = hasBody
         endsHTTP = head.method == .CONNECT
@@ -25,7 +25,7 @@ struct HeadExamination: Sendable {
             case 4 where name.isSameHeader(as: "host"):
                 hosts += 1
             case 14 where name.isSameHeader(as: "content-length"):
-                // The decoder let digits pass only; more of them than fit an Int are too many bytes as well.
+                // The decoder accepts digits only; a number that does not fit an Int exceeds every limit.
                 announcedLength = Int(value) ?? .max
                 if announcedLength > bodyLimit { fault = fault ?? .bodyTooLarge }
             case 6 where name.isSameHeader(as: "expect"):
@@ -45,14 +45,14 @@ struct HeadExamination: Sendable {
         }
         if announcedLength > 0 || transferCodings > 0 { self.hasBody = true }
         if transferCodings > 1 { fault = fault ?? .unsupportedTransferCoding }
-        // RFC 9112, 3.2: servers behind each other that choose different ones of two hosts can be played off against
-        // each other. HTTP/1.0 did not have the field.
+        // RFC 9112, 3.2: with two hosts, servers behind each other might choose different ones, which can be exploited. HTTP/1.0
+        // did not have the field.
         if hosts > 1 || (hosts == 0 && head.version == .http1_1) { fault = fault ?? .malformed }
     }
 }
 
 extension String {
-    /// Compares ASCII texts without regard to case.
+    /// Compares ASCII texts case-insensitively.
     func isSameHeader(as lowercase: StaticString) -> Bool {
         guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
         return withBytes { bytes in

@@ -4,11 +4,11 @@ import NIOHTTP2
 import NIOSSL
 import NIOWebSocket
 
-/// A connection that has been accepted and gets its handlers.
+/// An accepted connection that is getting its handlers.
 struct Opening {
     let loop: EventLoopContext
     let peer: ConnectionPeer
-    /// The fault that a connection beyond the limit gets.
+    /// The fault for a connection above the limit.
     let refusal: HTTPFault?
     let onClose: @Sendable () -> Void
 
@@ -21,11 +21,11 @@ struct Opening {
         }
     }
 
-    /// Makes a decoder once, before there are connections.
+    /// Instantiates the decoder types once, before there are connections.
     ///
-    /// The runtime of Swift 6.3 has met a null pointer (`isCanonicalStaticallySpecializedGenericMetadata`) where the first
-    /// connection of a service made the type of the decoder known to it while another thread did so with a type of its own:
-    /// twice in some thousand starts of a debug build.
+    /// The runtime of Swift 6.3 has crashed on a null pointer (`isCanonicalStaticallySpecializedGenericMetadata`) when the first
+    /// connection of a service instantiated the decoder's type while another thread instantiated another type: twice in some
+    /// thousand starts of a debug build.
     static func instantiateDecoder() {
         _ = ByteToMessageHandler(HTTPRequestDecoder())
         _ = ByteToMessageHandler(WebSocketFrameDecoder())

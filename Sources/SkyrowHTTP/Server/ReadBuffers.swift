@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Memory for what a connection reads: it keeps one buffer, which most requests fit into, and a larger one is for one read alone.
+/// The read buffers of a connection: one buffer is kept, which suffices for most requests; a larger one is used for a single
+/// read.
 ///
-/// Otherwise SwiftNIO keeps the last ones for the next reads, as large as they were needed once: up to 256 KB for a client that has
-/// sent a large body and nothing since. It counts with channels that read one message at a time
-/// (`ChannelOptions.maxMessagesPerRead`).
+/// SwiftNIO itself keeps its last buffers at their largest size: up to 256 KB for a client that has sent one large body and
+/// nothing since. This allocator requires channels that read one message at a time (`ChannelOptions.maxMessagesPerRead`).
 struct ReadBuffers: RecvByteBufferAllocator {
-    /// The size of the buffer that is kept.
+    /// The size of the kept buffer.
     static let keptSize = 2048
 
-    /// The sizes follow what comes.
+    /// Adapts the sizes to the input.
     private var sizes = AdaptiveRecvByteBufferAllocator(
         minimum: keptSize / 2,
         initial: keptSize,
@@ -20,12 +20,12 @@ struct ReadBuffers: RecvByteBufferAllocator {
         sizes.buffer(allocator: allocator)
     }
 
-    /// The size of a buffer that may be kept; nil for a larger one, which is made each time.
+    /// The size of a buffer that may be kept; nil for a larger one, which is allocated each time.
     func nextBufferSize() -> Int? {
         sizes.nextBufferSize().flatMap { $0 <= Self.keptSize ? $0 : nil }
     }
 
-    /// Says that the next read may need more, whatever came: without a size the channel would use the one that it keeps.
+    /// Always returns that the size may change: otherwise the channel would not ask for the next size and use the kept buffer.
     mutating func record(actualReadBytes: Int) -> Bool {
         _ = sizes.record(actualReadBytes: actualReadBytes)
         return true

@@ -1,6 +1,6 @@
 import SkyrowJSON
 
-/// What ties a response, its log line and an unexpected error together.
+/// The id that connects a response, its log line and an unexpected error.
 package struct RequestID: Hashable, Sendable, CustomStringConvertible {
     private enum Form: Hashable {
         case made(UUIDText)
@@ -9,8 +9,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
 
     private let form: Form
 
-    /// Takes over a client's `X-Request-Id`: 1 to 128 ASCII letters, digits and `-_.:+/=`; nil for anything else, which
-    /// could forge a log line.
+    /// Takes over a client's `X-Request-Id` of 1 to 128 ASCII letters, digits and `-_.:+/=`; nil for any other, which could forge
+    /// a log line.
     package init?(given text: String) {
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(RequestID.isPlain) else { return nil }
         form = .given(text)
@@ -40,9 +40,9 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes request ids that do not repeat: SplitMix64 from a random start, which walks through all 2^64 states.
+/// Generates request ids that do not repeat: SplitMix64 from a random start, which passes through all 2^64 states.
 ///
-/// They name requests and guard nothing, so a call into the system for each would be wasted.
+/// The ids have no security purpose, so a system call for each would be wasteful.
 package struct RequestIDGenerator: Sendable {
     private var state: UInt64
     private let salt: UInt64

@@ -5,7 +5,7 @@ import SkyrowModel
 extension HTTPResponse {
     /// Writes the head as HTTP/1.1 bytes.
     ///
-    /// - Parameter keepsAlive: whether the connection stays open; `false` says so to the client.
+    /// - Parameter keepsAlive: Whether the connection stays open; `false` tells the client that it closes.
     func writeHead(into buffer: inout ByteBuffer, date: [UInt8], keepsAlive: Bool, version: HTTPVersion) {
         if status == .ok {
             buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
@@ -46,8 +46,7 @@ extension HTTPResponse {
         }
     }
 
-    /// What every response says: no cache keeps what was meant for one caller, and no browser guesses that a record is a
-    /// page.
+    /// The fields of every response: no cache stores a caller's response, and no browser interprets a record as a page.
     static let commonFields = [
         HTTPField("server", "Skyrow"), HTTPField("cache-control", "no-store"),
         HTTPField("x-content-type-options", "nosniff"),
@@ -55,14 +54,14 @@ extension HTTPResponse {
 
     private static let commonLines = commonFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
 
-    /// About how many bytes the head will need.
+    /// The approximate size of the head in bytes.
     var headSize: Int {
         256 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 }
 
 extension ByteBuffer {
-    /// A field's line, in one piece, since each write to a buffer has its own cost.
+    /// Writes the line of a field at once, since each write to a buffer has a cost.
     fileprivate mutating func write(_ field: HTTPField) {
         let value = field.plainValue
         let length = field.name.utf8.count + 2 + value.utf8.count + 2
@@ -83,7 +82,7 @@ extension ByteBuffer {
     }
 
     fileprivate mutating func writeDecimal(_ number: Int) {
-        // Up to 19 digits and no sign: lengths are not negative.
+        // Up to 19 digits without a sign, since lengths are not negative.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var rest = number
             var start = digits.count

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowModel
 
-/// The pipeline of a connection: the HTTP decoder and `HTTP1Connection`, nothing else.
+/// The pipeline of a connection: the HTTP decoder and `HTTP1Connection`.
 ///
 /// With a certificate TLS comes first, and its handshake decides between HTTP/1.1 and HTTP/2.
 struct ServerChannel: Sendable {

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// What the connections of a server share over all event loops; its owner looks at it for metrics.
+/// The counts that a server's connections share across event loops; their owner reads them for metrics.
 package final class HTTPServerCounts: Sendable {
     let connections: ConnectionCount
     let bodies: BodyMemory
@@ -26,18 +26,18 @@ package final class HTTPServerCounts: Sendable {
     }
 }
 
-/// What a server has before it and has taken in so far.
+/// The current load of a server and its counters.
 package struct HTTPServerStatistics: Hashable, Sendable {
-    /// The connections that are open.
+    /// The open connections.
     package let connections: Int
-    /// All that were ever opened, and those of them that were one too many.
+    /// All connections that were ever opened, and those of them that were refused.
     package let accepted: Int
     package let refused: Int
     /// The bytes of bodies in memory.
     package let bodyBytes: Int
 }
 
-/// How many bytes of responses wait for their clients to read them, over all event loops.
+/// The bytes of responses that wait for clients to read them, across all event loops.
 final class UnreadResponses: Sendable {
     private let limit: Int
     private let bytes = Atomic<Int>(0)
@@ -54,7 +54,7 @@ final class UnreadResponses: Sendable {
         UnreadResponses.patience(bytes: bytes.load(ordering: .relaxed), limit: limit, usual: usual)
     }
 
-    /// Clients that read nothing must not fill the memory: beyond the limit they get a second, beyond its double none.
+    /// Clients that read nothing must not fill the memory: above the limit they get one second, above twice the limit none.
     static func patience(bytes: Int, limit: Int, usual: TimeAmount) -> TimeAmount {
         switch bytes {
         case ...limit: usual

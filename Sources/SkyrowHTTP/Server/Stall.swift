@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a client has left to take of the bytes that were written to its connection, and since when it takes nothing.
+/// The bytes that a client has yet to read of its connection, and since when it has read nothing.
 struct Stall {
     let bytes: Int
     private let since: NIODeadline
@@ -10,7 +10,7 @@ struct Stall {
         since = .now()
     }
 
-    /// Whether the client has taken nothing for so long; when it has taken some, the clock starts anew.
+    /// Whether the client has read nothing for that long; when it has read some, the timer restarts.
     mutating func isOver(now: NIODeadline, patience: TimeAmount, on channel: any Channel) -> Bool {
         guard now >= since + patience else { return false }
         let rest = Stall(of: channel)

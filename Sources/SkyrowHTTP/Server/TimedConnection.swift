@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What an event loop looks at a few times a second, so that its deadlines are kept.
+/// A connection whose deadlines its event loop checks a few times a second.
 protocol TimedConnection: AnyObject {
     func checkDeadlines(now: NIODeadline)
 }

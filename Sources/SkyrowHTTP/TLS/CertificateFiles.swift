@@ -3,9 +3,9 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// Where a server's certificate and its key are kept, both as PEM.
+/// The files of a server's certificate and its key, both as PEM.
 package struct CertificateFiles: Hashable, Sendable {
-    /// The server's own certificate first, then those that lead to one that clients trust.
+    /// The server's certificate first, followed by the chain to one that clients trust.
     package var certificate: String
     package var key: String
 
@@ -14,12 +14,12 @@ package struct CertificateFiles: Hashable, Sendable {
         self.key = key
     }
 
-    /// Distinguishes one state of the two files from another without reading them.
+    /// Identifies a state of the two files without reading them.
     struct Stamp: Hashable {
         fileprivate var files: [[Int]]
     }
 
-    /// nil when there is not both of them.
+    /// The stamp of the files; nil when one is missing.
     func stamp() -> Stamp? {
         var files: [[Int]] = []
         for path in [certificate, key] {
@@ -33,7 +33,7 @@ package struct CertificateFiles: Hashable, Sendable {
         return Stamp(files: files)
     }
 
-    /// What connections are served with, and when the certificate ends, in seconds since 1970.
+    /// Loads the TLS context, and the end of the certificate in seconds since 1970.
     func load() throws(CertificateError) -> (context: NIOSSLContext, end: Int) {
         let chain = try certificates()
         guard let own = chain.first else { throw .noCertificate(certificate) }
@@ -45,7 +45,7 @@ package struct CertificateFiles: Hashable, Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = CertificateFiles.ciphers
         configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
-        // A client that never says goodbye holds its connection so much longer.
+        // A client that never sends a close notification keeps its connection this much longer.
         configuration.shutdownTimeout = .seconds(2)
         do {
             return (try NIOSSLContext(configuration: configuration), own.notValidAfter)
@@ -66,7 +66,7 @@ package struct CertificateFiles: Hashable, Sendable {
     private func privateKey() throws(CertificateError) -> NIOSSLPrivateKey {
         let bytes = try contents(of: key)
         do {
-            // Without a response the library would ask for a passphrase on the terminal.
+            // Without a passphrase the library would prompt for one on the terminal.
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem) { (setPassphrase: ([UInt8]) -> Void) in
                 setPassphrase([])
             }
@@ -90,7 +90,7 @@ package struct CertificateFiles: Hashable, Sendable {
         }
     }
 
-    /// Forward secrecy and authenticated encryption, which is also what HTTP/2 demands (RFC 9113, 9.2.2). TLS 1.3 has no
+    /// Suites with forward secrecy and authenticated encryption, which HTTP/2 requires too (RFC 9113, 9.2.2). TLS 1.3 has no
     /// others.
     private static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,

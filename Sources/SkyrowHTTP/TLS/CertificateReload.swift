@@ -1,6 +1,6 @@
 /// Decides when certificate files that change under a running server are read again.
 struct CertificateReload {
-    /// The state that was read last, whether or not it could be used.
+    /// The state that was last read, whether it was usable or not.
     private var known: CertificateFiles.Stamp?
     private var seen: CertificateFiles.Stamp?
 
@@ -9,8 +9,8 @@ struct CertificateReload {
         seen = known
     }
 
-    /// Whether to read the files, seen in a state twice in a row: certificate and key are two files, and a renewal
-    /// writes one before the other.
+    /// Whether to read the files: a new state must be seen twice in a row, since a renewal writes certificate and key one after
+    /// the other.
     mutating func shouldRead(_ stamp: CertificateFiles.Stamp?) -> Bool {
         defer { seen = stamp }
         guard stamp != known, stamp == seen else { return false }

@@ -5,14 +5,14 @@ import ServiceLifecycle
 import SkyrowSystem
 import Synchronization
 
-/// The certificate that a server shows to its clients, read from files, and again when they change.
+/// A server's certificate, read from files and reloaded when they change.
 ///
 /// ```swift
 /// let certificate = try ServerCertificate(files, logger: logger)
 /// let server = HTTPServer(host: host, port: port, certificate: certificate, responder: responder, logger: logger)
 /// ```
 ///
-/// Connections keep the certificate they began with. Files that cannot be used leave the one before in use.
+/// Connections keep the certificate with which they began. Unusable files leave the previous certificate in use.
 package final class ServerCertificate: Service {
     private struct State {
         var context: NIOSSLContext
@@ -24,7 +24,7 @@ package final class ServerCertificate: Service {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// - Parameter interval: how long until a change of the files is looked for; it is taken up when it is found twice.
+    /// - Parameter interval: How often the files are checked for changes; a change is loaded when it is seen twice.
     ///
     /// Throws ``CertificateError`` when the files cannot be used.
     package init(
@@ -41,12 +41,12 @@ package final class ServerCertificate: Service {
         warn(ofEnd: end)
     }
 
-    /// What a new connection is served with.
+    /// The TLS context of new connections.
     var context: NIOSSLContext {
         state.withLock { $0.context }
     }
 
-    /// Looks at the files now and then until the service shuts down.
+    /// Checks the files periodically until the service shuts down.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while true {

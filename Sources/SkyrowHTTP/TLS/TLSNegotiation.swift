@@ -1,22 +1,22 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of a TLS handshake, makes room for the protocol that was agreed on, and leaves.
+/// Waits for the end of a TLS handshake, adds the handlers of the negotiated protocol, and removes itself.
 ///
-/// It sits behind the TLS handler. What the client sends right after its handshake is decrypted only when this is done,
-/// so nothing has to be kept for later connections.
+/// It follows the TLS handler in the pipeline. Data that the client sends right after the handshake is decrypted only afterwards,
+/// so nothing must be buffered.
 final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, TimedConnection {
     typealias InboundIn = ByteBuffer
 
     private let loop: EventLoopContext
     private let deadline: NIODeadline
     private let onAgreement: (_ protocol: String?, _ channel: any Channel) throws -> Void
-    /// nil once the connection is handed over.
+    /// nil after the connection was handed over.
     private var onClose: (@Sendable () -> Void)?
     private var context: ChannelHandlerContext?
     private var isQuiescing = false
 
-    /// - Parameter onAgreement: adds the handlers of a protocol, which from then on count the connection.
+    /// - Parameter onAgreement: Adds the handlers of a protocol, which are then responsible for closing the connection's count.
     init(
         loop: EventLoopContext,
         onClose: @escaping @Sendable () -> Void,
@@ -45,7 +45,7 @@ final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, Time
         case TLSUserEvent.handshakeCompleted(let agreed):
             finish(context, agreed)
         case is ChannelShouldQuiesceEvent:
-            // The client may have a request ready; the protocol's own handler sends GOAWAY.
+            // The client may be about to send a request; the protocol's handler sends GOAWAY.
             isQuiescing = true
         default:
             context.fireUserInboundEventTriggered(event)
@@ -66,7 +66,7 @@ final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, Time
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A peer that did not finish the handshake was no client.
+        // A peer that did not complete the handshake is not a client.
         context.close(promise: nil)
     }
 

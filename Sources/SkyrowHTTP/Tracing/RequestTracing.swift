@@ -3,7 +3,7 @@ import NIOHTTP1
 import SkyrowModel
 package import Tracing
 
-/// Makes a span of every request, in the trace of its caller if it names one.
+/// Creates a span for every request, in its caller's trace if the request names one.
 package struct RequestTracing: Sendable {
     private let tracer: any Tracer
 
@@ -11,7 +11,7 @@ package struct RequestTracing: Sendable {
         self.tracer = tracer
     }
 
-    /// The tracer the process was given, looked up once; nil when there is none, so that untraced requests cost nothing.
+    /// The tracer of the process, looked up once; nil when none is configured, so that untraced requests cost nothing.
     package static var bootstrapped: RequestTracing? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : RequestTracing(tracer)
@@ -20,7 +20,7 @@ package struct RequestTracing: Sendable {
     /// The span of one request.
     struct RequestSpan: Sendable {
         let span: any Span
-        /// The span as it is propagated to other services; nil when the tracer does not speak W3C Trace Context.
+        /// The span as propagated to other services; nil when the tracer does not support W3C Trace Context.
         let own: TraceParent?
 
         var context: ServiceContext { span.context }
@@ -36,13 +36,13 @@ package struct RequestTracing: Sendable {
         return begin(at: request.arrival, in: context, with: tracer)
     }
 
-    /// The span of a message that came over a WebSocket, which has no head.
+    /// Begins the span of a WebSocket message, which has no head.
     func begin(at arrival: NIODeadline) -> RequestSpan {
         begin(at: arrival, in: .topLevel, with: tracer)
     }
 
     private func begin(at arrival: NIODeadline, in context: ServiceContext, with tracer: some Tracer) -> RequestSpan {
-        // The request began when it had arrived, before anybody looked at it.
+        // The span starts when the request arrived, before it was processed.
         let waited = max(0, (NIODeadline.now() - arrival).nanoseconds)
         let now = DefaultTracerClock.now.nanosecondsSinceEpoch
         let start = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: now - min(now, UInt64(waited)))
@@ -54,7 +54,7 @@ package struct RequestTracing: Sendable {
 }
 
 extension RequestTracing.RequestSpan {
-    /// Ends the span with what became of the request.
+    /// Ends the span with the outcome of the request.
     func end(_ outcome: RequestOutcome, method: HTTPMethod, id: RequestID) {
         guard span.isRecording else {
             span.end()
@@ -76,7 +76,7 @@ extension RequestTracing.RequestSpan {
 }
 
 private struct HeaderExtractor: Extractor {
-    /// A field that is there twice is as good as none: it is undefined which one counts.
+    /// A duplicate field is ignored, since it is undefined which one counts.
     func extract(key: String, from headers: HTTPHeaders) -> String? {
         let values = headers[key]
         return values.count == 1 ? values[0] : nil

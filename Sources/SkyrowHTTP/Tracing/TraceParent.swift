@@ -1,11 +1,11 @@
 import SkyrowJSON
 
-/// The name of a trace, which all services share that work for one request: 16 bytes, not all of them zero.
+/// The id of a trace, shared by all services that work on one request: 16 bytes, not all zero.
 package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64
 
-    /// nil when all of it is zero.
+    /// nil when both halves are zero.
     package init?(high: UInt64, low: UInt64) {
         guard high != 0 || low != 0 else { return nil }
         self.high = high
@@ -16,7 +16,7 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { Hexadecimal.text(of: [high, low]) }
 }
 
-/// The name of one step of a trace: 8 bytes, not all of them zero.
+/// The id of one span of a trace: 8 bytes, not all zero.
 package struct SpanID: Hashable, Sendable, CustomStringConvertible {
     package let value: UInt64
 
@@ -30,7 +30,7 @@ package struct SpanID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { Hexadecimal.text(of: [value]) }
 }
 
-/// The field `traceparent` (W3C Trace Context, 3.2): which trace a request is part of, and which step of it the caller.
+/// The `traceparent` field (W3C Trace Context, 3.2): the trace of a request, and the caller's span in it.
 ///
 /// ```swift
 /// TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")?.isSampled  // true
@@ -38,7 +38,7 @@ package struct SpanID: Hashable, Sendable, CustomStringConvertible {
 package struct TraceParent: Hashable, Sendable, CustomStringConvertible {
     package var traceID: TraceID
     package var spanID: SpanID
-    /// Whether the step is recorded.
+    /// Whether the span is recorded.
     package var isSampled: Bool
 
     package init(traceID: TraceID, spanID: SpanID, isSampled: Bool) {
@@ -47,9 +47,9 @@ package struct TraceParent: Hashable, Sendable, CustomStringConvertible {
         self.isSampled = isSampled
     }
 
-    /// Reads the field as strictly as the standard says; nil for anything else, which is then as good as none.
+    /// Parses the field as strictly as the standard requires; nil for any other text, which is then ignored.
     ///
-    /// Of a version newer than 00 what 00 has is taken, whatever follows it.
+    /// Of versions newer than 00, the fields of 00 are read and the rest is ignored.
     package init?(_ text: String) {
         var reader = Hexadecimal.Reader(text.utf8)
         guard let version = reader.number(digits: 2), version != 0xFF, reader.skipDash(),

@@ -1,13 +1,11 @@
 package import NIOCore
 import SkyrowConcurrency
 
-/// How a route takes the body of a request, which it says by the head alone.
+/// How a route reads the body of a request, which it decides from the head alone.
 package enum RequestBodyMode: Hashable, Sendable {
-    /// Whole, once the last byte is here. More than `limit` bytes, or than the server takes of any body, is refused with
-    /// 413.
+    /// The complete body. A body longer than `limit`, or than the server's limit for any body, is refused with 413.
     case collected(limit: Int? = nil)
-    /// In parts as they arrive. The client is made to wait while the route is slow. More than `limit` bytes in all are
-    /// refused with 413.
+    /// Parts as they arrive, with back-pressure while the route is slow. A body longer than `limit` in total is refused with 413.
     case streamed(limit: Int)
 }
 
@@ -16,7 +14,7 @@ package enum RequestBody: Sendable {
     case collected(ByteBuffer)
     case stream(RequestBodyStream)
 
-    /// A collected body; empty for one that is streamed.
+    /// The collected body; empty for a streamed one.
     package var bytes: ByteBuffer {
         switch self {
         case .collected(let bytes): bytes
@@ -32,20 +30,20 @@ package enum RequestBody: Sendable {
 /// for try await part in parts { try file.write(part) }
 /// ```
 ///
-/// While `RequestLifecycle.window` bytes wait for the reader, nothing is read from the client. A body that does not
-/// arrive whole ends with an `HTTPFault`, or with a `CancellationError` when the client has left or the time is up.
+/// While `RequestLifecycle.window` bytes wait for the reader, nothing is read from the client. An incomplete body ends with an
+/// `HTTPFault`, or with a `CancellationError` when the client has left or the deadline has passed.
 package final class RequestBodyStream: AsyncSequence, Sendable {
     package typealias Element = ByteBuffer
 
     /// The next part; nil at the end.
     private typealias Next = Result<ByteBuffer?, any Error>
 
-    /// Touched on the event loop of the connection only.
+    /// Accessed only on the connection's event loop.
     private struct State {
         var parts = CircularBuffer<ByteBuffer>()
         var end: Next?
         var reader: Deferred<Next>?
-        /// Takes the number of bytes that have gone to the reader.
+        /// Called with the number of bytes that the reader has taken.
         var onTake: ((Int) -> Void)?
     }
 
@@ -112,7 +110,7 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
         close(.success(nil))
     }
 
-    /// Drops what has not been taken; the reader gets the error.
+    /// Drops unread parts and ends the stream with the error.
     func fail(_ error: any Error) {
         state.value.parts.removeAll()
         state.value.onTake = nil

@@ -7,7 +7,7 @@ package enum ResponseBody: Sendable {
     case stream(ResponseStream)
     case file(ResponseFile)
 
-    /// How many bytes it has; nil when only its end will show.
+    /// The number of bytes; nil when it is not known in advance.
     var length: Int? {
         switch self {
         case .bytes(let bytes): bytes.readableBytes
@@ -17,7 +17,7 @@ package enum ResponseBody: Sendable {
     }
 }
 
-/// A body that is made while it is sent.
+/// A body that is produced while it is sent.
 ///
 /// ```swift
 /// HTTPResponse(status: .ok, contentType: .octets, stream: ResponseStream { writer in
@@ -25,16 +25,16 @@ package enum ResponseBody: Sendable {
 /// })
 /// ```
 package struct ResponseStream: Sendable {
-    /// The bytes of all parts together; another number of them ends the connection. nil when it is not known.
+    /// The total bytes of all parts; any other total ends the connection. nil when it is not known in advance.
     package let length: Int?
-    /// Whether the service may keep its client waiting for as long as it likes, as for events that may never come. Such a stream is
-    /// cancelled when the server ends, and then ends by itself.
+    /// Whether the service may keep its client waiting indefinitely, for example for events. Such a stream is cancelled when the
+    /// server shuts down, and must then end by itself.
     package let isEndless: Bool
-    /// Writes the parts. It is cancelled when the client leaves, or when it makes a client that reads wait longer than
-    /// `HTTPLimits.response`; when it throws, the connection ends, by which the client learns that the body is not whole.
+    /// Writes the parts. Cancelled when the client leaves, or when the service keeps a reading client waiting longer than
+    /// `HTTPLimits.response`. An error ends the connection, which shows the client that the body is incomplete.
     let make: @Sendable (ResponseWriter) async throws -> Void
-    /// Has an endless stream send something soon, where its client has closed its side: the system of one that is gone answers it with
-    /// a reset.
+    /// Makes an endless stream send something soon after its client has closed its side: the system of a client that is gone
+    /// responds with a reset.
     let probe: (@Sendable () -> Void)?
 
     package init(
@@ -55,10 +55,10 @@ package struct ResponseWriter: Sendable {
     private let output: NIOLoopBound<any ResponseOutput>
     private let offers: NIOLoopBound<any ResponseOffers>?
     private let number: UInt64
-    /// By which other threads have the event loop offer parts; nil where the output takes none so.
+    /// The mailbox by which other threads make the event loop offer parts; nil when the output accepts no offers.
     let mailbox: LoopMailbox?
 
-    /// - Parameter number: which of the responses of the output it writes.
+    /// - Parameter number: Which of the output's responses to write.
     init(_ output: any ResponseOutput, number: UInt64, in loop: EventLoopContext) {
         self.output = NIOLoopBound(output, eventLoop: loop.eventLoop)
         offers = (output as? any ResponseOffers).map { NIOLoopBound($0, eventLoop: loop.eventLoop) }
@@ -68,7 +68,7 @@ package struct ResponseWriter: Sendable {
 
     /// Sends a part, and returns when the client has room for the next.
     ///
-    /// One part is written at a time, and an empty one waits for room alone. Throws `CancellationError` when the response cannot be
+    /// One part is written at a time; an empty part only waits for room. Throws `CancellationError` when the response cannot be
     /// completed any more.
     package func write(_ part: ByteBuffer) async throws {
         try await write(.byteBuffer(part))
@@ -86,25 +86,26 @@ package struct ResponseWriter: Sendable {
         guard await writer.value() else { throw CancellationError() }
     }
 
-    /// Whether a part that is offered would be taken; asked on the event loop, while no part is being written.
+    /// Whether an offered part would be accepted; read on the event loop, while no part is being written.
     var hasRoom: Bool { offers?.value.hasRoom(for: number) ?? false }
 
-    /// Sends a part without a wait; only on the event loop, and while it ``hasRoom``. Returns whether it has room for a next one.
+    /// Sends a part without waiting; only on the event loop, and while ``hasRoom``. Returns whether there is room for another
+    /// one.
     func offer(_ part: ByteBuffer) -> Bool {
         offers?.value.write(part, of: number) ?? false
     }
 }
 
-/// What takes the parts of a streamed response; used on its event loop only.
+/// The receiver of a streamed response's parts; used only on its event loop.
 protocol ResponseOutput: AnyObject {
-    /// Takes a part, and lets its writer go on with true when there is room for the next, and with false when there will be none.
+    /// Writes a part, and resumes its writer: with true when there is room for the next, with false when there will be none.
     func write(_ part: IOData, of number: UInt64, _ writer: Deferred<Bool>)
 }
 
-/// An output that takes parts without their writer's waiting as well.
+/// An output that also accepts parts without suspending their writer.
 protocol ResponseOffers: ResponseOutput {
-    /// Whether the client takes what it is sent, so that a writer would not wait.
+    /// Whether the client reads fast enough that a writer would not wait.
     func hasRoom(for number: UInt64) -> Bool
-    /// Takes a part for which there is room; returns whether there is some for a next one.
+    /// Writes a part for which there is room; returns whether there is room for another one.
     func write(_ part: ByteBuffer, of number: UInt64) -> Bool
 }

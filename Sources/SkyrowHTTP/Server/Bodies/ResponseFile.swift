@@ -4,7 +4,7 @@ import NIOPosix
 
 /// A file, or a range of it, as the body of a response.
 ///
-/// Over HTTP/1.1 without TLS the system sends it from its cache (`sendfile`). Elsewhere it is read in parts, on a thread
+/// Over HTTP/1.1 without TLS the system sends it from its page cache (`sendfile`). Otherwise it is read in parts, on a thread
 /// that may wait for the disk.
 package struct ResponseFile: Sendable {
     private let file: OpenFile
@@ -15,14 +15,14 @@ package struct ResponseFile: Sendable {
     ///
     /// Throws `IOError` when it cannot be opened, is not a regular file, or is shorter than `range`.
     ///
-    /// - Parameter range: the bytes to send; all of them when nil.
+    /// - Parameter range: The bytes to send; nil for all.
     package init(path: String, range: Range<Int>? = nil) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "open") }
         try self.init(descriptor: descriptor, range: range)
     }
 
-    /// Takes over an open descriptor, which is closed when the response has left.
+    /// Takes ownership of an open descriptor, which is closed after the response is sent.
     ///
     /// Throws `IOError` when it is not a regular file, or is shorter than `range`.
     package init(descriptor: CInt, range: Range<Int>? = nil) throws {
@@ -39,7 +39,7 @@ package struct ResponseFile: Sendable {
 
     /// The file as a stream.
     ///
-    /// - Parameter bySystem: whether the system may send it, which it can where nothing changes the bytes on their way.
+    /// - Parameter bySystem: Whether the system may send it, which requires that nothing transforms the bytes.
     func stream(bySystem: Bool) -> ResponseStream {
         ResponseStream(length: range.count) { writer in
             var start = range.lowerBound
@@ -55,12 +55,12 @@ package struct ResponseFile: Sendable {
         }
     }
 
-    /// What is read at once, and what the system is asked to send at once.
+    /// The sizes of one read and of one region that the system sends.
     private static let partSize = 64 * 1024
     private static let regionSize = 512 * 1024
 }
 
-/// A descriptor that is closed with its last user.
+/// A descriptor that is closed with its last reference.
 private final class OpenFile: Sendable {
     private let handle: NIOFileHandle
 
@@ -72,7 +72,7 @@ private final class OpenFile: Sendable {
         try? handle.close()
     }
 
-    /// A part for the system to send; the file must live until it has.
+    /// A region for the system to send; the file must stay open until it is sent.
     func region(_ range: Range<Int>) -> IOData {
         .fileRegion(FileRegion(fileHandle: handle, readerIndex: range.lowerBound, endIndex: range.upperBound))
     }

@@ -1,9 +1,8 @@
-/// How an HTTP/2 connection ends without losing a request (RFC 9113, 6.8).
+/// The shutdown of an HTTP/2 connection without losing a request (RFC 9113, 6.8).
 ///
-/// While requests are being served, others may be on their way. So the server first announces that it will go, with a
-/// ping behind it; when the response to that has come, nothing more is on its way, and the last request can be named. When
-/// the last one is answered the connection ends. A request that comes even later is beyond the named one, by which its
-/// client may send it again elsewhere.
+/// More requests may be on their way while others are served. The server therefore first announces the shutdown with a GOAWAY and
+/// a ping. When the ping is acknowledged, no earlier request is on its way, and a second GOAWAY names the last one. The
+/// connection ends when the last request is answered. The client may send any request after the named one again elsewhere.
 struct GoAwaySequence {
     private enum State {
         case open
@@ -12,13 +11,13 @@ struct GoAwaySequence {
         case ended
     }
 
-    /// What is to be sent.
+    /// The frames to send.
     enum Step: Hashable {
         /// GOAWAY that names no request yet, and a ping.
         case announce
         /// GOAWAY that names the last request.
         case nameLast
-        /// The same, and the end.
+        /// GOAWAY that names the last request, and the end.
         case end
     }
 
@@ -34,7 +33,7 @@ struct GoAwaySequence {
         return openStreams == 0 ? .end : .announce
     }
 
-    /// The client has acknowledged the announcement, or has had the time to.
+    /// Notes that the client has acknowledged the announcement, or has had the time to.
     mutating func announcementArrived() -> Step? {
         guard state == .announced else { return nil }
         state = .named

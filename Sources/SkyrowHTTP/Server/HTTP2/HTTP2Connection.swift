@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP2
 
-/// The server's end of one HTTP/2 connection: its requests are the streams', its opening, ending and time are here.
+/// The server's end of one HTTP/2 connection: opening, ending and deadlines. Its streams handle the requests.
 ///
-/// It sits right behind the HTTP/2 handler, which bounds what a client can make the server do without a request: header
-/// sizes, continuations, pings, settings, resets, errors.
+/// It follows the HTTP/2 handler in the pipeline, which bounds the work that a client can cause without a request: header sizes,
+/// continuations, pings, settings, resets, errors.
 final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -14,14 +14,14 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         case open
         /// The last frame is being written. Next: lingering, closed.
         case ending
-        /// Our side is closed. Next: closed.
+        /// The server's side is closed. Next: closed.
         case lingering(until: NIODeadline)
         case closed
     }
 
     let loop: EventLoopContext
     let peer: ConnectionPeer
-    /// The fault that every request gets on a connection beyond the limit.
+    /// The fault that every request gets on a connection above the limit.
     let refusal: HTTPFault?
     private let onClose: @Sendable () -> Void
     private(set) var context: ChannelHandlerContext?
@@ -31,13 +31,13 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     private var refusedStreams = 0
     private var goAway = GoAwaySequence()
 
-    /// When the client last took something; nil while it reads as fast as it is answered.
+    /// When the client last read something; nil while it reads as fast as it is served.
     private var stalledSince: NIODeadline?
-    /// By when the first or the next request must have come.
+    /// The deadline of the first or the next request.
     private var idleDeadline: NIODeadline
-    /// By when the client must have learned that the connection ends.
+    /// The deadline for the client's acknowledgement of the shutdown.
     private var announcementDeadline: NIODeadline?
-    /// By when the connection closes, once the server shuts down.
+    /// When the connection closes in a shutdown of the server.
     private var shutdownDeadline: NIODeadline?
 
     init(
@@ -95,10 +95,9 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         perform(goAway.streamClosed(openStreams: 0))
     }
 
-    /// Whether one more request is taken up.
+    /// Whether one more request is accepted.
     ///
-    /// The HTTP/2 handler counts streams too, but only once the client has acknowledged the limit, which it may never
-    /// do.
+    /// The HTTP/2 handler limits streams too, but only after the client has acknowledged the limit, which it may never do.
     func admits() -> Bool {
         guard streams.count > loop.limits.streams else { return true }
         refusedStreams += 1
@@ -112,7 +111,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
 
     // MARK: - Ending in order
 
-    /// Takes up what is on its way, and nothing after that.
+    /// Serves the requests that are on their way, and no later ones.
     func beginEnd() {
         announcementDeadline = .now() + loop.limits.linger
         perform(goAway.begin(openStreams: streams.count))
@@ -150,8 +149,8 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         context?.write(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: promise)
     }
 
-    /// Closes our side, and the other when the client has closed its own: a socket closed with unread bytes sends
-    /// a reset, which would take the last responses away from the client.
+    /// Closes the server's side; the rest follows when the client has closed its own. A socket that is closed with unread bytes
+    /// sends a reset, which would discard the last responses.
     private func linger() {
         guard case .ending = phase else { return }
         stalledSince = nil
@@ -159,7 +158,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         context?.close(mode: .output, promise: nil)
     }
 
-    /// Any eight bytes; one ping is under way at most.
+    /// Arbitrary; at most one ping is outstanding.
     private static let ping = HTTP2PingData(withInteger: 0x536b_7972_6f77)
 
     // MARK: - Events
@@ -187,7 +186,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         }
     }
 
-    /// Whole requests are still served.
+    /// Complete requests are still served.
     private func inputWasClosed() {
         if case .lingering = phase {
             close()
@@ -198,14 +197,13 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What a client sends before it learns that the connection ends is no reason to take its last responses away.
+        // Frames that a client sends before it sees the shutdown are no reason to discard its last responses.
         guard case .open = phase, !NIOHTTP2Errors.isOfOneStream(error) else { return }
         // The HTTP/2 handler has sent the client the reason.
         breakOff()
     }
 
-    /// Closes on a client that does what it must not. What else it sends is not read, so that this is the last it makes us
-    /// do.
+    /// Closes the connection of a misbehaving client. Its further input is not read, so that it causes no more work.
     private func breakOff() {
         try? context?.channel.syncOptions?.setOption(.autoRead, value: false)
         close()
@@ -237,11 +235,11 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         }
     }
 
-    /// The client has taken a piece of a response.
+    /// Notes that the client has received a piece of a response.
     func pieceLeft() {
         if stalledSince != nil { stalledSince = .now() }
     }
 
-    /// Whether what was written has left for the client.
+    /// Whether the written bytes have left for the client.
     var isWritable: Bool { context?.channel.isWritable ?? false }
 }

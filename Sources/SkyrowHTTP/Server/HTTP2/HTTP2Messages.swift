@@ -4,8 +4,8 @@ import NIOHTTP1
 import NIOHTTP2
 
 extension HTTPRequestHead {
-    /// The head that a header block stands for, as HTTP/1.1 would spell it; nil when it asks for something without a path
-    /// (`CONNECT`) or names two hosts.
+    /// Converts a header block to the head that HTTP/1.1 would have; nil for a request without a path (`CONNECT`) and for one
+    /// that names two hosts.
     init?(_ block: HPACKHeaders) {
         var method: String?
         var path: String?
@@ -35,15 +35,15 @@ extension HTTPRequestHead {
 }
 
 extension HPACKHeaders {
-    /// Whether the fields keep the limits that the decoder does not have; it has counted their bytes.
+    /// Whether the fields exceed the limits that the decoder does not check; it checks their total size.
     func exceed(_ limits: HTTPLimits) -> Bool {
         count > limits.headerCount
             || contains { name, value, _ in name.utf8.count + value.utf8.count > limits.headerField }
     }
 
-    /// The head of a response.
+    /// Creates the head of a response.
     ///
-    /// - Parameter date: the whole `date` line of HTTP/1.1.
+    /// - Parameter date: The whole `date` line of HTTP/1.1.
     init(_ response: HTTPResponse, date: [UInt8]) {
         self.init()
         reserveCapacity(response.fields.count + 7)
@@ -53,7 +53,7 @@ extension HPACKHeaders {
             if length != 0 { add(name: "content-type", value: response.contentType.name) }
             if let length { add(name: "content-length", value: String(length), indexing: .nonIndexable) }
         }
-        // Without "date: " and the line's end.
+        // Without "date: " and the line ending.
         add(name: "date", value: String(decoding: date.dropFirst(6).dropLast(2), as: UTF8.self))
         for field in HTTPResponse.commonFields { add(name: field.name, value: field.value) }
         for field in response.fields {
@@ -72,14 +72,14 @@ extension NIOHTTP2Handler.Configuration {
         ]
         connection.targetWindowSize = 1024 * 1024
         stream.targetWindowSize = 256 * 1024
-        // A client that resets more of its requests than this attacks (CVE-2023-44487).
+        // A client that resets more of its requests than this is attacking (CVE-2023-44487).
         stream.streamResetFrameRateLimit.maximumCount = limits.resets
         stream.streamResetFrameRateLimit.windowLength = .seconds(30)
     }
 }
 
 extension NIOHTTP2Errors {
-    /// Whether an error ended one stream only, so that the connection can go on.
+    /// Whether an error ended one stream only, so that the connection can continue.
     static func isOfOneStream(_ error: any Error) -> Bool {
         switch error {
         case is BadStreamStateTransition, is ContentLengthViolated, is ContentLengthHeadersMismatch,

@@ -22,13 +22,13 @@ extension HTTP2Stream {
                 stream.value.endStream(succeeded: $0)
             }
         }
-        // A request that was responded to without waiting has left already.
+        // A request that was responded to without suspension has already ended.
         if exchange.lifecycle.output != .ended { exchange.keep(task) }
     }
 
     // MARK: - The service responds
 
-    /// Writes the response, or its head; returns the parts that are to follow.
+    /// Writes the response, or its head; returns the stream of its remaining parts, if any.
     private func respond(_ response: HTTPResponse) -> ResponseStream? {
         let method = exchange?.head.method
         let stream = response.stream(for: method, sendsFiles: false)
@@ -38,7 +38,7 @@ extension HTTP2Stream {
             } else {
                 exchange?.lifecycle.responded()
             }
-        // The client may be gone, or may have been refused because the time is up.
+        // The client may be gone, or the request may have been refused because of its deadline.
         guard action != nil else { return nil }
         write(response, to: method, isLast: stream == nil)
         if stream == nil { exchange?.end(cancels: false) }
@@ -60,7 +60,7 @@ extension HTTP2Stream {
 
     // MARK: - The server responds
 
-    /// Responds in place of the service; what else the client sends is dropped.
+    /// Responds in place of the service; further input of the stream is dropped.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
         let id = exchange?.id ?? loop.nextRequestID()
         exchange?.end(fault)
@@ -76,7 +76,7 @@ extension HTTP2Stream {
         let headers = HPACKHeaders(response, date: loop.dateLine())
         var endsHere = isLast && body.readableBytes == 0
         write(.headers(.init(headers: headers, endStream: endsHere)), bytes: 0, isLast: endsHere, in: context)
-        // In pieces, so that it shows when a client takes them.
+        // In pieces, so that the progress of the client shows.
         while isLast, !endsHere, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
             endsHere = body.readableBytes == 0
             let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: endsHere))
@@ -100,7 +100,7 @@ extension HTTP2Stream {
         unsent += 1
         lastProgress = .now()
         written.futureResult.whenComplete { result in
-            // The stream may have ended long before its bytes leave.
+            // The stream may end long before its bytes are sent.
             unreadResponses.add(-bytes)
             withExtendedLifetime(account) {}
             if case .success = result { stream.value.pieceLeft(isLast: isLast) }
@@ -113,16 +113,16 @@ extension HTTP2Stream {
         guard !isClosed else { return }
         unsent -= 1
         lastProgress = unsent == 0 ? nil : .now()
-        // The response is complete and the request is not: there is no use in sending the rest (RFC 9113, 8.1).
+        // The response is complete but the request is not: the rest of the request is useless (RFC 9113, 8.1).
         if isLast, !inputHasEnded { reset(.noError) }
     }
 
-    /// What one frame of the usual size holds.
+    /// The payload of one frame of the usual size.
     private static let pieceSize = 16 * 1024
 }
 
 extension HTTP2Stream: ResponseOutput {
-    // It takes no offers: its parts are cut into frames, whose writer waits for the window of the client.
+    // It accepts no offers: its parts are split into frames, which wait for the client's window.
     func write(_ part: IOData, of number: UInt64, _ writer: Deferred<Bool>) {
         guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,
             let action = exchange?.lifecycle.produced(part.readableBytes)
@@ -147,7 +147,7 @@ extension HTTP2Stream: ResponseOutput {
         if context.channel.isWritable { continueStream() }
     }
 
-    /// Lets the service make the next part. A client that takes everything at once still shares its event loop with others.
+    /// Lets the service produce the next part. A client that reads everything at once still shares its event loop with others.
     private func continueStream() {
         guard burst > HTTP2Stream.burstLimit else {
             exchange?.writer.take()?.settle(true)

@@ -4,9 +4,9 @@ import NIOHTTP1
 import NIOHTTP2
 import SkyrowConcurrency
 
-/// One request of an HTTP/2 connection: it carries out what the lifecycle of the request decides.
+/// One request of an HTTP/2 connection; performs what the request's lifecycle decides.
 ///
-/// Reading is here, responding in HTTP2Stream+Responses.
+/// Reading is in this file, responding in HTTP2Stream+Responses.
 final class HTTP2Stream: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundIn = Never
@@ -22,10 +22,10 @@ final class HTTP2Stream: ChannelDuplexHandler {
     private(set) var isClosed = false
     private var readIsHeldBack = false
 
-    /// Bytes of the response that have not left, and when the client last took some of them.
+    /// How many frames of the response are unsent, and when the client last received some.
     var unsent = 0
     var lastProgress: NIODeadline?
-    /// Bytes of a streamed response that left without a pause; others have their turn in between.
+    /// The bytes of a streamed response written without a pause; the loop serves other connections between bursts.
     var burst = 0
 
     init(connection: HTTP2Connection) {
@@ -52,7 +52,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
     private func end() {
         if isClosed { return }
         isClosed = true
-        // A write that has been sent goes on in the database.
+        // A write that has been sent continues in the database.
         perform(exchange?.lifecycle.clientLeft())
         connection.remove(self)
     }
@@ -70,14 +70,14 @@ final class HTTP2Stream: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let content):
-            // A second block is what follows a body, of which nothing is taken.
+            // A second block contains trailers, which are ignored.
             if !hasHead { begin(content.headers, hasBody: !content.endStream) }
             if content.endStream { completeBody() }
         case .data(let content):
             if case .byteBuffer(let part) = content.data { receive(part) }
             if content.endStream { completeBody() }
         default:
-            // The HTTP/2 handler has dealt with it.
+            // The HTTP/2 handler has processed it.
             break
         }
     }
@@ -123,7 +123,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         }
     }
 
-    /// What of a body has come without its end stays in memory from here on.
+    /// The received part of an incomplete body stays in memory until more arrives.
     func channelReadComplete(context: ChannelHandlerContext) {
         perform(exchange?.lifecycle.paused())
         context.fireChannelReadComplete()
@@ -131,7 +131,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
 
     private func completeBody() {
         inputHasEnded = true
-        // Requests of one connection do not wait for each other.
+        // The requests of one connection do not wait for each other.
         perform(exchange?.lifecycle.bodyEnded(waits: false))
     }
 
@@ -157,12 +157,12 @@ final class HTTP2Stream: ChannelDuplexHandler {
             exchange?.end()
             reset(.cancel)
         case .write, .finish:
-            // The response that asked for it goes on.
+            // The response that caused the action continues.
             break
         }
     }
 
-    /// The service has taken a part of the body.
+    /// Notes that the service has read a part of the body.
     func taken(_ bytes: Int) {
         exchange?.taken(bytes)
         guard readIsHeldBack, exchange?.lifecycle.isFull != true else { return }
@@ -182,7 +182,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The connection will bring nothing more; half a request is no request.
+    /// Notes that the connection brings no more input; an incomplete request is dropped.
     func inputWasClosed() {
         perform(exchange?.lifecycle.inputClosed())
     }
@@ -195,7 +195,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
 
     func checkDeadlines(now: NIODeadline) {
         if let lastProgress, now >= lastProgress + loop.patience, connection.isWritable {
-            // The client reads, but does not ask for more of this.
+            // The client reads other responses, but does not open the window of this one.
             exchange?.end()
             reset(.cancel)
             return

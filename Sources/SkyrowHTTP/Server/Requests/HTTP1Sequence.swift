@@ -1,36 +1,36 @@
 import NIOCore
 
-/// When an HTTP/1.1 connection takes requests, and how it ends: decides, with the clock passed in, and does nothing.
+/// The state machine of an HTTP/1.1 connection: when it accepts requests, and how it ends. The clock is passed in.
 struct HTTP1Sequence: Sendable {
     enum Phase: Hashable, Sendable {
         /// Requests are read and responded to. Next: finishing, closed.
         case open
         /// The last response is being written. Next: lingering, closed.
         case finishing
-        /// The server's side is closed; what still comes is dropped until the client closes its side. Next: closed.
+        /// The server's side is closed; further input is dropped until the client closes its side. Next: closed.
         case lingering(until: NIODeadline)
         case closed
     }
 
     enum Step: Hashable, Sendable {
-        /// Everything that was written is to leave; then ``lastWritten(succeeded:lingersFor:now:)``.
+        /// Flush everything that was written; ``lastWritten(succeeded:lingersFor:now:)`` follows.
         case finish(lingersFor: TimeAmount?)
-        /// The server closes its side and drops what still comes.
+        /// Close the server's side and drop further input.
         case linger
         case close
-        /// An interim response is to show whether the client is still there.
+        /// Send an interim response, to detect whether the client is still there.
         case probe
     }
 
     private(set) var phase = Phase.open
-    /// Set with the last request or refusal: whatever else the client sends is dropped.
+    /// Set with the last request or refusal: further input is dropped.
     private(set) var isDeaf = false
     private(set) var inputIsClosed = false
-    /// By when the next head must have come.
+    /// The deadline of the next head.
     private(set) var headDeadline: NIODeadline
     /// When a client that has closed its side is probed next.
     private var nextProbe: NIODeadline?
-    /// By when an idle connection and by when any connection closes, once the server shuts down.
+    /// When an idle connection, and when any connection, closes in a shutdown of the server.
     private var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
     init(_ limits: HTTPLimits, now: NIODeadline) {
@@ -38,7 +38,7 @@ struct HTTP1Sequence: Sendable {
     }
 
     var isOpen: Bool { phase == .open }
-    /// Whether what the client sends is looked at.
+    /// Whether input is processed.
     var takesInput: Bool { isOpen && !isDeaf }
 
     // MARK: - Requests
@@ -47,48 +47,48 @@ struct HTTP1Sequence: Sendable {
         headDeadline = now + limits.idle
     }
 
-    /// A refusal is queued; nothing comes after it. False when there is one already.
+    /// Notes that a refusal is queued, after which nothing follows; returns false when one is already queued.
     mutating func refuse() -> Bool {
         guard !isDeaf else { return false }
         isDeaf = true
         return true
     }
 
-    /// A response begins; returns whether the connection stays open after it.
+    /// Notes that a response begins; returns whether the connection stays open after it.
     ///
     /// - Parameters:
-    ///   - wantsClose: whether the client, the response, or what is left of the request's body asks for the end.
-    ///   - isLast: whether no other request has arrived, not even a part of one.
+    ///   - wantsClose: Whether the client, the response or an incomplete request body requires the end.
+    ///   - isLast: Whether no further request has arrived, not even a part of one.
     mutating func responseBegins(wantsClose: Bool, isLast: Bool, now: NIODeadline, _ limits: HTTPLimits) -> Bool {
         headDeadline = now + limits.idle
         return !wantsClose && !(isLast && (inputIsClosed || shutdown != nil))
     }
 
-    /// The response has been given to the connection whole.
+    /// Notes that the complete response was passed to the channel.
     mutating func responseEnded(now: NIODeadline, _ limits: HTTPLimits) {
         headDeadline = now + limits.idle
     }
 
     // MARK: - The end
 
-    /// The last response is written; returns what to do, once.
+    /// Notes that the last response is written; returns the next step, once.
     mutating func finish(lingersFor time: TimeAmount?) -> Step? {
         guard isOpen else { return nil }
         phase = .finishing
         return .finish(lingersFor: time)
     }
 
-    /// The last byte has left, or could not.
+    /// Notes that the last byte was sent, or could not be.
     ///
-    /// A socket that is closed while it holds unread bytes sends a reset, which would take the response away
-    /// from a client that still sends. So the server's side closes first, and the rest when the client has closed its own.
+    /// A socket that is closed with unread bytes sends a reset, which would discard the response of a client that still sends. So
+    /// the server closes its own side first, and the rest when the client has closed its side.
     mutating func lastWritten(succeeded: Bool, lingersFor time: TimeAmount?, now: NIODeadline) -> Step {
         guard succeeded, let time, !inputIsClosed, phase == .finishing else { return .close }
         phase = .lingering(until: now + time)
         return .linger
     }
 
-    /// The client has closed its side.
+    /// Notes that the client has closed its side.
     mutating func inputClosed(isIdle: Bool, now: NIODeadline, _ limits: HTTPLimits) -> Step? {
         inputIsClosed = true
         switch phase {
@@ -102,7 +102,7 @@ struct HTTP1Sequence: Sendable {
         }
     }
 
-    /// False when it was closed before.
+    /// Notes that the connection is closed; returns false when it already was.
     mutating func closed() -> Bool {
         defer { phase = .closed }
         return phase != .closed
@@ -119,7 +119,7 @@ struct HTTP1Sequence: Sendable {
         switch phase {
         case .open:
             if let shutdown, isIdle, now >= shutdown.idle {
-                // A request that comes even now meets a closed connection, not a reset.
+                // A request that arrives even now finds an orderly close instead of a reset.
                 return finish(lingersFor: limits.lastRequest)
             }
             if isIdle, now >= headDeadline { return .close }

@@ -3,29 +3,29 @@ import NIOHTTP1
 import SkyrowConcurrency
 import SkyrowModel
 
-/// A request with what belongs to it: its lifecycle decides, and its connection performs.
+/// A request with everything that belongs to it: its lifecycle decides, and its connection performs.
 ///
-/// It belongs to the event loop of its connection. It is an object because it moves from the one that arrives to the one that
-/// waits and on to the one that is worked on: as a value it would be copied each time, with all that it refers to.
+/// It belongs to the event loop of its connection. It is a class because it moves from arriving to queued to current; a value
+/// would be copied each time, with all of its references.
 final class RequestExchange {
     let head: HTTPRequestHead
     let id: RequestID
-    /// What follows is another protocol, so the connection ends after this request.
+    /// Whether another protocol follows, so that the connection ends after this request.
     let endsHTTP: Bool
     var lifecycle: RequestLifecycle
     /// The parts of a streamed body; nil when the body is collected.
     let parts: RequestBodyStream?
     private(set) var bytes = ByteBuffer()
-    /// What the body takes of the memory; nil as long as it is not decided whose memory that is.
+    /// The memory of the body; nil until it is decided to whom it is charged.
     private var hold: BodyHold?
     private var task: Task<Void, Never>?
-    /// Has an endless response send something, while there is one.
+    /// Makes an endless response send something, while there is one.
     private(set) var probe: (@Sendable () -> Void)?
-    /// The service, as long as it waits for room for the next part of its response.
+    /// The writer of the response, while it waits for room for the next part.
     var writer: Deferred<Bool>?
 
-    /// - Parameter hasBody: whether a body may follow whatever the head says.
-    /// - Returns: the request, and what is to be done with it first.
+    /// - Parameter hasBody: Whether a body may follow regardless of the head.
+    /// - Returns: The request, and the first action.
     static func begin(
         _ head: HTTPRequestHead,
         hasBody: Bool = false,
@@ -59,7 +59,7 @@ final class RequestExchange {
         self.parts = parts
     }
 
-    /// Takes the memory that the lifecycle asks for; returns what is to be done next.
+    /// Takes the memory that the lifecycle asks for; returns the next action.
     func claim(
         _ claim: RequestLifecycle.Claim,
         from peer: ConnectionPeer,
@@ -99,13 +99,13 @@ final class RequestExchange {
         }
     }
 
-    /// The service has taken a part of the streamed body.
+    /// Notes that the service has read a part of the streamed body.
     func taken(_ count: Int) {
         lifecycle.taken(count)
         hold?.release(count)
     }
 
-    /// Begins the work; returns the memory of the collected body, which is given back when the service returns.
+    /// Begins the work; returns the memory of the collected body, which is released when the service returns.
     func begin(at time: NIODeadline, in loop: EventLoopContext) -> BodyHold? {
         lifecycle.started(at: time, loop.limits)
         guard parts == nil else { return nil }
@@ -113,29 +113,29 @@ final class RequestExchange {
         return hold
     }
 
-    /// The request for the service, which alone has its body then: a stream in response may last for days.
+    /// Returns the request for the service and drops the body here, because a streamed response may last for days.
     ///
     /// - Parameters:
-    ///   - client: the other end of the connection.
-    ///   - time: when the work began.
+    ///   - client: The other end of the connection.
+    ///   - time: When the work began.
     func takeRequest(from client: Client, at time: NIODeadline) -> HTTPRequest {
         let body = parts.map { RequestBody.stream($0) } ?? .collected(bytes)
         bytes = ByteBuffer()
         return HTTPRequest(head: head, body: body, id: id, peer: client, arrival: time)
     }
 
-    /// Keeps the task of the work, so that it can be cancelled, unless that of the response's parts has followed it.
+    /// Keeps the task of the work so that it can be cancelled, unless the task of the response's parts has replaced it.
     func keep(_ task: Task<Void, Never>) {
         if lifecycle.output != .streaming { self.task = task }
     }
 
-    /// Makes the parts of the response, in a task of their own: one keeps memory for the deepest call that it has made, as long as it
-    /// lasts, and a stream may last for days.
+    /// Produces the parts of the response in a separate task: a task keeps the memory of its deepest call until it ends, and a
+    /// stream may last for days.
     ///
     /// - Parameters:
-    ///   - output: what takes the parts.
-    ///   - number: which of the responses of the output it is.
-    ///   - end: gets at last whether all parts were made.
+    ///   - output: The receiver of the parts.
+    ///   - number: Which of the output's responses it is.
+    ///   - end: Called at the end with whether all parts were produced.
     func startStream(
         _ stream: ResponseStream,
         on output: any ResponseOutput,
@@ -165,16 +165,16 @@ final class RequestExchange {
         writer.take()?.settle(false)
     }
 
-    /// Has a response end by itself that would otherwise go on.
+    /// Makes an endless response end by itself.
     func endEndlessResponse() {
         if lifecycle.isEndless { task?.cancel() }
     }
 
-    /// Ends the request: cancels what is left of the work, and gives everything back.
+    /// Ends the request: cancels the rest of the work and releases all resources.
     ///
     /// - Parameters:
-    ///   - reason: what the reader of a streamed body gets.
-    ///   - cancels: whether the work is of no use any more.
+    ///   - reason: The error for the reader of a streamed body.
+    ///   - cancels: Whether to cancel the work.
     func end(_ reason: any Error = CancellationError(), cancels: Bool = true) {
         if cancels { task?.cancel() }
         probe = nil

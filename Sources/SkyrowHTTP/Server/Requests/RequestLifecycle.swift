@@ -1,43 +1,43 @@
 import NIOCore
 
-/// What becomes of one request, from its head to the end of its response, over HTTP/1.1 and HTTP/2 alike.
+/// The state machine of one request, from its head to the end of its response, for HTTP/1.1 and HTTP/2.
 ///
-/// Events go in, with the clock where time matters, and what is to be done comes out. The value holds no bytes, no
-/// channel and no task. Each request ends in one of four ways, once: with the response of its service, with a refusal,
-/// with an end of its connection or stream in the middle (`abort`), or without a response because its client has left.
+/// Events go in, with the time where it matters, and actions come out. It holds no bytes, channel or task. Each request ends
+/// once, in one of four ways: with the response of its service, with a refusal, with the end of its connection or stream during
+/// the response (`abort`), or without a response because its client has left.
 ///
-/// There are two halves. The input is the body, which is collected or streamed to the service. The output is the
-/// response, which is complete at once or follows in parts. For a streamed body both go on at the same time.
+/// It has two halves. The input is the body, which is collected or streamed to the service. The output is the response, which is
+/// complete at once or follows in parts. With a streamed body both proceed at the same time.
 struct RequestLifecycle: Sendable {
-    /// What is to be done.
+    /// What the connection must do.
     enum Action: Hashable, Sendable {
-        /// Memory is to be taken for the body; ``claimed(_:)`` takes the outcome.
+        /// Take memory for the body; ``claimed(_:)`` gets the outcome.
         case claim(Claim)
-        /// As much of the request is here as the service needs to begin; ``started(at:_:)`` follows in its turn.
+        /// Enough of the request has arrived for the service to begin; ``started(at:_:)`` follows when the request is started.
         case ready
-        /// The service is to see the end of the streamed body.
+        /// End the streamed body for the service.
         case endBody
-        /// A part of the response is to be written.
+        /// Write a part of the response.
         case write
-        /// The response is complete.
+        /// Complete the response.
         case finish
-        /// The server responds in place of the service, whose work is cancelled.
+        /// Respond in place of the service, and cancel its work.
         case refuse(HTTPFault)
-        /// The work is cancelled. It may still respond.
+        /// Cancel the work, which may still respond.
         case cancel
-        /// The connection, or the stream, ends in the middle of the response, and the work is cancelled.
+        /// End the connection or the stream during the response, and cancel the work.
         case abort
-        /// The request is dropped without a response, and the work is cancelled.
+        /// Drop the request without a response, and cancel the work.
         case drop
     }
 
-    /// For which bytes of the body memory is taken.
+    /// The bytes of the body for which memory is taken.
     enum Claim: Hashable, Sendable {
-        /// The first `bytes`, of `expected` at least. The head decides whose memory it is.
+        /// The first `bytes` of at least `expected`. The head determines to whom they are charged.
         case judged(bytes: Int, expected: Int)
-        /// A body that arrived whole at once: it is gone again in a moment, so its head is not looked at.
+        /// A body that arrived completely at once. It is released very soon, so its head is not examined.
         case whole(Int)
-        /// Some more.
+        /// Further bytes.
         case more(Int)
     }
 
@@ -47,41 +47,41 @@ struct RequestLifecycle: Sendable {
     }
 
     enum Output: Hashable, Sendable {
-        /// The body has not arrived, or the responses before this one have not left. Next: working, ended.
+        /// The body has not arrived, or earlier responses have not been sent. Next: working, ended.
         case waiting
         /// The service works on its response. Next: streaming, ended.
         case working
-        /// The head of the response has left, and parts of its body follow. Next: ended.
+        /// The head of the response was sent, and parts of its body follow. Next: ended.
         case streaming
-        /// Nothing comes out any more.
+        /// No more output.
         case ended
     }
 
-    /// How many bytes of a streamed body wait for the service before the client is made to wait.
+    /// How many bytes of a streamed body wait for the service before reading from the client is suspended.
     static let window = 64 * 1024
 
     let isStreamed: Bool
-    /// Bytes that the body may have.
+    /// Upper bound on the bytes of the body.
     let limit: Int
     private(set) var input = Input.arriving
     private(set) var output = Output.waiting
     private(set) var isReady = false
-    /// The client waits for `100 Continue`.
+    /// Whether the client waits for `100 Continue`.
     private(set) var owesContinue = false
-    /// Bytes of the body that have arrived, and those of them that wait for the service to take them.
+    /// The bytes of the body that have arrived, and those of them that wait for the service.
     private(set) var received = 0
     private(set) var buffered = 0
     private(set) var isCancelled = false
-    /// Whether the response goes on for as long as the service likes.
+    /// Whether the response may last indefinitely.
     private(set) var isEndless = false
 
     private var announced = 0
     private var isClaimed = false
-    /// Whether the client takes parts of the response.
+    /// Whether the client reads parts of the response.
     private var isWritable = true
-    /// What is left of a response whose length was announced.
+    /// The remaining bytes of a response whose length was announced.
     private var remaining: Int?
-    /// Whether the service has taken or given anything since the clock was looked at.
+    /// Whether the service has read or written anything since the last check.
     private var hasProgressed = false
     private let bodyDeadline: NIODeadline
     private var workDeadline: NIODeadline
@@ -103,45 +103,45 @@ struct RequestLifecycle: Sendable {
 
     // MARK: - The body arrives
 
-    /// Whether what arrives of the body is kept.
+    /// Whether arriving bytes of the body are kept.
     var takesBody: Bool { input == .arriving && output != .ended }
 
-    /// Whether the client is to wait because the service has enough of the body to work on.
+    /// Whether reading from the client is suspended because enough bytes wait for the service.
     var isFull: Bool { isStreamed && buffered >= RequestLifecycle.window }
 
-    /// The head was read and examined.
+    /// Notes that the head was read and examined.
     mutating func begin(_ head: HeadExamination, _ limits: HTTPLimits) -> Action? {
         if let fault = head.fault { return fail(fault) }
         owesContinue = head.expectsContinue
         announced = head.announcedLength
         if isStreamed {
-            // Without a length it may be long.
+            // A body without a length may be long.
             return head.hasBody ? .claim(.judged(bytes: 0, expected: announced > 0 ? announced : .max)) : ready()
         }
         return announced > limits.smallBody ? .claim(.judged(bytes: 0, expected: announced)) : nil
     }
 
-    /// A part of the body has arrived.
+    /// Notes that a part of the body has arrived.
     mutating func received(_ bytes: Int, _ limits: HTTPLimits) -> Action? {
         guard takesBody else { return nil }
         guard bytes <= limit - received else { return fail(.bodyTooLarge) }
         received += bytes
         if isStreamed { buffered += bytes }
         if isClaimed { return .claim(.more(bytes)) }
-        // What has come of a short body at once is not counted before it stays.
+        // The first bytes of a short body are not counted until they stay in memory.
         guard received > limits.smallBody || isStreamed else { return nil }
         return .claim(.judged(bytes: received, expected: max(announced, received)))
     }
 
-    /// Nothing more arrives for now: what has come of the body stays in memory.
+    /// Notes that no more arrives for now, so the received part of the body stays in memory.
     mutating func paused() -> Action? {
         guard takesBody, !isClaimed, received > 0 else { return nil }
         return .claim(.judged(bytes: received, expected: max(announced, received)))
     }
 
-    /// The body is complete.
+    /// Notes that the body is complete.
     ///
-    /// - Parameter waits: whether the responses to other requests come first.
+    /// - Parameter waits: Whether responses to other requests come first.
     mutating func bodyEnded(waits: Bool) -> Action? {
         guard takesBody else { return nil }
         input = .complete
@@ -154,7 +154,7 @@ struct RequestLifecycle: Sendable {
         return .claim(waits ? .judged(bytes: received, expected: received) : .whole(received))
     }
 
-    /// Memory was taken for the body, or was not.
+    /// Notes whether memory was taken for the body.
     mutating func claimed(_ fault: HTTPFault?) -> Action? {
         guard output != .ended else { return nil }
         if let fault { return fail(fault) }
@@ -166,7 +166,7 @@ struct RequestLifecycle: Sendable {
         owesContinue = false
     }
 
-    /// The service has taken a part of the streamed body.
+    /// Notes that the service has read a part of the streamed body.
     mutating func taken(_ bytes: Int) {
         buffered -= bytes
         hasProgressed = true
@@ -179,27 +179,27 @@ struct RequestLifecycle: Sendable {
 
     // MARK: - The service responds
 
-    /// The service begins.
+    /// Notes that the service begins.
     ///
-    /// - Parameter time: from when on it has `limits.response` to respond.
+    /// - Parameter time: The start of the `limits.response` that the service has to respond.
     mutating func started(at time: NIODeadline, _ limits: HTTPLimits) {
         guard output == .waiting, isReady else { return }
         output = .working
         workDeadline = time + limits.response
     }
 
-    /// The service has responded, with a whole body.
+    /// Notes that the service has responded with a complete body.
     mutating func responded() -> Action? {
         guard output == .working else { return nil }
         end()
         return .finish
     }
 
-    /// The service has responded with a head; parts of the body follow.
+    /// Notes that the service has responded with a head; parts of the body follow.
     ///
     /// - Parameters:
-    ///   - length: how many bytes they have, where the head says so.
-    ///   - isEndless: whether the service may keep the client waiting without end.
+    ///   - length: The total bytes of the parts, if the head announces it.
+    ///   - isEndless: Whether the service may keep the client waiting indefinitely.
     mutating func responded(streaming length: Int?, isEndless: Bool = false) -> Action? {
         guard output == .working else { return nil }
         output = .streaming
@@ -209,12 +209,12 @@ struct RequestLifecycle: Sendable {
         return .write
     }
 
-    /// Whether the client gets what the service makes of the body.
+    /// Whether parts of the response are still sent to the client.
     private var takesParts: Bool { output == .streaming && !isCancelled }
-    /// The same, and whether the client has taken enough of what it got before.
+    /// Whether parts are sent and the client has read enough of the earlier ones.
     var hasRoom: Bool { takesParts && isWritable }
 
-    /// The service has made a part of the body; nil when the client gets no more of it.
+    /// Notes that the service has produced a part of the body; returns nil when the client gets no more parts.
     mutating func produced(_ bytes: Int) -> Action? {
         guard takesParts else { return nil }
         hasProgressed = true
@@ -225,9 +225,9 @@ struct RequestLifecycle: Sendable {
         return .write
     }
 
-    /// The service has made the last part.
+    /// Notes that the service has produced the last part.
     ///
-    /// - Parameter succeeded: whether there was no error on the way.
+    /// - Parameter succeeded: Whether it did so without an error.
     mutating func responseEnded(succeeded: Bool) -> Action? {
         guard output == .streaming else { return nil }
         guard succeeded, remaining ?? 0 == 0 else { return abort() }
@@ -235,7 +235,7 @@ struct RequestLifecycle: Sendable {
         return .finish
     }
 
-    /// The client takes parts of the response, or takes none for now.
+    /// Notes that the client reads parts of the response, or has stopped reading for now.
     mutating func writabilityChanged(_ isWritable: Bool) {
         guard self.isWritable != isWritable else { return }
         self.isWritable = isWritable
@@ -244,14 +244,14 @@ struct RequestLifecycle: Sendable {
 
     // MARK: - The client leaves
 
-    /// The connection or the stream is gone.
+    /// Notes that the connection or the stream is closed.
     mutating func clientLeft() -> Action? {
         guard output != .ended else { return nil }
         end()
         return .drop
     }
 
-    /// The client sends nothing more. Half a request is no request; a whole one still gets its response.
+    /// Notes that the client sends nothing more. An incomplete request is dropped; a complete one still gets its response.
     mutating func inputClosed() -> Action? {
         guard takesBody else { return nil }
         guard output == .waiting else { return abort() }
@@ -259,16 +259,16 @@ struct RequestLifecycle: Sendable {
         return .drop
     }
 
-    /// What arrives is not the rest of a request.
+    /// Notes that the input is not the rest of a request.
     mutating func inputFailed(_ fault: HTTPFault) -> Action? {
         takesBody ? fail(fault) : nil
     }
 
     // MARK: - Time
 
-    /// Looks at the clock.
+    /// Checks the deadlines.
     ///
-    /// - Parameter isReadHeldBack: whether the server does not read what the client sends.
+    /// - Parameter isReadHeldBack: Whether reading from the client is suspended.
     mutating func check(now: NIODeadline, isReadHeldBack: Bool, _ limits: HTTPLimits) -> Action? {
         guard output != .ended else { return nil }
         if input == .arriving {
@@ -289,7 +289,7 @@ struct RequestLifecycle: Sendable {
         return .cancel
     }
 
-    /// Whether it is the service that keeps the client waiting, and not the other way round.
+    /// Whether the client waits for the service, and not the other way round.
     private var isWaitingForService: Bool {
         if isEndless { return false }
         if output == .streaming, !isWritable { return false }

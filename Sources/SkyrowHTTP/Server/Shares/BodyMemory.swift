@@ -1,27 +1,27 @@
 import SkyrowActions
 import Synchronization
 
-/// The two parts of the memory for bodies.
+/// The two pools of the memory for bodies.
 ///
-/// A stranger reaches the second part only, so half-sent bodies without a key take nothing from those who have one.
+/// Unauthenticated clients use the second pool only, so their incomplete bodies take nothing from authenticated ones.
 enum BodyPool: Sendable {
-    /// Bodies whose request has an accepted key or a remembered session, or was complete before it mattered.
+    /// Bodies whose request has an accepted key or a cached session, or that arrived completely at once.
     case accepted
-    /// Bodies of requests whose sender is not known yet.
+    /// Bodies of requests whose sender is not verified yet.
     case unverified
 }
 
-/// How much of one pool may be taken, by how much of it is taken.
+/// The limits of one pool, depending on how much of it is taken.
 ///
-/// Behind `size - reserve` only the beginnings of bodies fit, so that large bodies never keep small ones out. A client has
-/// its share of the pool, and in the reserve its share of the reserve.
+/// The last `reserve` bytes are for the first bytes of bodies only, so that large bodies never keep small ones out. A client has
+/// its share of the pool, and within the reserve its share of the reserve.
 struct BodyPoolLimits: Hashable, Sendable {
     let size: Int
     let reserve: Int
     private let longest: Int
     private let share: ClientShare
 
-    /// - Parameter longest: what one body may have; a share is never less than that.
+    /// - Parameter longest: The limit of one body; a share is never less.
     init(size: Int, longest: Int, share: ClientShare) {
         self.size = size
         self.longest = longest
@@ -29,25 +29,25 @@ struct BodyPoolLimits: Hashable, Sendable {
         reserve = max(0, min(size / 8, size - longest))
     }
 
-    /// How many bytes of the pool may be taken in all.
+    /// How many bytes of the pool may be taken in total.
     func total(isSmall: Bool) -> Int { isSmall ? size : size - reserve }
 
-    /// How many bytes a client may have.
+    /// How many bytes a client may take.
     ///
-    /// - Parameter used: bytes of the pool that are taken, these among them.
+    /// - Parameter used: The taken bytes of the pool, including the new ones.
     func client(used: Int) -> Int {
         used > size - reserve ? share.client(of: reserve) : max(share.client(of: size), longest)
     }
 
-    /// How many bytes a site may have.
+    /// How many bytes a site may take.
     func site(used: Int) -> Int {
         used > size - reserve ? share.site(of: reserve) : max(share.site(of: size), longest)
     }
 }
 
-/// How many bytes of bodies are in memory, over all event loops, and whose they are.
+/// The bytes of bodies in memory, across all event loops, in total and per client.
 final class BodyMemory: Sendable {
-    /// So much of every body counts as a small one.
+    /// Up to this many bytes of every body count as small.
     let small: Int
     private let accepted: BodyPoolLimits
     private let unverified: BodyPoolLimits
@@ -64,7 +64,7 @@ final class BodyMemory: Sendable {
 
     var bytes: Int { acceptedBytes.load(ordering: .relaxed) + unverifiedBytes.load(ordering: .relaxed) }
 
-    /// Takes bytes out of a pool, for a client; returns why not, and takes nothing, when there is no room.
+    /// Takes bytes out of a pool for a client; when they do not fit, takes nothing and returns the reason.
     func take(_ count: Int, from pool: BodyPool, isSmall: Bool, for usage: ClientUsage?) -> HTTPFault? {
         let limits = pool == .accepted ? accepted : unverified
         let used = add(count, to: pool)
@@ -101,12 +101,12 @@ extension ClientUsage {
     }
 }
 
-/// What the body of one request takes of the memory.
+/// The memory of one request's body.
 struct BodyHold: Sendable {
     private let memory: BodyMemory
     private let pool: BodyPool
     private let usage: ClientUsage?
-    /// Without credentials in the head a body has no more than this.
+    /// The limit of a body without credentials in its head.
     private let limit: Int
     private(set) var bytes = 0
 
@@ -117,7 +117,7 @@ struct BodyHold: Sendable {
         self.limit = limit
     }
 
-    /// Takes memory for the next part of the body; returns why not.
+    /// Takes memory for the next part of the body; returns the reason when it does not fit.
     mutating func take(_ count: Int) -> HTTPFault? {
         guard bytes + count <= limit else { return .credentialsRequired }
         let isSmall = bytes + count <= memory.small
@@ -126,13 +126,13 @@ struct BodyHold: Sendable {
         return nil
     }
 
-    /// Gives back what a part of the body has.
+    /// Releases the memory of a part of the body.
     mutating func release(_ count: Int) {
         memory.release(count, from: pool, for: usage)
         bytes -= count
     }
 
-    /// Gives back everything; nothing may be taken or released afterwards.
+    /// Releases all memory; must be the last call.
     func release() {
         memory.release(bytes, from: pool, for: usage)
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Whether a body arrives fast enough: a number of bytes more in each window of time.
+/// Whether a body arrives fast enough: a minimum of bytes in each time window.
 ///
 /// An average since the head would let a client stop after a burst.
 struct BodyPace: Hashable {
@@ -11,11 +11,11 @@ struct BodyPace: Hashable {
         windowEnd = start + limits.bodyWindow
     }
 
-    /// Judges the window that has ended, if one has, and begins the next.
+    /// Judges the current window if it has ended, and begins the next one.
     ///
     /// - Parameters:
-    ///   - bytes: of the body, so far.
-    ///   - isWaiting: whether the client waits for the server, which has not read on or not sent `100 Continue`.
+    ///   - bytes: The bytes of the body so far.
+    ///   - isWaiting: Whether the client waits for the server, which has suspended reading or not sent `100 Continue`.
     mutating func isTooSlow(bytes: Int, isWaiting: Bool, now: NIODeadline, _ limits: HTTPLimits) -> Bool {
         guard now >= windowEnd || isWaiting else { return false }
         let gained = bytes - received

@@ -1,10 +1,9 @@
 import SkyrowActions
 import Synchronization
 
-/// A hold on what one client, or one site, has of a server at the moment; a connection or a body keeps it as long as it
-/// counts.
+/// A reference to the current usage of one client, or one site; a connection or a body keeps it as long as it counts.
 final class ClientUsage: Sendable {
-    /// What all holds on the same client share.
+    /// The counts that all references to one client share.
     final class Counts: Sendable {
         let connections = Atomic<Int>(0)
         /// Bytes of bodies in ``BodyMemory``, by pool.
@@ -13,7 +12,7 @@ final class ClientUsage: Sendable {
     }
 
     let counts: Counts
-    /// The site that an IPv6 client belongs to, which has a share of its own.
+    /// The site of an IPv6 client, which has a separate share.
     let site: ClientUsage?
     private let place: ClientTable.Place
     private let table: ClientTable
@@ -30,7 +29,7 @@ final class ClientUsage: Sendable {
     }
 }
 
-/// The clients that hold anything of a server, over all event loops.
+/// The clients that use resources of a server, across all event loops.
 final class ClientTable: Sendable {
     fileprivate struct Place: Hashable {
         let key: ClientKey
@@ -44,10 +43,10 @@ final class ClientTable: Sendable {
 
     private let entries = Mutex<[Place: Entry]>([:])
 
-    /// How many clients and sites hold something.
+    /// The number of clients and sites with any usage.
     var count: Int { entries.withLock { $0.count } }
 
-    /// A hold on what a client has; nil for a client without an address.
+    /// Returns a reference to a client's usage; nil for a client without an address.
     func usage(of key: ClientKey) -> ClientUsage? {
         guard key != .none else { return nil }
         let site = key.site.map { hold(Place(key: $0, isSite: true), site: nil) }

@@ -1,14 +1,14 @@
 import SkyrowActions
 import Synchronization
 
-/// How many connections there are and were, in all and by client.
+/// The numbers of connections, in total and per client.
 final class ConnectionCount: Sendable {
-    /// What becomes of a connection that was accepted.
+    /// What happens to an accepted connection.
     enum Verdict: Hashable, Sendable {
         case open
-        /// One beyond the limit, which gets the reason.
+        /// Above the limit; gets the reason.
         case refused(HTTPFault)
-        /// One beyond that, which is closed without a response.
+        /// Far above the limit; closed without a response.
         case dropped
     }
 
@@ -28,9 +28,9 @@ final class ConnectionCount: Sendable {
     var accepted: Int { total.load(ordering: .relaxed) }
     var refused: Int { tooMany.load(ordering: .relaxed) }
 
-    /// Counts a connection; `close` takes it back.
+    /// Counts a connection; `close` reverts it.
     ///
-    /// - Parameter usage: nil for a proxy, whose connections are those of many clients.
+    /// - Parameter usage: nil for a proxy, whose connections serve many clients.
     func add(_ usage: ClientUsage?) -> Verdict {
         total.wrappingAdd(1, ordering: .relaxed)
         guard let fault = fault(usage) else { return .open }
@@ -42,7 +42,7 @@ final class ConnectionCount: Sendable {
         return .refused(fault)
     }
 
-    /// Counts what is within all limits, and nothing else.
+    /// Counts a connection if it is within all limits; returns the fault otherwise.
     private func fault(_ usage: ClientUsage?) -> HTTPFault? {
         var fault: HTTPFault? = count.wrappingAdd(1, ordering: .relaxed).newValue <= limit ? nil : .overloaded
         if let usage {
@@ -67,7 +67,7 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    /// How many connections beyond the limits get the reason for which they are closed.
+    /// How many connections above the limits get the reason before they are closed.
     private static let refusalsAtOnce = 128
 }
 

@@ -1,7 +1,7 @@
-/// The other end of a connection, and whose share its bodies are taken from.
+/// The other end of a connection, and the client to whom its bodies are charged.
 struct ConnectionPeer {
     let client: Client
-    /// What the client holds; nil for a client without an address, and for a proxy.
+    /// The client's usage; nil for a client without an address, and for a proxy.
     let usage: ClientUsage?
     let isProxy: Bool
 }

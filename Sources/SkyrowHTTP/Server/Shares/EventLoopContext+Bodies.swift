@@ -2,13 +2,13 @@ import NIOCore
 import NIOHTTP1
 
 extension EventLoopContext {
-    /// Decides by its head whose memory a body takes, and takes it for what has arrived.
+    /// Decides by the head to whom a body is charged, and takes memory for the bytes that have arrived.
     ///
-    /// Most requests arrive whole at once and never come here (``RequestLifecycle/Claim/whole(_:)``).
+    /// Most requests arrive completely at once and skip this (``RequestLifecycle/Claim/whole(_:)``).
     ///
     /// - Parameters:
-    ///   - bytes: of the body, so far.
-    ///   - expected: how many bytes it has at least.
+    ///   - bytes: The bytes of the body so far.
+    ///   - expected: The minimum total bytes of the body.
     func hold(
         _ head: HTTPRequestHead,
         from peer: ConnectionPeer,
@@ -28,7 +28,7 @@ extension EventLoopContext {
         return .success(hold)
     }
 
-    /// What the client of a request holds; behind a proxy the one that its head names.
+    /// Returns the usage of a request's client; behind a proxy, of the client that the head names.
     func usage(of peer: ConnectionPeer, _ head: HTTPRequestHead) -> ClientUsage? {
         guard peer.isProxy else { return peer.usage }
         return table.usage(of: clients.key(of: clients.client(of: peer.client, headers: head.headers)))
