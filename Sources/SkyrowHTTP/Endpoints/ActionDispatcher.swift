@@ -5,10 +5,10 @@ import SkyrowWire
 
 /// Runs an action's call from either endpoint, and returns its result.
 ///
-/// `prepare` does all that can be done while the request's bytes are at hand; `perform` waits for the rest.
+/// `prepare` does everything that needs the request's bytes; `perform` does everything that waits.
 struct ActionDispatcher: Sendable {
     let service: ActionService
-    /// Why every call is refused, because of the application that it is for; nil when none is.
+    /// Why every call is refused, because of its application; nil when calls are accepted.
     private let refusal: SkyrowError?
 
     init(service: ActionService, refusal: SkyrowError? = nil) {
@@ -16,7 +16,7 @@ struct ActionDispatcher: Sendable {
         self.refusal = refusal
     }
 
-    /// From whom a call comes, according to its request.
+    /// The sender of a call, as its request claims.
     struct Sender: Sendable {
         var credentials: Credentials
         var client: ClientKey
@@ -28,21 +28,21 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    /// A call that needs the request's bytes no more.
+    /// A call that no longer needs the request's bytes.
     struct PreparedCall: Sendable {
         let description: ActionDescription
         let sender: Sender
-        /// Who calls; nil inside when the database must be asked.
+        /// The caller, or the error that refuses it; nil inside when only the database can tell.
         let caller: Result<Caller?, SkyrowError>
         let call: Result<ActionCall, SkyrowError>
 
         var action: ActionName { description.name }
     }
 
-    /// What became of a call.
+    /// The outcome of a call.
     enum Outcome: Sendable {
         case succeeded(ActionResult)
-        /// The credentials were not enough.
+        /// The credentials were not sufficient.
         case refused(SkyrowError)
         case failed(SkyrowError)
 
@@ -54,7 +54,7 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    /// - Parameter envelope: what the parameters may have beside those of the action; nil where others are ignored.
+    /// - Parameter envelope: Which parameters are allowed besides those of the action; nil ignores unknown ones.
     func prepare(
         _ action: ActionName,
         from sender: Sender,
@@ -69,11 +69,11 @@ struct ActionDispatcher: Sendable {
                 if let refusal { throw refusal }
                 return try service.cachedCaller(credentials, for: description.requirement, action)
             }
-            // Wrong credentials count too.
+            // Calls with wrong credentials count, too.
             try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
             return try caller.get()
         }
-        // Who may not call has nothing decoded for him.
+        // A refused call is not decoded.
         if case .failure(let error) = caller {
             return PreparedCall(description: description, sender: sender, caller: caller, call: .failure(error))
         }
@@ -84,7 +84,7 @@ struct ActionDispatcher: Sendable {
         return PreparedCall(description: description, sender: sender, caller: caller, call: call)
     }
 
-    /// Finds out whose the credentials of a connection are; throws what a call with them would.
+    /// Returns the caller of a connection's credentials; throws what a call with them would.
     func authenticate(_ sender: Sender, id: RequestID) async throws(SkyrowError) -> Caller {
         do throws(SkyrowError) {
             if let refusal { throw refusal }
@@ -97,14 +97,14 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    /// Counts what names no action; throws `131 RateLimited` when it is one too many.
+    /// Counts a request that names no action against the rate limit; throws `131 RateLimited` above it.
     func admit(_ sender: Sender) throws(SkyrowError) {
         try service.admit(sender.credentials, from: sender.client)
     }
 
-    /// Returns what became of the call, and whose it was as far as that was found out.
+    /// Returns the outcome of the call, and its user if known.
     ///
-    /// - Parameter live: the subscriptions of the connection; nil where it cannot have any.
+    /// - Parameter live: The subscriptions of the connection; nil when it cannot have any.
     func perform(
         _ call: PreparedCall,
         live: LiveSession? = nil,
@@ -117,7 +117,7 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    /// Waits for the client's turn, if the call is a read; the master key waits for none.
+    /// Waits for the admission of the client's read, if the call is one; the master key needs none.
     private func performInContext(
         _ call: PreparedCall,
         _ live: LiveSession?,
@@ -208,10 +208,11 @@ struct ActionDispatcher: Sendable {
 }
 
 extension SkyrowError {
-    /// The error as it leaves: a cancelled request ran out of time, and an unexpected error leads to its log line.
+    /// The error as it is sent: a cancelled request becomes a timeout, and an unexpected error gets the request's id for its log
+    /// line.
     fileprivate func reported(as id: RequestID) -> SkyrowError {
-        // Only the connection cancels a request, when its time is up or its client is gone. That a write's fate is
-        // unknown says more than that.
+        // Only the connection cancels a request, when its time is up or its client is gone. An indeterminate commit is the more
+        // important information.
         if Task.isCancelled, code != .outcomeUnknown { return .responseTimedOut }
         return withRequestID(id)
     }

@@ -1,18 +1,18 @@
 import SkyrowActions
 import SkyrowModel
 
-/// Finds what performs the calls of a request: the actions of its application.
+/// Finds the dispatcher for the calls of a request, which belongs to the request's application.
 struct ApplicationFinder: Sendable {
     enum Found: Sendable {
         case ready(ActionDispatcher)
-        /// It has to be opened first (``ApplicationFinder/opened(_:)``).
+        /// The application must be opened first (``ApplicationFinder/opened(_:)``).
         case resting(ApplicationName)
     }
 
     private let applications: Applications
-    /// Refuses what no application takes.
+    /// The actions of the default application, for requests of no known application.
     private let standard: ActionService
-    /// The text of the `Host` field.
+    /// The value of the `Host` field.
     private let host: String?
 
     init(_ applications: Applications, standard: ActionService, host: String?) {
@@ -21,12 +21,12 @@ struct ApplicationFinder: Sendable {
         self.host = host
     }
 
-    /// What performs the calls of a request; for a key that no application takes it refuses all of them.
+    /// Finds the dispatcher for a request; for a key of no application it refuses all calls.
     func find(_ credentials: Credentials) -> Found {
         do throws(SkyrowError) {
             switch try applications.find(key: credentials.key, host: host) {
             case .open(let actions): return .ready(ActionDispatcher(service: actions))
-            // Nothing is opened for a request that may do nothing.
+            // No application is opened for a request without credentials.
             case .resting where credentials.isEmpty: return .ready(ActionDispatcher(service: standard))
             case .resting(let name): return .resting(name)
             }
@@ -35,7 +35,7 @@ struct ApplicationFinder: Sendable {
         }
     }
 
-    /// The same for an application that has to be opened.
+    /// Opens an application and returns its dispatcher.
     func opened(_ name: ApplicationName) async -> ActionDispatcher {
         do throws(SkyrowError) {
             return ActionDispatcher(service: try await applications.open(name))
@@ -44,7 +44,7 @@ struct ApplicationFinder: Sendable {
         }
     }
 
-    /// Finds it and opens it if need be.
+    /// Finds the dispatcher, and opens its application if necessary.
     func dispatcher(_ credentials: Credentials) async -> ActionDispatcher {
         switch find(credentials) {
         case .ready(let dispatcher): dispatcher

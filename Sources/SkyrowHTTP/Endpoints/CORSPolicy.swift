@@ -1,7 +1,7 @@
 /// Which web pages may call the service from a browser.
 ///
-/// Access tokens travel in headers and never in cookies, so a page gains nothing by calling from another user's browser:
-/// any origin may call by default, without the browser's own credentials.
+/// Access tokens are sent in headers and never in cookies, so a page gains nothing by calling from another user's browser. Any
+/// origin may therefore call by default, without the browser's own credentials.
 package enum CORSPolicy: Hashable, Sendable {
     /// No page of another origin.
     case off
@@ -10,7 +10,7 @@ package enum CORSPolicy: Hashable, Sendable {
     /// The pages of these origins, such as `https://app.example`, with the browser's credentials.
     case origins(Set<String>)
 
-    /// What every response to a request from this origin carries.
+    /// The fields of every response to a request from this origin.
     func fields(origin: String?) -> [HTTPField] {
         switch self {
         case .off:
@@ -19,7 +19,7 @@ package enum CORSPolicy: Hashable, Sendable {
             guard origin != nil else { return [] }
             return [HTTPField("access-control-allow-origin", "*"), CORSPolicy.exposed]
         case .origins(let origins):
-            // Responses differ by origin, so caches have to keep them apart.
+            // Responses differ by origin, so caches must keep them apart.
             let vary = HTTPField("vary", "origin")
             guard let origin, origins.contains(origin) else { return [vary] }
             return [
@@ -31,19 +31,19 @@ package enum CORSPolicy: Hashable, Sendable {
         }
     }
 
-    /// What the response to a request carries whose head was not read, so that its page can see why: where every page may, or one
-    /// alone.
+    /// The fields of a response to a request whose head was not read, so that its page can see the reason: when any origin may
+    /// call, or exactly one.
     var fieldsOfUnreadHead: [HTTPField] {
         switch self {
         case .off: []
         case .anyOrigin: fields(origin: "*")
         case .origins(let origins):
-            // That responses differ by origin is among the fields already.
+            // The `vary` field is already among the fields.
             origins.count == 1 ? Array(fields(origin: origins.first).dropFirst()) : []
         }
     }
 
-    /// What the response to a preflight request carries besides.
+    /// The additional fields of a response to a preflight request.
     func preflightFields(_ headers: RequestHeaders) -> [HTTPField] {
         let isAllowed =
             switch self {
@@ -54,7 +54,7 @@ package enum CORSPolicy: Hashable, Sendable {
         guard isAllowed else { return [] }
         return [
             HTTPField("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
-            // Echoed, as Skygear does: SDKs send headers of their own making.
+            // Echoed, as Skygear does: SDKs send additional headers.
             HTTPField("access-control-allow-headers", headers.requestedHeaders ?? CORSPolicy.usualHeaders),
             HTTPField("access-control-max-age", "7200"),
         ]

@@ -1,8 +1,8 @@
-/// The endpoint of a path, beside those of the service.
+/// The endpoints of additional path prefixes.
 struct EndpointTable: Sendable {
     private let entries: [(prefix: String, endpoint: any HTTPEndpoint)]
 
-    /// - Parameter endpoints: by the prefix of their paths; the longest that fits counts.
+    /// - Parameter endpoints: By the prefix of their paths; the longest matching prefix wins.
     init(_ endpoints: [String: any HTTPEndpoint]) {
         entries = endpoints.sorted { $0.key.utf8.count > $1.key.utf8.count }.map {
             (prefix: $0.key, endpoint: $0.value)

@@ -3,10 +3,10 @@ import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
 
-/// `POST /rpc`: a JSON-RPC message in the body, and one in the body of the response.
+/// `POST /rpc`: a JSON-RPC message in the body of the request, and one in the body of the response.
 ///
-/// The HTTP status is 200 for every outcome of a call: the status describes the transport, `error.code` the
-/// call. A body of notifications gets 204.
+/// The HTTP status is 200 for every outcome of a call: the status describes the transport, `error.code` the call. A body of
+/// notifications gets 204.
 struct JSONRPCEndpoint: Sendable {
     func respond(
         to body: ByteBuffer,

@@ -12,36 +12,36 @@ import SkyrowWire
 /// if let message = reply.message { send(message) }
 /// ```
 ///
-/// A message is handled by itself, so several of them may be handled at the same time.
+/// Messages are independent, so several may be handled at the same time.
 struct JSONRPCSession: Sendable {
-    /// What comes of a message.
+    /// The result of a message.
     struct Reply: Sendable {
-        /// What is sent back; nil when the message had notifications only.
+        /// The response message; nil when the message had notifications only.
         var message: ByteBuffer?
         var subject: RequestSubject
         /// The first failure.
         var error: ErrorCode?
-        /// How many calls a batch had.
+        /// The number of calls in a batch.
         var calls: Int?
         var userID: UserID?
-        /// How many calls succeeded.
+        /// The number of calls that succeeded.
         var successes = 0
     }
 
-    /// Calls of one batch.
+    /// Upper bound on the calls of one batch.
     static let batchLimit = 100
-    /// Calls of one batch that run at once.
+    /// How many calls of one batch run concurrently.
     static let concurrency = 8
 
     private let dispatcher: ActionDispatcher
     private let sender: ActionDispatcher.Sender
     private let live: LiveSession?
-    /// Finds the application of other credentials, which a call may bring over a connection that stays.
+    /// Finds the application of other credentials, which a call may set on a long-lived connection.
     private let finder: ApplicationFinder?
 
     /// - Parameters:
-    ///   - live: the subscriptions of the connection; nil where it cannot have any.
-    ///   - finder: where the connection may get other credentials by `connection:authenticate`.
+    ///   - live: The subscriptions of the connection; nil when it cannot have any.
+    ///   - finder: Set when the connection may get other credentials by `connection:authenticate`.
     init(
         dispatcher: ActionDispatcher,
         sender: ActionDispatcher.Sender,
@@ -54,10 +54,10 @@ struct JSONRPCSession: Sendable {
         self.live = live
     }
 
-    /// A call that was read; its response is made apart from the request's bytes.
+    /// A decoded call; its response is made without the request's bytes.
     private enum Step: Sendable {
         case action(ActionDispatcher.PreparedCall)
-        /// `connection:authenticate` with these, which decide the application.
+        /// `connection:authenticate` with these credentials, which determine the application.
         case authentication(ActionDispatcher.Sender)
         case discover
         case failure(SkyrowError)
@@ -91,16 +91,16 @@ struct JSONRPCSession: Sendable {
         case batch([Call])
     }
 
-    /// What became of one call; no text for a notification.
+    /// The outcome of one call; the text is nil for a notification.
     private struct CallOutcome: Sendable {
         let text: ByteBuffer?
         let error: ErrorCode?
         let userID: UserID?
     }
 
-    /// Carries out the calls of a message, which is decoded before anything is waited for.
+    /// Performs the calls of a message, which is decoded before anything waits.
     ///
-    /// - Parameter context: what belongs to this message: its id, and the account of its results.
+    /// - Parameter context: The context of this message: its id, and the account of its results.
     func handle(_ message: ByteBuffer, context: RequestContext) async -> Reply {
         switch read(message, from: sender) {
         case .single(let call):
@@ -119,7 +119,7 @@ struct JSONRPCSession: Sendable {
 
     // MARK: - Reading
 
-    /// Whether a message has calls of `live:subscribe` and `live:watch`, and nothing else.
+    /// Whether a message has only calls of `live:subscribe` and `live:watch`.
     static func isSubscription(_ message: ByteBuffer) -> Bool {
         func isSubscription(_ entry: RPCEntry) -> Bool {
             guard case .call(let call) = entry else { return false }
@@ -147,7 +147,7 @@ struct JSONRPCSession: Sendable {
         }
     }
 
-    /// A failure that is found before an action is; it counts as a call.
+    /// Creates a failure that precedes any action; it counts as a call.
     private func failure(_ error: SkyrowError, from sender: ActionDispatcher.Sender) -> Step {
         do throws(SkyrowError) {
             try dispatcher.admit(sender)
@@ -158,7 +158,7 @@ struct JSONRPCSession: Sendable {
     }
 
     private func read(_ root: JSONView, from sender: ActionDispatcher.Sender) -> Body {
-        // Counted before anything is made of the entries.
+        // Checked before the entries are decoded.
         guard !root.isArray || root.count <= JSONRPCSession.batchLimit else {
             let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCSession.batchLimit) calls.")
             return .single(Call(step: failure(error, from: sender), id: .null))
@@ -240,7 +240,7 @@ struct JSONRPCSession: Sendable {
 
     // MARK: - Responding
 
-    /// - Parameter isPart: whether other calls go out in the same response.
+    /// - Parameter isPart: Whether other calls share the response.
     private func outcome(of call: Call, context: RequestContext, isPart: Bool = false) async -> CallOutcome {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
@@ -309,7 +309,7 @@ struct JSONRPCSession: Sendable {
         )
     }
 
-    /// Joins the texts, and gives up each as soon as it is copied.
+    /// Joins the texts, and frees each one as soon as it is copied.
     private static func array(_ texts: inout [ByteBuffer?]) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(texts.reduce(2) { $0 + ($1?.readableBytes ?? 0) + 1 })
@@ -336,7 +336,7 @@ extension ActionName {
 }
 
 extension UnsafeRawBufferPointer {
-    /// `{}`, for a call that comes without parameters.
+    /// The text `{}`, for a call without parameters.
     static var emptyJSONObject: UnsafeRawBufferPointer {
         let text: StaticString = "{}"
         return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)

@@ -4,22 +4,22 @@ package import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// What `/metrics` returns, and to whom.
+/// The page at `/metrics`, and who may read it.
 ///
-/// The figures show how a service is used, how it fails and what runs on its machine, and asking for them costs more than
-/// most requests; so they are not open to all who can reach the port, unless an operator says so.
+/// The metrics show how a service is used, how it fails and what runs on its machine, and producing them costs more than most
+/// requests. They are therefore not public unless an operator decides so.
 package struct MetricsPage: Sendable {
     package enum Access: Sendable {
         /// Every client that can connect.
         case everybody
-        /// Who sends this key, which is good for nothing else, or the master key.
+        /// Clients with this key, which has no other use, or with the master key.
         case keyHolders(Secret?)
     }
 
     private let access: Access
     private let text: @Sendable () -> String
 
-    /// - Parameter text: the figures as Prometheus reads them.
+    /// - Parameter text: Produces the metrics in the text format of Prometheus.
     package init(access: Access, text: @escaping @Sendable () -> String) {
         self.access = access
         self.text = text
@@ -32,7 +32,7 @@ package struct MetricsPage: Sendable {
             outcome.response.fields.append(HTTPField("www-authenticate", "Bearer"))
             return outcome
         }
-        // Not on the event loop, where it would hold up other requests.
+        // Not on the event loop, where it would block other requests.
         let text = text
         let page = await Task(executorPreference: globalConcurrentExecutor) { text() }.value
         let response = HTTPResponse(status: .ok, contentType: .prometheus, body: ByteBuffer(string: page))

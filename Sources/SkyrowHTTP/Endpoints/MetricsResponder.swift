@@ -4,16 +4,16 @@ package import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// Serves metrics and health, and no action, on an address for the operator.
+/// Serves metrics and health, and no actions, on a separate address for operators.
 package struct MetricsResponder: HTTPResponder {
-    /// What a server with this responder lets in: there is nothing to send but heads, and few who ask.
+    /// The limits of a server with this responder: requests without bodies from few clients.
     package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, clientShare: 100, connections: 64)
 
     private let page: MetricsPage
     private let applications: Applications
     private let clients: ClientIdentification
 
-    /// - Parameter clients: from where the master key counts.
+    /// - Parameter clients: Determines from which clients the master key is accepted.
     package init(
         page: MetricsPage,
         applications: Applications,

@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowWire
 
-/// The response of `rpc.discover`: every action in the form of OpenRPC 1.3 (https://spec.open-rpc.org), made from the catalog.
+/// The result of `rpc.discover`: every action in OpenRPC 1.3 (https://spec.open-rpc.org), generated from the catalog.
 enum OpenRPCDocument {
     static let text: JSONText = {
         let writer = JSONWriter(capacity: 64 * 1024)
@@ -52,7 +52,7 @@ extension JSONWriter {
         endArray()
         member("paramStructure", "by-name")
         if action.name.needsConnection {
-            // Over a connection that stays alone: a WebSocket, or an event stream.
+            // Works only on a long-lived connection: a WebSocket or an event stream.
             key("x-needs-connection")
             boolean(true)
         }
@@ -68,7 +68,7 @@ extension JSONWriter {
         endObject()
         key("errors")
         beginArray()
-        // Also where the action takes no step-up by itself, since a setting may name it.
+        // A setting may require step-up for an action that does not require it itself.
         let further: [ErrorCode] = action.mayTakeStepUp ? [.stepUpRequired] : []
         for code in Set(action.errors + further + ActionCatalog.commonErrors).sorted(by: { $0.rawValue < $1.rawValue })
         {
@@ -205,7 +205,7 @@ extension JSONWriter {
 }
 
 extension ActionDescription {
-    /// JSON-RPC has no room beside the result, so `info` moves inside.
+    /// JSON-RPC has no member beside the result, so `info` moves into it.
     fileprivate var rpcResult: JSONShape {
         guard let info else { return result }
         let table = included.map { [JSONMember("included", $0)] } ?? []
@@ -224,7 +224,7 @@ extension StepUp {
 }
 
 extension ActionRequirement {
-    /// What a caller must bring, in one sentence.
+    /// The required credentials, in one sentence.
     fileprivate var sentence: String {
         switch self {
         case .key: "Needs an API key or the master key."

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowQuery
 
 extension OperatorTable {
-    /// The form of a predicate: one alternative for the operators that take the same.
+    /// The shape of a predicate: one alternative for all operators with the same operands.
     static let shape = JSONShape.either(
         forms.map { operands, names in
             let name = JSONShape.oneOfStrings(names)
@@ -21,7 +21,7 @@ extension OperatorTable {
         }
     )
 
-    /// The names of operators by what they take, in the order of the table.
+    /// The names of operators by their operands, in the order of the table.
     private static var forms: [(operands: QueryOperator.Operands, names: [String])] {
         var forms: [(operands: QueryOperator.Operands, names: [String])] = []
         for row in all {

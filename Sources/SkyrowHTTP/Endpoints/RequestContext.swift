@@ -2,20 +2,20 @@ import Logging
 package import SkyrowModel
 import Synchronization
 
-/// What belongs to one request: its id, trace, action and memory account.
+/// The context of one request: its id, trace, action and memory account.
 package struct RequestContext: Sendable {
     package let id: RequestID
-    /// The trace that the request is part of, ours or its caller's.
+    /// The trace of the request, our own or its caller's.
     package var traceID: TraceID?
-    /// What is being done; nil before that is known.
+    /// The action; nil before it is known.
     package internal(set) var action: ActionName?
-    /// Where the memory of its results is taken from.
+    /// The account to which the memory of results is charged.
     let account: ResponseAccount
-    /// The access token that the session of the request has got in place of its own, for the response to carry.
+    /// The access token that replaces the one of the request's session, for the response.
     let renewedToken = RenewedToken()
-    /// Whether the response has a place for such a token.
+    /// Whether the response can carry such a token.
     var takesRenewedToken: Bool { connection == nil }
-    /// The WebSocket or event stream that the call came by; nil for a request with a response of its own.
+    /// The WebSocket or event stream of the call; nil for an ordinary request.
     var connection: (any CallConnection)?
 
     var metadata: Logger.Metadata {
@@ -26,7 +26,7 @@ package struct RequestContext: Sendable {
     }
 }
 
-/// A token that several calls of one request may set, of which one does.
+/// A token that several calls of one request may set; one of them does.
 final class RenewedToken: Sendable {
     private let value = Mutex<String?>(nil)
 

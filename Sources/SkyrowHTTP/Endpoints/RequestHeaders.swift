@@ -4,17 +4,17 @@ import SkyrowModel
 /// The header fields that the endpoints read, found in one pass.
 struct RequestHeaders {
     private(set) var key: String?
-    /// To which host the request was sent, by its own account.
+    /// The host to which the request was sent, as it claims.
     private(set) var host: String?
     private(set) var accessToken: String?
     private(set) var requestID: RequestID?
     private(set) var userAgent: String?
     private(set) var origin: String?
-    /// Which media types the client takes.
+    /// The media types that the client accepts.
     private(set) var accept: String?
-    /// The last event that an event stream has brought.
+    /// The last event that the client received from an event stream.
     private(set) var lastEventID: String?
-    /// The caller's trace, when there is one field about it and it is well-formed.
+    /// The caller's trace, if there is exactly one well-formed field.
     private(set) var traceParent: TraceParent?
     private(set) var requestedMethod: String?
     private(set) var requestedHeaders: String?
@@ -23,7 +23,7 @@ struct RequestHeaders {
         var bearer: String?
         var traceParents = 0
         for (name, value) in headers where !value.isEmpty {
-            // The length alone distinguishes most fields.
+            // The length distinguishes most fields.
             switch name.utf8.count {
             case 4 where name.isSameHeader(as: "host"): host = value
             case 6 where name.isSameHeader(as: "origin"): origin = value
@@ -46,19 +46,19 @@ struct RequestHeaders {
     }
 
     /// - Parameters:
-    ///   - admitsMasterKey: whether the client may use the master key.
-    ///   - address: the client's.
+    ///   - admitsMasterKey: Whether the client may use the master key.
+    ///   - address: The address of the client.
     func credentials(admitsMasterKey: Bool, address: ClientAddress? = nil) -> Credentials {
         Credentials(key: key, accessToken: accessToken, admitsMasterKey: admitsMasterKey, address: address)
     }
 
-    /// Whether the client takes an event stream.
+    /// Whether the client accepts an event stream.
     var takesEventStream: Bool { accept?.contains("text/event-stream") == true }
 
-    /// Whether the client is a browser that opens an address.
+    /// Whether the client is a browser that opens a page.
     var takesPage: Bool { accept?.contains("text/html") == true }
 
-    /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.
+    /// The token of `Bearer <token>` (RFC 6750); nil for other schemes.
     private static func bearerToken(_ value: String) -> String? {
         let space = UInt8(ascii: " ")
         guard let end = value.utf8.firstIndex(of: space), String(value[..<end]).isSameHeader(as: "bearer") else {

@@ -3,12 +3,11 @@ import NIOCore
 import NIOHTTP1
 package import SkyrowModel
 
-/// The request that the current task works for.
+/// The request of the current task.
 package enum RequestTrace {
     @TaskLocal package static var current: RequestContext?
 
-    /// Puts `request_id`, `action` and `trace_id` on whatever is logged while a request is worked on, by any part of the
-    /// service.
+    /// Adds `request_id`, `action` and `trace_id` to everything that is logged during a request, by any part of the service.
     ///
     /// ```swift
     /// LoggingSystem.bootstrap(StreamLogHandler.standardError, metadataProvider: RequestTrace.metadataProvider)
@@ -18,14 +17,14 @@ package enum RequestTrace {
     }
 }
 
-/// What the log says of one request.
+/// The log line of one request.
 package struct RequestLogLine: Sendable {
     package let level: Logger.Level
-    /// The action's name, or what else was asked.
+    /// The name of the action, or of another request subject.
     package let action: String
-    /// Whose the request was; nil for the default one.
+    /// The application of the request; nil for the default one.
     package var application: ApplicationName?
-    /// How many calls a JSON-RPC batch had.
+    /// The number of calls in a JSON-RPC batch.
     package let calls: Int?
     package let client: ClientAddress?
     package let errorCode: Int?
@@ -39,7 +38,7 @@ package struct RequestLogLine: Sendable {
     package let traceID: TraceID?
     package let userID: UserID?
 
-    /// The line as a logger takes it.
+    /// The line as metadata for a logger.
     package var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
             "action": .string(action),
@@ -59,23 +58,23 @@ package struct RequestLogLine: Sendable {
     }
 }
 
-/// Takes the lines about requests in place of the logger.
+/// Receives the lines about requests instead of the logger.
 ///
-/// There is one line a request, and making it a dictionary of texts for a log handler to sort, and to take apart again,
-/// cost a fetch 6 % of its processor time.
+/// Every request has a line. Making it a dictionary of texts, which a log handler sorts and takes apart again, cost a fetch 6 %
+/// of its processor time.
 package protocol RequestLogOutput: Sendable {
     func write(_ line: RequestLogLine)
 }
 
-/// Writes one line a request: which action, how it ended, how long it took, whose it was, its id.
+/// Writes one line per request: its action, outcome, duration, user and id.
 ///
-/// Bodies, tokens, keys and paths are not at hand here, so they cannot be logged by mistake.
+/// Bodies, tokens, keys and paths are not available here, so they cannot be logged by mistake.
 struct RequestLog: Sendable {
     let logger: Logger
     let output: (any RequestLogOutput)?
 
-    /// Failures of the service's own are errors. Successful health checks and scrapes come every second and are for
-    /// debugging; all else, what clients got wrong included, is information.
+    /// Logs a request. Faults of the service are errors. Successful health checks and scrapes, which come every second, are debug
+    /// messages. All others, including client errors, are informational.
     func record(_ outcome: RequestOutcome, method: HTTPMethod?, id: RequestID, client: Client, time: TimeAmount?) {
         let level = RequestLog.level(of: outcome)
         guard logger.logLevel <= level else { return }
@@ -110,7 +109,7 @@ struct RequestLog: Sendable {
         }
     }
 
-    /// A method of the client's own making is not repeated.
+    /// Unknown methods are not logged verbatim, since clients choose them.
     static func name(_ method: HTTPMethod) -> String {
         switch method {
         case .GET, .HEAD, .POST, .PUT, .DELETE, .OPTIONS, .PATCH, .webSocketMessage: method.rawValue
@@ -120,6 +119,6 @@ struct RequestLog: Sendable {
 }
 
 extension HTTPMethod {
-    /// What stands in place of a method where a message came over a WebSocket.
+    /// Logged in place of a method for a message of a WebSocket.
     static let webSocketMessage = HTTPMethod.RAW(value: "WebSocket")
 }

@@ -4,7 +4,7 @@ import SkyrowActions
 import SkyrowModel
 import Synchronization
 
-/// Counts requests by their application, by what they asked for and how they ended, and keeps their times.
+/// Counts requests by application, subject and outcome, and records their durations.
 final class RequestMetrics: Sendable {
     private let factory: any MetricsFactory
     private let standard: ApplicationRequestMetrics
@@ -16,8 +16,8 @@ final class RequestMetrics: Sendable {
     }
 
     /// - Parameters:
-    ///   - application: one that there is, so that the label has as many values as there are applications.
-    ///   - time: from the request's last byte to its response; nil for one that never came whole.
+    ///   - application: An existing application, which bounds the values of the label.
+    ///   - time: From the request's last byte to its response; nil for an incomplete request.
     func record(_ outcome: RequestOutcome, of application: ApplicationName, time: TimeAmount?) {
         metrics(of: application).record(outcome, time: time)
     }
@@ -33,7 +33,7 @@ final class RequestMetrics: Sendable {
     }
 }
 
-/// The same for one application.
+/// The metrics of one application.
 private final class ApplicationRequestMetrics: Sendable {
     private let requests: OutcomeCounters
     private let times: LazyTable<Metrics.Timer>

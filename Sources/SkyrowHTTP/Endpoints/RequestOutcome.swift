@@ -4,17 +4,17 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// A response with what its log line says.
+/// A response, and the data of its log line.
 struct RequestOutcome: Sendable {
     var response: HTTPResponse
     var subject: RequestSubject
-    /// Whose the request was, as far as that was found out.
+    /// The application of the request, as far as known.
     var application: ApplicationName
-    /// The first failure; entries of a batch that failed alone do not count.
+    /// The first failure; failed entries of a successful call do not count.
     var error: ErrorCode?
-    /// How many calls a JSON-RPC batch had.
+    /// The number of calls in a JSON-RPC batch.
     var calls: Int?
-    /// Who asked, once that was found out.
+    /// The user of the request, if known.
     var userID: UserID?
     var traceID: TraceID?
 
@@ -34,7 +34,7 @@ struct RequestOutcome: Sendable {
         self.userID = userID
     }
 
-    /// An action's name, or what else was asked.
+    /// The name of the action, or of another request subject.
     var action: String { subject.name }
 
     static func failure(
@@ -52,13 +52,13 @@ struct RequestOutcome: Sendable {
         return outcome
     }
 
-    /// Says in the head, too, when a call that was one too many may be tried again.
+    /// Adds a `Retry-After` field to the response of a rate-limited call.
     mutating func addRetryTime(of error: SkyrowError) {
         guard error.code == .rateLimited, case .integer(let seconds)? = error.info["retry_after"] else { return }
         response.fields.append(HTTPField("retry-after", "\(seconds)"))
     }
 
-    /// Has the response carry the access token that is to be used from now on.
+    /// Adds the renewed access token of the session to the response.
     mutating func addRenewedToken(of context: RequestContext) {
         guard let token = context.renewedToken.token else { return }
         response.fields.append(HTTPField("x-skyrow-access-token", token))
@@ -76,7 +76,7 @@ struct RequestOutcome: Sendable {
         return RequestOutcome(HTTPResponse(status: isHealthy ? .ok : .serviceUnavailable, body: body), .health)
     }
 
-    /// Whether requests can be served, and how many statements wait for locks meanwhile: `{"status":"OK"}`, or
+    /// The readiness of the service, and how many statements wait for locks: `{"status":"OK"}`, or
     /// `{"status":"OK","held_back":{"reads":12,"writes":0}}`.
     static func readiness(isReady: Bool, heldBack: (reads: Int, writes: Int)) -> RequestOutcome {
         guard isReady, heldBack.reads > 0 || heldBack.writes > 0 else { return health(isHealthy: isReady) }
@@ -87,7 +87,7 @@ struct RequestOutcome: Sendable {
 }
 
 extension ByteBuffer {
-    /// What a writer has written.
+    /// Copies the text of a writer.
     init(_ writer: JSONWriter) {
         self = writer.withUnsafeBytes { ByteBuffer(bytes: $0) }
     }

@@ -1,29 +1,29 @@
 import SkyrowModel
 
-/// What a request asked for, by the few names that logs and metrics have for it.
+/// What a request is about, as a small set of names for logs and metrics.
 enum RequestSubject: Hashable, Sendable {
     case action(ActionName)
     /// A JSON-RPC batch.
     case batch
     case discover
-    /// The response of the v1 envelope to nothing in particular.
+    /// The response of the v1 envelope to a request without an action, or of the home page.
     case home
     /// `/healthz` and `/readyz`
     case health
     case metrics
     case preflight
-    /// A page that links in mails lead to, and what belongs to it.
+    /// A page to which links in mails lead, or its resources.
     case page
-    /// A body that could not be read, or that named no action of ours: whatever it named is not repeated.
+    /// An unreadable body, or one that names an unknown action, whose name is not repeated.
     case unknown
     /// The opening of a WebSocket.
     case webSocket
     /// An event stream.
     case eventStream
-    /// What HTTP alone was reason to refuse: a path, a method, a size, a time.
+    /// A request refused at the HTTP level: its path, method, size or time.
     case http
 
-    /// Every subject, each in the place that its `ordinal` says.
+    /// All subjects, in the order of their `ordinal`.
     static let all: [RequestSubject] =
         ActionName.allCases.map { .action($0) }
         + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page, .webSocket, .eventStream]

@@ -3,15 +3,15 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// The text of one call's result or error, within what the request's account allows.
+/// The text of one call's result or error, within the limits of the request's account.
 struct ResponseText: Sendable {
     let body: ByteBuffer
-    /// The failure in the text, which may be that the result is too large.
+    /// The error in the text, which may be that the result is too large.
     let error: SkyrowError?
 
     /// - Parameters:
-    ///   - action: what was called, if it was an action.
-    ///   - isPart: whether the texts of other calls go out in the same response.
+    ///   - action: The called action, if any.
+    ///   - isPart: Whether the texts of other calls share the response.
     init(
         _ outcome: ActionDispatcher.Outcome,
         of action: ActionName?,
@@ -34,7 +34,7 @@ struct ResponseText: Sendable {
 }
 
 extension ByteBuffer {
-    /// A failure; where its info, which may name many long records, is too much, it goes without.
+    /// Creates the text of a failure, without its info if that, which may name many long records, is too large.
     fileprivate init(failure error: SkyrowError, in envelope: Envelope, account: ResponseAccount, isPart: Bool = false)
     {
         var writer = JSONWriter(capacity: 256, account: account)
@@ -48,7 +48,7 @@ extension ByteBuffer {
         self.init(taking: writer)
     }
 
-    /// What a writer has written; a long text is taken over without a copy.
+    /// Takes the text of a writer; a long text is taken over without a copy.
     init(taking writer: JSONWriter) {
         guard writer.count > ResponseAccount.allowance else {
             self.init(writer)
@@ -60,7 +60,7 @@ extension ByteBuffer {
 }
 
 extension ByteBufferAllocator {
-    /// For memory that Swift allocated.
+    /// The allocator for memory that Swift allocated.
     fileprivate static let ofWriters = ByteBufferAllocator(
         allocate: { UnsafeMutableRawPointer.allocate(byteCount: $0, alignment: 1) },
         reallocate: { old, oldSize, newSize in
@@ -77,7 +77,7 @@ extension ByteBufferAllocator {
 }
 
 extension SkyrowError {
-    /// Why a result that was made is not sent.
+    /// Creates the error for a result that is not sent.
     fileprivate init(_ refusal: ResponseAccount.Refusal, result: ActionResult) {
         self.init(refusal)
         if case .encodedResult = result {
@@ -87,7 +87,7 @@ extension SkyrowError {
         }
     }
 
-    /// A result that is too large, with the parameters of the action by which it becomes smaller.
+    /// Adds to an error about a too large result the parameters by which the action's result becomes smaller.
     func about(_ action: ActionName?, limit: Int) -> SkyrowError {
         guard code == .payloadTooLarge, let narrowing = action.flatMap({ ActionCatalog[$0].narrowing }) else {
             return self

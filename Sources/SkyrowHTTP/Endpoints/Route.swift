@@ -1,25 +1,25 @@
-/// Where a request goes, by its path alone.
+/// The destination of a request, by its path only.
 enum Route: Hashable {
     /// `/rpc`: JSON-RPC 2.0
     case rpc
     /// `/live`: an event stream of one live query
     case live
-    /// `/healthz`: the process lives
+    /// `/healthz`: whether the process is alive
     case health
-    /// `/readyz`: a request would find a database
+    /// `/readyz`: whether requests can reach the database
     case readiness
-    /// `/metrics`: figures for Prometheus
+    /// `/metrics`: metrics for Prometheus
     case metrics
-    /// A page that links in mails lead to
+    /// A page to which links in mails lead
     case accountPage(AccountPage)
-    /// Where a provider sends users back to; the name of the provider.
+    /// The page to which an identity provider redirects users; the name of the provider.
     case providerReturn(String)
-    /// A path that Skygear or we give another meaning than an action's, and that is not served.
+    /// A path that is reserved in Skygear or here for something other than an action, and is not served.
     case unserved
-    /// Everything else is the Skygear v1 envelope's; the path without its leading slash.
+    /// Every other path belongs to the Skygear v1 envelope; without its leading slash.
     case skygear(path: Substring)
 
-    /// Whether requests go to the actions; what probes and scrapers ask for time and again would be noise in a trace.
+    /// Whether requests are traced: those for actions are; frequent probes and scrapes would be noise.
     var isTraced: Bool {
         switch self {
         case .rpc, .live, .skygear: true
@@ -28,7 +28,7 @@ enum Route: Hashable {
     }
 
     init(uri: String) {
-        // As nearly every request has it, which has nothing to be looked for.
+        // The usual form, which needs no parsing.
         if uri == "/rpc" {
             self = .rpc
             return
@@ -57,7 +57,7 @@ enum Route: Hashable {
     /// The path of a request's target, without query and fragment.
     static func path(of uri: String) -> Substring {
         let path = uri.prefix { $0 != "?" && $0 != "#" }
-        // The absolute form, `http://host/path`, which proxies send.
+        // The absolute form, `http://host/path`, which clients send to proxies.
         guard !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") else { return path }
         let rest = path[scheme.upperBound...]
         return rest.firstIndex(of: "/").map { rest[$0...] } ?? ""

@@ -7,7 +7,7 @@ import SkyrowModel
 import SkyrowWire
 import Tracing
 
-/// Responds to every request of the service: health, preflights, and the two endpoints of the actions.
+/// Responds to every request of the service: health checks, preflights, pages, and the two endpoints of the actions.
 ///
 /// ```swift
 /// let responder = ServiceResponder(applications: applications, logger: logger)
@@ -31,16 +31,17 @@ package struct ServiceResponder: HTTPResponder {
     private let sockets: SocketService
 
     /// - Parameters:
-    ///   - endpoints: what serves the paths below each of these prefixes, such as `/stream/`, in place of the service.
-    ///   - clients: how the clients of requests are identified.
-    ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
-    ///   - drain: by which the service stops being ready some time before it ends.
-    ///   - limits: the same as the server's, for the sentences that name them.
-    ///   - connections: where those that stay are counted; of its own when nil.
-    ///   - requestLog: where the lines about requests go; the logger when nil.
-    ///   - metrics: where requests are counted.
-    ///   - metricsPage: what `/metrics` returns; without one there is no such path.
-    ///   - tracing: makes the spans of requests.
+    ///   - endpoints: The endpoints that serve the paths below these prefixes, such as `/stream/`, instead of the service.
+    ///   - clients: How the clients of requests are identified.
+    ///   - strictTransport: How long browsers that connected over TLS must refuse to connect without it (RFC 6797); nil omits the
+    ///     field.
+    ///   - drain: Makes the service not ready for some time before it shuts down.
+    ///   - limits: The same as the server's, for the messages that name them.
+    ///   - connections: Where long-lived connections are counted; a new one by default.
+    ///   - requestLog: Receives the lines about requests; nil means the logger.
+    ///   - metrics: The metrics system that counts requests.
+    ///   - metricsPage: The page at `/metrics`; nil disables the path.
+    ///   - tracing: Creates the spans of requests.
     package init(
         applications: Applications,
         endpoints: [String: any HTTPEndpoint] = [:],
@@ -123,22 +124,22 @@ package struct ServiceResponder: HTTPResponder {
         return outcome
     }
 
-    /// Actions take their bodies whole, because a call is decoded in place.
+    /// Action bodies are collected, because a call is decoded in place.
     package func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode {
         endpoints[head.uri]?.bodyMode(of: head) ?? .collected()
     }
 
-    /// Decides how large a body may be, and nothing else: where the request comes from is looked at when the body is there.
+    /// Decides only how large a body may be; from where the master key is used is checked when the body has arrived.
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
         let headers = RequestHeaders(head.headers)
         do throws(SkyrowError) {
             switch try applications.find(key: headers.key, host: headers.host) {
             case .open(let actions):
                 return RequestStanding(actions.standing(of: headers.credentials(admitsMasterKey: true)))
-            // A key that is an application's lets a body in; a token is looked up when the application is open.
+            // The key of an application admits a body; a token is checked once the application is open.
             case .resting:
                 guard let key = headers.key else { return headers.accessToken != nil ? .unverified : .missing }
-                // One with scopes only says whose it is.
+                // A key with scopes only names its application.
                 return KeyText.isLikely(key) ? .unverified : .accepted
             }
         } catch {
@@ -166,7 +167,7 @@ package struct ServiceResponder: HTTPResponder {
             case .rpc, .live: .rpc(.null)
             case nil, .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved, .skygear: .v1
             }
-        // The connection ends anyway; what is left for later calls is less.
+        // Counts the request; a refusal by the rate limit does not matter, since the connection ends anyway.
         if head != nil, fault != .responseTimeout {
             try? actions(for: headers)?.admit(
                 headers.credentials(admitsMasterKey: clients.admitsMasterKey(client), address: client.address),
@@ -177,7 +178,7 @@ package struct ServiceResponder: HTTPResponder {
         outcome.traceID = headers.traceParent?.traceID
         metrics.record(outcome, of: outcome.application, time: nil)
         log.record(outcome, method: head?.method, id: id, client: client, time: nil)
-        // RFC 9110, 15.5.16: what a body may be instead.
+        // RFC 9110, 15.5.16: names the accepted coding.
         if fault == .unsupportedContentCoding {
             outcome.response.fields.append(HTTPField("accept-encoding", "identity"))
         }
@@ -199,7 +200,7 @@ package struct ServiceResponder: HTTPResponder {
             address: client.address,
             userAgent: headers.userAgent
         )
-        // A tunnel to somewhere else, which is no path of the service.
+        // A request for a tunnel, which names no path of the service.
         if method == .CONNECT { return .methodNotAllowed("GET, HEAD, POST, OPTIONS", in: .v1) }
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
@@ -210,7 +211,7 @@ package struct ServiceResponder: HTTPResponder {
         }
         switch Route(uri: request.head.uri) {
         case .rpc:
-            // HTTP/2 has no upgrade, and a browser that wants a WebSocket comes by HTTP/1.1.
+            // HTTP/2 has no upgrade; browsers open WebSockets over HTTP/1.1.
             let mayUpgrade = method == .GET && request.head.version.major == 1
             guard method == .POST || mayUpgrade else {
                 return .methodNotAllowed("GET, POST, OPTIONS", in: .rpc(.null))
@@ -262,12 +263,12 @@ package struct ServiceResponder: HTTPResponder {
         }
     }
 
-    /// nil before the default application is open.
+    /// Returns nil until the default application is open.
     private func finder(for headers: RequestHeaders) -> ApplicationFinder? {
         applications.default.map { ApplicationFinder(applications, standard: $0, host: headers.host) }
     }
 
-    /// The actions of the request's application if it is open, else those of the default one.
+    /// The actions of the request's application if it is open, otherwise those of the default application.
     private func actions(for headers: RequestHeaders) -> ActionService? {
         if case .open(let actions)? = try? applications.find(key: headers.key, host: headers.host) { return actions }
         return applications.default
@@ -277,7 +278,7 @@ package struct ServiceResponder: HTTPResponder {
         counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), headers, from: sender)
     }
 
-    /// Counts a request that failed without a call of an action; the refusal when it is one too many.
+    /// Counts a request that failed without a call of an action; returns the refusal when the rate limit is exceeded.
     private func counted(
         _ outcome: RequestOutcome,
         _ headers: RequestHeaders,
@@ -292,7 +293,7 @@ package struct ServiceResponder: HTTPResponder {
         }
     }
 
-    /// Adds what every response carries.
+    /// Adds the common fields of responses.
     private func finished(
         _ response: HTTPResponse,
         headers: RequestHeaders,
@@ -304,7 +305,7 @@ package struct ServiceResponder: HTTPResponder {
         response.fields += cors.fields(origin: headers.origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
         if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
-        // A refusal for too many calls has a more exact time.
+        // The refusal of a rate-limited call has a more exact time.
         if response.status == .serviceUnavailable {
             response.fields.append(HTTPField("retry-after", "1"))
         }
@@ -317,7 +318,7 @@ extension SkyrowError {
 }
 
 extension RequestOutcome {
-    /// For requests that come before the default application is open.
+    /// The response before the default application is open.
     fileprivate static func notReady(in envelope: Envelope) -> RequestOutcome {
         let error = SkyrowError(.overloaded, "The service is starting; try again in a moment.")
         return .failure(error, in: envelope, status: .serviceUnavailable, .http)

@@ -5,16 +5,17 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with it in the path.
+/// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with the action in the path.
 ///
-/// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request for `/` that names no action gets
-/// the home response. Any other path of no action got it there too, and a misspelled call looked well. Where that server sent an empty body for unreadable JSON, this one sends an error envelope.
+/// As in Skygear 1.7.3, the path takes precedence over the body, the method does not matter, and a request for `/` that names no
+/// action gets the home response. There, any other unknown path got it too, so that a misspelled call seemed to succeed; here it
+/// is an error. For unreadable JSON that server sent an empty body; this one sends an error envelope.
 struct SkygearEndpoint: Sendable {
     private enum Step: Sendable {
         case action(ActionDispatcher.PreparedCall, ActionDispatcher)
-        /// The application that the key in the body names has to be opened first.
+        /// The application of the key in the body must be opened first.
         case resting(ApplicationName)
-        /// No action was named, or the one that asks for the server's health.
+        /// No action was named, or `_status:healthz` was.
         case home
         case failure(SkyrowError)
     }
@@ -62,7 +63,7 @@ struct SkygearEndpoint: Sendable {
         }
     }
 
-    /// What names no action counts as a call; actions are counted as they are prepared.
+    /// Counts a request without an action as a call; actions are counted when they are prepared.
     private func counted(
         _ step: Step,
         of applications: ApplicationFinder,
@@ -81,7 +82,7 @@ struct SkygearEndpoint: Sendable {
 
     private typealias Find = (Credentials) -> ApplicationFinder.Found
 
-    /// - Parameter find: the application of these credentials.
+    /// - Parameter find: Finds the application of these credentials.
     private func read(
         _ body: ByteBuffer,
         path: Substring,
@@ -90,7 +91,7 @@ struct SkygearEndpoint: Sendable {
     ) -> Step {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
-                // An empty body stands for an empty object.
+                // An empty body means an empty object.
                 return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) {
                     read($0, path: path, from: sender, find)
                 }
@@ -151,14 +152,14 @@ struct SkygearEndpoint: Sendable {
         return .home
     }
 
-    /// `record/save` names `record:save`.
+    /// Returns the action of a path; `record/save` names `record:save`.
     private static func actionName(path: Substring) -> String? {
         path.isEmpty ? nil : String(path.map { $0 == "/" ? ":" : $0 })
     }
 
     // MARK: - Responding
 
-    /// Skygear's checks before an action force a status of their own: who is no administrator gets 401, not 403.
+    /// Skygear's checks before an action have their own status: a caller who is not an administrator gets 401, not 403.
     private static func status(refusal code: ErrorCode, requirement: ActionRequirement) -> HTTPResponseStatus {
         switch requirement {
         case .administrator: code == .permissionDenied ? .unauthorized : code.httpStatus
@@ -175,7 +176,7 @@ struct SkygearEndpoint: Sendable {
 extension SkyrowError {
     fileprivate static let unopened = SkyrowError(.overloaded, "The application is not open; try again in a moment.")
 
-    /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
+    /// The error in Skygear's form: the name of an unreadable list is a plain string beside the list's errors.
     fileprivate var spelledForV1: SkyrowError {
         var error = ofSkygear
         guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {
@@ -187,7 +188,7 @@ extension SkyrowError {
 }
 
 extension ActionDispatcher.Outcome {
-    /// The same, with a failure as v1 spells it.
+    /// The outcome with its error in the form of v1.
     fileprivate var spelledForV1: ActionDispatcher.Outcome {
         switch self {
         case .succeeded: self

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 
-/// The calls that Skygear's plugins answered: SDKs of v1 send them as lambdas, with the parameters in `args`.
+/// The calls that Skygear's plugins handled: SDKs of v1 send them as lambdas, with the parameters in `args`.
 enum SkygearLambda {
     private static let actions: [String: ActionName] = [
         "user:verify_request": .authVerifyRequest,
@@ -10,7 +10,7 @@ enum SkygearLambda {
         "user:reset-password": .authResetConfirm,
     ]
 
-    /// Skygear's own actions: what they do not know they ignore, since its SDKs send more than that.
+    /// Skygear's own actions, which ignore unknown parameters, since its SDKs send additional ones.
     private static let ofSkygear: Set<ActionName> = [
         .recordSave, .recordFetch, .recordQuery, .recordDelete, .schemaFetch, .schemaCreate, .schemaRename,
         .schemaDelete,
@@ -25,7 +25,7 @@ enum SkygearLambda {
         ofSkygear.contains(action) || actions.values.contains(action)
     }
 
-    /// The action of a name, by its own or by that of a lambda, and where its parameters are; nil for no action.
+    /// Returns the action of a name, which may be that of a lambda, and its parameters; nil for an unknown name.
     static func call(_ name: String, _ parameters: JSONView) -> (ActionName, JSONView)? {
         if let action = ActionName(wireName: name) { return (action, parameters) }
         guard let action = actions[name] else { return nil }

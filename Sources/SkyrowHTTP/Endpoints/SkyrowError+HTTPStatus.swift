@@ -2,7 +2,7 @@ import NIOHTTP1
 import SkyrowModel
 
 extension ErrorCode {
-    /// The HTTP status of the v1 envelope: Skygear's table (its SDKs read the status before the body), and ours from 130.
+    /// The HTTP status of the v1 envelope: Skygear's table (its SDKs read the status before the body), and Skyrow's from 130.
     var httpStatus: HTTPResponseStatus {
         switch rawValue {
         case 107, 108, 120: .badRequest
@@ -19,19 +19,19 @@ extension ErrorCode {
         case 132: .payloadTooLarge
         case 134: .badRequest
         case 135: .serviceUnavailable
-        // 136 must not be 503, on which proxies repeat a request.
+        // 136 must not be 503, for which proxies repeat a request.
         default: .internalServerError
         }
     }
 
-    /// Whether the failure is the service's own, so that an operator should look at it.
+    /// Whether the failure is the service's fault, so that an operator should investigate it.
     var isServerFault: Bool {
         rawValue >= 10_000 || self == .outcomeUnknown
     }
 }
 
 extension SkyrowError {
-    /// The error for a request that the channel refuses.
+    /// The error for a request that the server channel refuses.
     init(_ fault: HTTPFault, limits: HTTPLimits) {
         switch fault {
         case .malformed:

@@ -1,12 +1,12 @@
 import SkyrowActions
 import SkyrowModel
 
-/// What calls of one connection have in common: whose it is.
+/// The connection on which calls are made, and whose caller may change.
 protocol CallConnection: AnyObject, Sendable {
-    /// Says who calls from here on.
+    /// Sets the caller of the connection from now on.
     ///
-    /// Throws `131 RateLimited` when the user has too many connections, or `111 NotSupported` where the head of the request has
-    /// said it for good.
+    /// Throws `131 RateLimited` when the user has too many connections, or `111 NotSupported` when the head of the request has
+    /// determined the caller for good.
     func authenticate(
         as caller: Caller,
         _ sender: ActionDispatcher.Sender,

@@ -6,32 +6,32 @@ import SkyrowModel
 import SkyrowSystem
 import Synchronization
 
-/// An event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html) of one response: the messages of a live
-/// session wait here until the client takes them.
+/// An event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html) as one response. The messages of a live
+/// session wait here until the client reads them.
 final class EventStream: LiveOutlet, CallConnection, Sendable {
     fileprivate enum End {
-        /// What has come is written, and the reason behind it.
+        /// Ends after the queued messages, with this reason as the last event.
         case closed(LiveClosure)
         /// The client is gone, or the server ends the response.
         case cancelled
     }
 
-    /// What is to be done next.
+    /// What the writing task does next.
     fileprivate enum Step {
         case write(Events)
-        /// The client has yet to take what was written.
+        /// Wait until the client has read what was written.
         case wait(Size)
         case heartbeat
         case end(LiveClosure?)
     }
 
-    /// What is written in one go.
+    /// The events of one write.
     fileprivate struct Events {
         var text = ByteBuffer()
         var size = Size()
     }
 
-    /// How much is written in one go: bytes, and those of live messages among them.
+    /// The size of one write: its bytes, and those of live messages among them.
     fileprivate struct Size {
         var bytes = 0
         var live = 0
@@ -39,17 +39,17 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     fileprivate struct State {
         var queue = OutboundQueue<ByteBuffer>()
-        /// What it begins with, until that is written.
+        /// The first events, until they are written.
         var beginning = ByteBuffer()
         var live: LiveSession?
         var seat: LiveSeat?
         var share: LiveMemory.Share?
         var writer: ResponseWriter?
-        /// The task that writes, while there is nothing to be written.
+        /// Wakes the writing task, while it has nothing to write.
         var reader: Deferred<Void>?
-        /// Whether the event loop will look.
+        /// Whether the event loop was asked to write.
         var isPosted = false
-        /// What the event loop has written and the client has yet to take.
+        /// The last write of the event loop, while the client has not read it.
         var untaken: Size?
         var end: End?
         var isBeating = false
@@ -72,7 +72,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     private let drain: Drain
     private let room = WaitingTasks<OneKey>()
-    /// What the ids of its events end with.
+    /// The suffix of event ids.
     private let mark: String?
 
     init(in connections: LiveConnections, seat: LiveSeat, drain: Drain, mark: String? = nil) {
@@ -82,7 +82,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         self.drain = drain
     }
 
-    /// The session whose messages it carries; its subscriptions end with the stream.
+    /// Sets the session whose messages the stream carries; its subscriptions end with the stream.
     func begin(_ live: LiveSession) {
         state.withLock { $0.live = live }
         connections.watch(self)
@@ -122,7 +122,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     var generation: Int { state.withLock(\.queue.generation) }
 
-    /// Waits until all that it has taken has left, or the stream has ended.
+    /// Waits until all accepted messages have been sent, or the stream has ended.
     func waitForRoom(atMost limit: Duration) async {
         await room.wait {
             try await ServiceTimer.sleep(for: limit)
@@ -147,7 +147,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         throw SkyrowError(.notSupported, "An event stream keeps the credentials of its request.")
     }
 
-    /// How much of the memory for live messages waits here.
+    /// The stream's share of the live-message memory, and the bytes that it holds.
     private typealias Holding = (share: LiveMemory.Share?, bytes: Int)
 
     private func holding(_ state: inout State) -> Holding {
@@ -185,7 +185,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         }
     }
 
-    /// Looks at the clock, once a second.
+    /// Checks the deadlines, once a second.
     func check(now: NIODeadline) {
         if drain.hasBegun { close(restart) }
         perform(state.withLock { $0.queue.check(now: now, connections.limits) })
@@ -205,9 +205,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     // MARK: - The response
 
-    /// Takes what its first events are.
+    /// Sets the first events of the stream.
     ///
-    /// They are in no frame of the task that writes, which would keep them for as long as the stream lasts.
+    /// They are stored here because the frame of the writing task would keep them as long as the stream lasts.
     func begin(with responses: [ByteBuffer]) {
         var beginning = ByteBuffer(string: "retry: \(EventStream.usualRetry)\n\n")
         for response in responses {
@@ -223,9 +223,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         }
     }
 
-    /// Writes the stream, until its end or the client's.
+    /// Writes the stream until it ends or its client leaves.
     ///
-    /// Most events are written by the event loop itself, without waking the task of the response (``writeWaiting()``).
+    /// Most events are written by the event loop itself, without waking the response's task (``writeWaiting()``).
     func write(to writer: ResponseWriter) async throws {
         defer { state.withLock { $0.writer = nil } }
         try await withTaskCancellationHandler {
@@ -242,7 +242,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
                 case .heartbeat:
                     try await writer.write(ByteBuffer(staticString: ":\n\n"))
                 case .end(let reason):
-                    // A client that is gone has nothing written.
+                    // Nothing reaches a client that is gone.
                     try await writer.write(ByteBuffer(end: reason ?? restart))
                     return
                 }
@@ -272,7 +272,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         }
     }
 
-    /// Writes what waits, on the event loop, unless the task of the response is at it or the client has to be waited for.
+    /// Writes waiting events on the event loop, unless the response's task is writing or the client must read first.
     func writeWaiting() {
         let (writer, events, reader) = state.withLock { state in
             state.isPosted = false
@@ -305,7 +305,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         perform(action)
     }
 
-    /// The response is over, or never began.
+    /// Cleans up after the response is over or was never sent.
     func end() {
         let (live, share) = state.withLock { state in
             state.hasEnded = true
@@ -323,9 +323,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         connections.forget(self)
     }
 
-    /// How long an `EventSource` waits before it connects anew, in milliseconds.
+    /// The reconnection time of an `EventSource`, in milliseconds.
     private static let usualRetry = 2000
-    /// Bytes of events that are written in one go.
+    /// Bytes of events in one write.
     private static let writeSize = 256 * 1024
 }
 
@@ -344,7 +344,7 @@ extension EventStream.State {
         return .heartbeat
     }
 
-    /// Takes what waits, up to about a number of bytes; nil where nothing does.
+    /// Takes waiting events up to about `most` bytes; returns nil when none wait.
     fileprivate mutating func events(most: Int) -> EventStream.Events? {
         var events = EventStream.Events()
         while events.size.bytes < most, let (part, length, isLive) = queue.next() {
@@ -355,13 +355,13 @@ extension EventStream.State {
         return events.size.bytes > 0 ? events : nil
     }
 
-    /// Who is to be told that something waits.
+    /// Who is notified that an event waits.
     fileprivate enum Next {
         case eventLoop(LoopMailbox)
         case task(Deferred<Void>)
     }
 
-    /// Decides who writes what has come; nil where the event loop or the task of the response will look by itself.
+    /// Decides who writes a new event; returns nil when the event loop or the response's task will check anyway.
     fileprivate mutating func whoWrites() -> Next? {
         guard reader != nil, !isPosted else { return nil }
         guard let mailbox = writer?.mailbox else { return reader.take().map(Next.task) }
@@ -370,7 +370,7 @@ extension EventStream.State {
     }
 }
 
-/// Ends an event stream when the response that holds it is done with, or was never sent.
+/// Ends an event stream when its response is over, or was never sent.
 final class EventStreamHold: Sendable {
     let stream: EventStream
 
@@ -382,7 +382,7 @@ final class EventStreamHold: Sendable {
         stream.end()
     }
 
-    /// What the response is made of, which keeps the stream.
+    /// The body of the response, which keeps the stream alive.
     var parts: ResponseStream {
         let beat: @Sendable () -> Void = { [weak stream] in stream?.beat() }
         return ResponseStream(isEndless: true, probe: beat) { [self] writer in
@@ -395,9 +395,9 @@ final class EventStreamHold: Sendable {
 // MARK: - Text
 
 extension ByteBuffer {
-    /// The event of a live message.
+    /// Creates the event of a live message.
     ///
-    /// - Parameter id: that of the event, if not the token of the message.
+    /// - Parameter id: The id of the event; by default the token of the message.
     init(event message: LiveMessage, id: String? = nil) {
         self.init()
         reserveCapacity(message.byteCount + 64)
@@ -416,7 +416,7 @@ extension ByteBuffer {
         writeStaticString("\n\n")
     }
 
-    /// Line breaks in JSON are white space; in an event they would begin another field.
+    /// Line breaks are white space in JSON, but would start another field in an event.
     private mutating func writeLine(_ bytes: some Collection<UInt8>) {
         if bytes.hasLineBreak {
             writeBytes(bytes.map { $0 == 10 || $0 == 13 ? 32 : $0 })
@@ -425,7 +425,7 @@ extension ByteBuffer {
         }
     }
 
-    /// The last event of a stream: the code and reason that a WebSocket would be closed with, and when to come back.
+    /// Creates the last event of a stream: the code and reason with which a WebSocket would be closed, and when to reconnect.
     init(end reason: LiveClosure) {
         self.init()
         let closure = SocketClosure(reason)
@@ -440,7 +440,7 @@ extension ByteBuffer {
 }
 
 extension Collection<UInt8> {
-    /// Whether a line ends in the text; an event is sent to many, so the search is that of the system.
+    /// Whether the text has a line break. An event is sent to many streams, so the search uses memchr.
     fileprivate var hasLineBreak: Bool {
         let found = withContiguousStorageIfAvailable { bytes in
             guard let start = bytes.baseAddress else { return false }

@@ -4,9 +4,10 @@ import SkyrowModel
 import SkyrowSystem
 import Synchronization
 
-/// The connections that stay, over all event loops: how many there are and whose, and what waits for them to be written.
+/// The long-lived connections across all event loops: their number, in total, per client and per user, and the memory of their
+/// unsent messages.
 package final class LiveConnections: Sendable {
-    /// How messages travel.
+    /// How live messages are transported.
     package enum Transport: String, Sendable, CaseIterable {
         case webSocket = "websocket"
         case eventStream = "sse"
@@ -24,10 +25,10 @@ package final class LiveConnections: Sendable {
     private let counts = Mutex(Counts())
     private let laggings = Atomic<Int>(0)
     private let streams = Mutex(Streams())
-    /// The event of the message that was sent last: a change goes to many streams one after another.
+    /// The event of the last message: a change is sent to many streams one after another.
     private let lastEvent = Mutex<(text: LiveMessage.Text, event: ByteBuffer)?>(nil)
 
-    /// The event streams, and what looks at the clock for them while there are any.
+    /// The open event streams, and the task that checks their deadlines while there are any.
     private struct Streams {
         var open: [ObjectIdentifier: EventStream] = [:]
         var ticker: Task<Void, Never>?
@@ -38,7 +39,7 @@ package final class LiveConnections: Sendable {
         memory = LiveMemory(limit: limits.memory)
     }
 
-    /// Counts a connection, for as long as its seat lives; nil when it is one too many.
+    /// Counts a connection for the lifetime of its seat; returns nil when it exceeds a limit.
     func seat(_ transport: Transport, of client: ClientKey) -> LiveSeat? {
         let isFree = counts.withLock { counts in
             guard counts.all < limits.connections else { return false }
@@ -53,7 +54,7 @@ package final class LiveConnections: Sendable {
         return isFree ? LiveSeat(transport, of: client, in: self) : nil
     }
 
-    /// The event of a message, as it is written.
+    /// Returns the encoded event of a message.
     func event(of message: LiveMessage) -> ByteBuffer {
         lastEvent.withLock { last in
             if let last, last.text === message.parameters { return last.event }
@@ -72,7 +73,7 @@ package final class LiveConnections: Sendable {
         }
     }
 
-    /// Counts a connection as another user's; false when that user has too many.
+    /// Moves a connection to another user's count; returns false when that user has too many.
     fileprivate func move(from old: UserID?, to new: UserID?) -> Bool {
         counts.withLock { counts in
             if let new {
@@ -84,7 +85,7 @@ package final class LiveConnections: Sendable {
         }
     }
 
-    /// Looks at the clock for an event stream until it is forgotten.
+    /// Checks the deadlines of an event stream until it is forgotten.
     func watch(_ stream: EventStream) {
         streams.withLock { streams in
             streams.open[ObjectIdentifier(stream)] = stream
@@ -124,7 +125,7 @@ package final class LiveConnections: Sendable {
     }
 }
 
-/// What the connections that stay come to at one moment.
+/// A snapshot of the long-lived connections.
 package struct LiveStatistics: Hashable, Sendable {
     package let webSockets: Int
     package let eventStreams: Int
@@ -134,7 +135,7 @@ package struct LiveStatistics: Hashable, Sendable {
     package let laggings: Int
 }
 
-/// The place that one connection takes among those of the process, of its client and of its user.
+/// A counted connection: one slot of the process, of the client and of the user. The slots are freed on deinit.
 final class LiveSeat: Sendable {
     private let transport: LiveConnections.Transport
     private let client: ClientKey
@@ -151,7 +152,7 @@ final class LiveSeat: Sendable {
         connections.leave(transport, client, user.withLock { $0 })
     }
 
-    /// Counts the connection as this user's; false when the user has too many.
+    /// Counts the connection as this user's; returns false when the user has too many.
     func take(_ new: UserID?) -> Bool {
         user.withLock { user in
             guard user != new else { return true }

@@ -1,36 +1,36 @@
 package import NIOCore
 
-/// What a process gives to connections that stay: WebSockets and event streams.
+/// The limits of a process on long-lived connections: WebSockets and event streams.
 package struct LiveLimits: Sendable, Hashable {
-    /// Whether there are any.
+    /// Whether live connections are enabled.
     package var isOn: Bool
-    /// Open ones, in all, of one user and of one client address; one more is closed with 4429.
+    /// Upper bounds on open connections: in total, of one user, and of one client address; a further one is closed with 4429.
     package var connections: Int
     package var connectionsOfUser: Int
     package var connectionsOfClient: Int
-    /// Bytes of live messages that wait for one connection, and for all of them.
+    /// Upper bounds on the bytes of live messages that wait for one connection, and for all of them.
     package var buffer: Int
     package var memory: Int
-    /// Calls of one WebSocket that run at once; then its socket is not read.
+    /// Concurrent calls of one WebSocket; above it the socket is not read.
     package var calls: Int
     /// Control frames that a client may send within `controlWindow`.
     package var controlFrames: Int
     package var controlWindow: TimeAmount
 
-    /// From the opening of a WebSocket without credentials to `connection:authenticate`.
+    /// Time from the opening of a WebSocket without credentials to `connection:authenticate`.
     package var authentication: TimeAmount
-    /// How often a client is asked for a sign of life, and after how long without one its connection ends.
+    /// How often a client is pinged, and after how long without input its connection is closed.
     package var ping: TimeAmount
     package var silence: TimeAmount
-    /// How long a connection may lag before it is closed with 4408; or when it falls behind so often within such a time.
+    /// A connection is closed with 4408 when it lags for `lagging`, or when it falls behind `falls` times within `fallsWithin`.
     package var lagging: TimeAmount
     package var falls: Int
     package var fallsWithin: TimeAmount
-    /// For the other side to confirm the end of a WebSocket.
+    /// How long to wait for the other side to confirm the close of a WebSocket.
     package var closing: TimeAmount
-    /// Over which time clients come back after a restart.
+    /// The period over which clients reconnect after a restart.
     package var restartSpread: TimeAmount
-    /// How often an event stream has a comment when nothing else is sent.
+    /// How often an event stream sends a comment when nothing else is sent.
     package var heartbeat: TimeAmount
 
     package init(
@@ -73,6 +73,6 @@ package struct LiveLimits: Sendable, Hashable {
         self.heartbeat = heartbeat
     }
 
-    /// The times that an event loop has to look at.
+    /// The times that determine how often an event loop checks.
     var times: [TimeAmount] { [authentication, ping, silence, lagging, closing, heartbeat] }
 }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The bytes of live messages that wait in all connections of a process. When they are too many, the connection that has most
-/// of them falls behind.
+/// The bytes of live messages that wait in all connections of a process. Above the limit, the connections with the most bytes
+/// fall behind.
 final class LiveMemory: Sendable {
-    /// What one connection has of the memory; it exists from its first live message on.
+    /// The share of one connection, created with its first live message.
     final class Share: Sendable {
         fileprivate let bytes = Atomic<Int>(0)
-        /// The bytes that it is about to give back, since it was chosen to fall behind.
+        /// The bytes that the connection will release because it was chosen to fall behind.
         fileprivate let promised = Atomic<Int>(0)
         fileprivate let fallBehind: @Sendable () -> Void
         private let memory: LiveMemory
@@ -16,7 +16,7 @@ final class LiveMemory: Sendable {
             self.fallBehind = fallBehind
         }
 
-        /// Says how many bytes the connection has now.
+        /// Sets the current bytes of the connection.
         func set(_ count: Int) {
             let old = bytes.exchange(count, ordering: .relaxed)
             if count < old {
@@ -26,7 +26,7 @@ final class LiveMemory: Sendable {
             if count != old { memory.add(count - old) }
         }
 
-        /// Gives everything back; the share is of no use afterwards.
+        /// Releases all bytes; the share must not be used afterwards.
         func end() {
             set(0)
             memory.remove(self)
@@ -35,7 +35,7 @@ final class LiveMemory: Sendable {
 
     private let limit: Int
     private let used = Atomic<Int>(0)
-    /// Bytes that are about to be given back, so that one excess is looked into once.
+    /// Bytes that will be released soon, so that one excess is handled once.
     fileprivate let promised = Atomic<Int>(0)
     private let shares = Mutex<[ObjectIdentifier: Share]>([:])
 
@@ -45,7 +45,7 @@ final class LiveMemory: Sendable {
 
     var bytes: Int { used.load(ordering: .relaxed) }
 
-    /// - Parameter fallBehind: drops the live messages of the connection; called from any thread, and returns at once.
+    /// - Parameter fallBehind: Drops the live messages of the connection; called from any thread, must return at once.
     func share(fallBehind: @escaping @Sendable () -> Void) -> Share {
         let share = Share(of: self, fallBehind: fallBehind)
         shares.withLock { $0[ObjectIdentifier(share)] = share }
@@ -73,7 +73,7 @@ final class LiveMemory: Sendable {
         for share in chosen { share.fallBehind() }
     }
 
-    /// The largest of the shares: as many as it takes for the others to be within the limit.
+    /// Returns the largest shares: as many as necessary for the rest to be within the limit.
     static func largest<Share>(_ shares: [(share: Share, bytes: Int)], over limit: Int) -> [Share] {
         var total = shares.reduce(0) { $0 + $1.bytes }
         var chosen: [Share] = []

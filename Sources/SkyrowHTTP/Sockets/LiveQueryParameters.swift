@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 
-/// The query of `GET /live`: the parameters of one `live:subscribe`, and the ticket that stands in for headers.
+/// The query of `GET /live`: the parameters of one `live:subscribe`, and the ticket that replaces headers.
 ///
 /// ```swift
 /// let query = try LiveQueryParameters(uri: #"/live?record_type=note&predicate=["eq",{"$type":"keypath","$val":"done"},false]"#)
@@ -12,11 +12,11 @@ struct LiveQueryParameters: Sendable {
     private(set) var ticket: String?
     private var members: [(name: String, json: String)] = []
 
-    /// Parameters whose values are texts; those of others are JSON.
+    /// Parameters with text values; those of others are JSON.
     private static let texts: Set<String> = ["record_type", "database_id"]
     private static let values: Set<String> = ["predicate", "desired_keys", "events", "watch", "previous", "initial"]
 
-    /// Throws `108 InvalidArgument` for a parameter that there is not, that is there twice, or whose value is not JSON.
+    /// Throws `108 InvalidArgument` for an unknown or duplicate parameter, and for a value that is not JSON.
     init(uri: String) throws(SkyrowError) {
         guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
         var seen: Set<String> = []
@@ -42,7 +42,7 @@ struct LiveQueryParameters: Sendable {
                 name
             )
         case "since":
-            // The id of an event may stand here, too.
+            // The id of an event is accepted here, too.
             let token = EventID(value).token
             if !token.isEmpty || value.isEmpty { add(name, text: token) }
         case _ where LiveQueryParameters.texts.contains(name):
@@ -71,14 +71,14 @@ struct LiveQueryParameters: Sendable {
         }
     }
 
-    /// What the query is of, wherever its stream begins.
+    /// Identifies the query, regardless of where its stream starts.
     var subject: String {
         members.lazy.filter { $0.name != "since" }.map { "\($0.name)=\($0.json)" }.sorted().joined(separator: "&")
     }
 
     /// The call as JSON-RPC.
     ///
-    /// - Parameter since: the change token of `Last-Event-ID`, which is later than the one of the address.
+    /// - Parameter since: The change token of `Last-Event-ID`, which is later than that of the address.
     func call(since: String?) -> String {
         var query = self
         if let since, !since.isEmpty {
@@ -90,15 +90,15 @@ struct LiveQueryParameters: Sendable {
     }
 }
 
-/// The id of an event: a change token, and the mark of the stream where a ticket opened it.
+/// The id of an event: a change token, and the mark of a stream that a ticket opened.
 ///
-/// Before the first change token it is the mark alone, so that a stream can be resumed that was interrupted until then.
+/// Before the first change token it is the mark only, so that a stream interrupted until then can be resumed.
 struct EventID: Sendable {
     let token: String
     let mark: String?
 
     init(_ text: String) {
-        // No letter of a change token.
+        // A change token contains no period.
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         token = String(parts[0])
         mark = parts.count > 1 ? String(parts[1]) : nil

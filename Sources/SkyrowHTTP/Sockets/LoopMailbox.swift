@@ -1,31 +1,31 @@
 import NIOCore
 import Synchronization
 
-/// What other threads have for the WebSockets and event streams of one event loop.
+/// Delivers messages of other threads to the WebSockets and event streams of one event loop.
 ///
-/// A change that concerns a thousand connections is a thousand letters and one call into the loop, after which each connection
+/// A change for a thousand connections results in a thousand letters and one call into the loop, after which each connection
 /// writes once.
 final class LoopMailbox: Sendable {
     enum Letter: Sendable {
-        /// What is to be done with a WebSocket.
+        /// Content for a WebSocket.
         case socket(NIOLoopBound<WebSocketConnection>, Content)
-        /// Events wait in a stream whose writer waits for them.
+        /// A stream has events, and its writer waits for them.
         case stream(EventStream)
     }
 
     enum Content: Sendable {
-        /// The text of a live message, in parts that others share, and the generation of which its sender has lost nothing.
+        /// The text of a live message, in shared parts, and the queue generation for which it was sent.
         case live(LiveText, generation: Int)
-        /// More came than the connection may have before the loop looked.
+        /// More messages came than the connection may hold, before the loop took them.
         case fallBehind
         case close(SocketClosure)
-        /// The session of the connection, or its user, is another.
+        /// The connection has a new session or user.
         case authenticated
     }
 
     private struct Letters {
         var waiting: [Letter] = []
-        /// An empty array with memory for the next round.
+        /// An empty array whose memory is reused for the next round.
         var spare: [Letter] = []
     }
 
@@ -68,7 +68,7 @@ final class LoopMailbox: Sendable {
     private static let keptCapacity = 4096
 }
 
-/// The text of a live message: a head of its own, and parts that the messages of other connections share.
+/// The text of a live message: its own head and tail, and parts shared with the messages of other connections.
 struct LiveText: Sendable {
     let head: StaticString
     let parts: [[UInt8]]
@@ -82,9 +82,9 @@ struct LiveText: Sendable {
         byteCount = head.utf8CodeUnitCount + parts.reduce(0) { $0 + $1.count } + tail.utf8CodeUnitCount
     }
 
-    /// The text in one piece.
+    /// Returns the text in one buffer.
     ///
-    /// - Parameter room: bytes that are free before it, where the head of its frame goes.
+    /// - Parameter room: Free bytes in front of the text, for the frame header.
     func buffer(room: Int = 0) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: room + byteCount)
         buffer.moveWriterIndex(to: room)

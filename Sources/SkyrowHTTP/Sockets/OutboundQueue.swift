@@ -1,10 +1,10 @@
 import NIOCore
 
-/// What one connection has yet to write, and whether its client keeps up: decides, with the clock passed in, and does nothing.
+/// The unsent messages of one connection, as a state machine that detects slow clients. The clock is passed in.
 ///
-/// There are two kinds of messages. A response belongs to a call and is never dropped. A live message is the service's own:
-/// when more of them wait than the connection may have, the connection is lagging. Then the live messages that wait are
-/// dropped, and so is each that comes, until everything else has left.
+/// A response belongs to a call and is never dropped. A live message is sent by the service: when more of them wait than the
+/// connection may hold, the connection is lagging. The waiting live messages are then dropped, and so is every new one, until
+/// everything else has been sent.
 ///
 /// ```swift
 /// var queue = OutboundQueue<ByteBuffer>()
@@ -13,20 +13,20 @@ import NIOCore
 /// ```
 struct OutboundQueue<Message> {
     enum Phase: Hashable, Sendable {
-        /// Everything is taken. Next: lagging, closing.
+        /// All messages are accepted. Next: lagging, closing.
         case current
-        /// Live messages are dropped until all that waits has left. Next: current, closing.
+        /// Live messages are dropped until everything else is sent. Next: current, closing.
         case lagging(since: NIODeadline)
-        /// The connection ends after what it has taken, or the client has been too slow: nothing more is taken.
+        /// The connection ends after the accepted messages, or the client was too slow: no message is accepted.
         case closing
     }
 
     enum Action: Hashable, Sendable {
-        /// The connection has dropped what waited, and takes no live messages.
+        /// The connection has dropped its waiting live messages and accepts no more.
         case fellBehind
-        /// It takes them again.
+        /// The connection accepts live messages again.
         case caughtUp
-        /// The client is too slow for too long, or too often.
+        /// The client was too slow for too long, or too often.
         case close
     }
 
@@ -38,15 +38,15 @@ struct OutboundQueue<Message> {
 
     private(set) var phase = Phase.current
     private var entries: CircularBuffer<Entry>?
-    /// Bytes that wait, and those of them that belong to live messages.
+    /// Waiting bytes, and those of live messages among them.
     private(set) var waitingBytes = 0
     private(set) var waitingLiveBytes = 0
-    /// Bytes that were given to the connection and have not left, of live messages and in all.
+    /// Bytes that were passed to the channel and are not sent: in total, and of live messages.
     private(set) var leavingBytes = 0
     private(set) var leavingLiveBytes = 0
-    /// Counts up when the connection falls behind and when it has caught up; odd in between.
+    /// Incremented when the connection falls behind and when it has caught up; odd in between.
     private(set) var generation = 0
-    /// When the connection last fell behind.
+    /// When the connection recently fell behind.
     private var falls: [NIODeadline] = []
 
     var isEmpty: Bool { entries == nil }
@@ -54,10 +54,9 @@ struct OutboundQueue<Message> {
     var liveBytes: Int { waitingLiveBytes + leavingLiveBytes }
     var isLagging: Bool { if case .lagging = phase { true } else { false } }
 
-    /// Takes a message, or drops it.
+    /// Adds a message, or drops it.
     ///
-    /// A connection that holds nothing takes a live message of any length: otherwise one that is longer than the limit would
-    /// never arrive.
+    /// An empty connection accepts a live message of any length; otherwise one longer than the limit would never arrive.
     mutating func add(
         _ message: Message,
         bytes: Int,
@@ -75,7 +74,7 @@ struct OutboundQueue<Message> {
         return nil
     }
 
-    /// Takes the next message that is to be written, in the order in which they came.
+    /// Takes the next message to write, in order of arrival.
     mutating func next() -> (message: Message, bytes: Int, isLive: Bool)? {
         guard let entry = entries?.popFirst() else { return nil }
         if entries?.isEmpty == true { entries = nil }
@@ -88,7 +87,7 @@ struct OutboundQueue<Message> {
         return (entry.message, entry.bytes, entry.isLive)
     }
 
-    /// Bytes have left that ``next()`` gave out.
+    /// Notes that bytes of messages taken by ``next()`` were sent.
     mutating func left(_ bytes: Int, live: Int) -> Action? {
         leavingBytes -= bytes
         leavingLiveBytes -= live
@@ -96,7 +95,7 @@ struct OutboundQueue<Message> {
         return catchUp()
     }
 
-    /// Drops the live messages that wait, because there are too many of them here or in the whole process.
+    /// Drops the waiting live messages, because they exceed the limit of the connection or of the process.
     mutating func fallBehind(now: NIODeadline, _ limits: LiveLimits) -> Action? {
         guard phase == .current else { return nil }
         falls.removeAll { $0 + limits.fallsWithin <= now }
@@ -108,21 +107,21 @@ struct OutboundQueue<Message> {
         return .fellBehind
     }
 
-    /// Looks at the clock.
+    /// Checks the deadlines.
     ///
-    /// A connection whose last bytes left before it fell behind has nothing to wait for.
+    /// A connection whose last bytes were sent before it fell behind catches up here.
     mutating func check(now: NIODeadline, _ limits: LiveLimits) -> Action? {
         guard case .lagging(let since) = phase else { return nil }
         if isEmpty, leavingBytes == 0 { return catchUp() }
         return now >= since + limits.lagging ? close() : nil
     }
 
-    /// Takes nothing more; what waits still leaves.
+    /// Accepts no more messages; waiting ones are still sent.
     mutating func finish() {
         phase = .closing
     }
 
-    /// Takes nothing more, and drops what waits.
+    /// Accepts no more messages, and drops the waiting ones.
     mutating func drop() {
         phase = .closing
         entries = nil

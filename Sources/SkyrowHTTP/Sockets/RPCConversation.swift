@@ -4,16 +4,16 @@ import SkyrowActions
 import SkyrowModel
 import Synchronization
 
-/// JSON-RPC over one WebSocket: each message is logged, counted and traced as a request, with the credentials of the connection.
+/// JSON-RPC over one WebSocket. Each message is logged, counted and traced as a request, with the credentials of the connection.
 final class RPCConversation: SocketConversation, CallConnection {
     private struct State {
         var sender: ActionDispatcher.Sender
         /// Whether the credentials were accepted.
         var isAuthenticated: Bool
         var outlet: SocketOutlet?
-        /// From the first message of these credentials on.
+        /// Created with the first message after authentication.
         var live: LiveSession?
-        /// Ends the watch on the session of the credentials.
+        /// Stops watching the session of the credentials.
         var release: (@Sendable () -> Void)?
         var hasEnded = false
     }
@@ -21,7 +21,7 @@ final class RPCConversation: SocketConversation, CallConnection {
     private let service: SocketService
     private let host: String?
     private let seat: LiveSeat?
-    /// Whose credentials came with the head of the request, and to which application.
+    /// The application and user of the credentials in the request's head, if they were accepted.
     private let opened: (service: ActionService, user: UserID?)?
     private let state: Mutex<State>
 
@@ -53,7 +53,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         if let opened { hold(credentials, of: opened.user, opened.service, outlet) }
     }
 
-    /// Has the connection end with the session of its credentials, also while nothing is asked over it.
+    /// Closes the connection when the session of its credentials ends, even while no call is made.
     private func hold(
         _ credentials: Credentials,
         of user: UserID?,
@@ -69,7 +69,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         former?()
     }
 
-    /// The sender of live messages learns it from the first one that is dropped.
+    /// The sender of live messages notices it when the first message is dropped.
     func fellBehind() {}
 
     func caughtUp() {
@@ -90,7 +90,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         release?()
     }
 
-    /// The subscriptions of the connection, in the application of its credentials; nil when it is gone.
+    /// Returns the subscriptions of the connection, in the application of its credentials; nil when the connection is gone.
     func live(of service: ActionService) -> LiveSession? {
         state.withLock { state in
             guard let outlet = state.outlet, state.isAuthenticated else { return nil }
@@ -108,7 +108,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         let answer = await service.respond(to: message, from: sender, host: host, id: id, arrival: arrival, on: self)
         var reply = SocketReply(message: answer.message)
         if answer.account.holdsText { reply.account = answer.account }
-        // The session has ended, which the client learns with the response.
+        // The session has ended; the client learns it from the response.
         if answer.error == .accessTokenNotAccepted, answer.usedOwnCredentials, sender.credentials.accessToken != nil {
             reply.closure = .sessionEnded
         }
@@ -125,7 +125,7 @@ final class RPCConversation: SocketConversation, CallConnection {
             state.sender.credentials = sender.credentials
             state.sender.credentials.isHeld = true
             state.isAuthenticated = true
-            // What another caller subscribed to is not this one's.
+            // The new caller must not get the previous caller's subscriptions.
             defer { state.live = nil }
             return (state.outlet, state.live)
         }

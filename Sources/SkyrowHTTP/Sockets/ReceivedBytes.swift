@@ -1,16 +1,16 @@
 import NIOCore
 import NIOWebSocket
 
-/// Counts the bytes that have come and that the frame decoder behind it keeps.
+/// Counts the received bytes that the following frame decoder keeps.
 final class ReceivedBytes: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Bytes of frames that are not complete.
+    /// Bytes of incomplete frames.
     private(set) var held = 0
-    /// Whether what comes is read and dropped, since there is no memory for it.
+    /// Whether input is read and dropped, because there is no memory for it.
     ///
-    /// The connection is not closed at once: unread bytes would reset it, and the client might not learn why it ends.
+    /// The connection is not closed at once: unread bytes would reset it, and the client might not get the reason.
     var drops = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -19,7 +19,7 @@ final class ReceivedBytes: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// A frame is complete.
+    /// Notes that a frame is complete.
     func taken(_ frame: WebSocketFrame) {
         let length = frame.length
         let head = 2 + (length > 65_535 ? 8 : length > 125 ? 2 : 0) + (frame.maskKey == nil ? 0 : 4)

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Why a WebSocket is closed: the code and the reason of its close frame.
+/// The code and the reason of a WebSocket's close frame.
 struct SocketClosure: Hashable, Sendable {
     let code: UInt16
     /// At most 123 bytes.
     let reason: String
 
-    /// Those of RFC 6455, 7.4.1, and of the IANA registry.
+    /// Codes of RFC 6455, 7.4.1, and of the IANA registry.
     static let normal = SocketClosure(code: 1000, reason: "")
     static let unmasked = SocketClosure(code: 1002, reason: "Frames of clients are masked.")
     static let reservedBits = SocketClosure(code: 1002, reason: "No extension was agreed on that uses reserved bits.")
@@ -28,22 +28,22 @@ struct SocketClosure: Hashable, Sendable {
     static let noMemory = SocketClosure(code: 1013, reason: "There is no memory for the message; try again later.")
     static let silent = SocketClosure(code: 1001, reason: "Nothing was heard of the client.")
 
-    /// Our own, from 4400.
+    /// Codes of Skyrow, from 4400.
     static let notAuthenticated = SocketClosure(code: 4401, reason: "Call connection:authenticate first.")
     static let sessionEnded = SocketClosure(code: 4401, reason: "The session has ended; log in again.")
     static let tooSlow = SocketClosure(code: 4408, reason: "The client reads too slowly; resume by the last token.")
     static let tooMany = SocketClosure(code: 4429, reason: "There are too many connections.")
     static let shareExceeded = SocketClosure(code: 4429, reason: "The client has more than its share of the memory.")
 
-    /// The process ends. Clients come back over some time, each after another.
+    /// Returns the closure for a restart. Clients reconnect at different times.
     ///
-    /// - Parameter retryAfter: how long this one waits.
+    /// - Parameter retryAfter: How long this client waits.
     static func restarting(retryAfter: TimeAmount) -> SocketClosure {
         let tenths = max(1, retryAfter.nanoseconds / 100_000_000)
         return SocketClosure(code: 1012, reason: #"{"retry_after":\#(tenths / 10).\#(tenths % 10)}"#)
     }
 
-    /// The same with a time that is drawn.
+    /// Returns the closure for a restart, with a random time.
     static func restarting(within spread: TimeAmount) -> SocketClosure {
         let most = max(spread.nanoseconds, 100_000_000)
         return restarting(retryAfter: .nanoseconds(Int64.random(in: 100_000_000...most)))

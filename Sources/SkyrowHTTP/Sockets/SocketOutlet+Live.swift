@@ -12,7 +12,7 @@ extension SocketOutlet: LiveOutlet {
 }
 
 extension LiveText {
-    /// The JSON-RPC notification of a message.
+    /// Creates the JSON-RPC notification of a message.
     init(notification message: LiveMessage) {
         let head: StaticString =
             switch message.method {

@@ -3,14 +3,14 @@ import SkyrowConcurrency
 import SkyrowSystem
 import Synchronization
 
-/// By which other threads reach a WebSocket.
+/// The interface to a WebSocket for other threads.
 final class SocketOutlet: Sendable {
     private let connection: NIOLoopBound<WebSocketConnection>
     private let mailbox: LoopMailbox
     private let limit: Int
-    /// Bytes that the event loop has not looked at.
+    /// Bytes that the event loop has not taken.
     private let pending = Atomic<Int>(0)
-    /// Whether the event loop will learn that there were too many.
+    /// Whether the event loop has been notified of an overflow.
     private let isOverfull = Atomic<Bool>(false)
     private let knownGeneration = Atomic<Int>(0)
     private let heldBytes = Atomic<Int>(0)
@@ -23,7 +23,7 @@ final class SocketOutlet: Sendable {
         limit = loop.limits.live.buffer
     }
 
-    /// Takes a live message and returns at once; false where the message is dropped.
+    /// Sends a live message without waiting; returns false when the message is dropped.
     func send(_ text: LiveText, in generation: Int) -> Bool {
         guard generation.isMultiple(of: 2), generation == self.generation else { return false }
         let bytes = text.byteCount
@@ -37,26 +37,26 @@ final class SocketOutlet: Sendable {
         return true
     }
 
-    /// That of the connection's queue, as the event loop has last said.
+    /// The generation of the connection's queue, as last reported by the event loop.
     var generation: Int { knownGeneration.load(ordering: .acquiring) }
 
-    /// The event loop has looked at these.
+    /// Called by the event loop when it has taken bytes.
     func taken(_ bytes: Int) {
         pending.subtract(bytes, ordering: .relaxed)
     }
 
-    /// The event loop says in which generation the queue is.
+    /// Called by the event loop with the generation of the queue.
     func note(generation: Int) {
         knownGeneration.store(generation, ordering: .releasing)
     }
 
-    /// The event loop says how many bytes of live messages the connection holds.
+    /// Called by the event loop with the bytes of live messages that the connection holds.
     func note(heldBytes: Int) {
         self.heldBytes.store(heldBytes, ordering: .relaxed)
         if heldBytes == 0 { room.wake() }
     }
 
-    /// Waits until all that it has taken has left, or the connection has ended.
+    /// Waits until all accepted messages have been sent, or the connection has ended.
     func waitForRoom(atMost limit: Duration) async {
         await room.wait {
             try await ServiceTimer.sleep(for: limit)
@@ -66,7 +66,7 @@ final class SocketOutlet: Sendable {
         }
     }
 
-    /// The connection is gone.
+    /// Notes that the connection is gone.
     func end() {
         hasEnded.store(true, ordering: .relaxed)
         room.wake()
@@ -76,12 +76,12 @@ final class SocketOutlet: Sendable {
         post(.close(closure))
     }
 
-    /// Has the connection drop its live messages; called from any thread.
+    /// Makes the connection drop its live messages; called from any thread.
     func fallBehind() {
         if !isOverfull.exchange(true, ordering: .relaxed) { post(.fallBehind) }
     }
 
-    /// The event loop has seen that the connection is to fall behind.
+    /// Called by the event loop when the connection falls behind.
     func noteFall() {
         isOverfull.store(false, ordering: .relaxed)
     }

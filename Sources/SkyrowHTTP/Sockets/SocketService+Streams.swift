@@ -6,9 +6,9 @@ import SkyrowModel
 import SkyrowWire
 
 extension SocketService {
-    /// `POST /rpc` of a client that takes an event stream; nil where the request is an ordinary one.
+    /// Handles a `POST /rpc` whose client accepts an event stream; returns nil for an ordinary request.
     ///
-    /// A client that takes JSON as well gets a stream for `live:subscribe` and `live:watch`, and JSON for everything else.
+    /// A client that also accepts JSON gets a stream for `live:subscribe` and `live:watch`, and JSON for other calls.
     func stream(
         _ body: ByteBuffer,
         headers: RequestHeaders,
@@ -28,7 +28,8 @@ extension SocketService {
         return await begin(body, from: sender, of: finder, context: context, failsWithStatus: false)
     }
 
-    /// `GET /live`: one live query, for clients that cannot send a body, with a ticket where they cannot send headers.
+    /// Handles `GET /live`: one live query, for clients that cannot send a body, with a ticket for those that cannot send
+    /// headers.
     func streamQuery(
         _ uri: String,
         headers: RequestHeaders,
@@ -59,11 +60,11 @@ extension SocketService {
         return await begin(call, from: sender, of: finder, context: context, failsWithStatus: true, mark: mark)
     }
 
-    /// Carries out the calls, and streams what comes of them. Where none succeeds the response is an ordinary one.
+    /// Performs the calls and streams their live messages. When no call succeeds, the response is an ordinary one.
     ///
     /// - Parameters:
-    ///   - failsWithStatus: whether the status of the response says that the call failed.
-    ///   - mark: what the ids of its events end with.
+    ///   - failsWithStatus: Whether the response's status reports a failed call.
+    ///   - mark: The suffix of event ids.
     private func begin(
         _ calls: ByteBuffer,
         from sender: ActionDispatcher.Sender,
@@ -100,7 +101,7 @@ extension SocketService {
             stream.begin(with: reply.message.map { [$0] } ?? [])
             response = HTTPResponse(
                 status: .ok,
-                // Proxies such as nginx would collect the events.
+                // Proxies such as nginx would buffer the events.
                 fields: [HTTPField("x-accel-buffering", "no")],
                 contentType: .other("text/event-stream"),
                 body: .stream(hold.parts)
@@ -117,7 +118,7 @@ extension SocketService {
         )
     }
 
-    /// Counts a request that failed without a call of an action.
+    /// Counts, against the rate limits, a request that failed before any call of an action.
     private func counted(
         _ outcome: RequestOutcome,
         from sender: ActionDispatcher.Sender,

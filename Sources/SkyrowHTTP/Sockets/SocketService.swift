@@ -6,7 +6,7 @@ import SkyrowModel
 import SkyrowWire
 import Tracing
 
-/// What all WebSockets of a service share: it opens them, and carries out their messages.
+/// Opens the WebSockets of a service, and performs their messages.
 final class SocketService: Sendable {
     let applications: Applications
     let drain: Drain
@@ -45,7 +45,7 @@ final class SocketService: Sendable {
 
     // MARK: - Opening
 
-    /// Answers a request for a WebSocket at `/rpc`: with the connection, or with the reason for which there is none.
+    /// Responds to a request for a WebSocket at `/rpc`: with the upgrade, or with the reason why there is none.
     func open(
         _ request: HTTPRequest,
         headers: RequestHeaders,
@@ -101,12 +101,12 @@ final class SocketService: Sendable {
 
     // MARK: - Messages
 
-    /// What comes of a message.
+    /// The result of a message.
     struct Answer: Sendable {
         let message: ByteBuffer?
         let account: ResponseAccount
         let error: ErrorCode?
-        /// Whether the call was made with the credentials of the connection, and did not bring others.
+        /// Whether the call used the credentials of the connection and set no others.
         let usedOwnCredentials: Bool
     }
 

@@ -18,7 +18,7 @@ extension WebSocketConnection {
         return !queue.isEmpty
     }
 
-    /// Everything that is made in this turn of the loop leaves in one go.
+    /// Flushes later in this iteration of the loop, so that its messages leave in one write.
     private func scheduleFlush() {
         guard !flushIsScheduled else { return }
         flushIsScheduled = true
@@ -90,13 +90,13 @@ extension WebSocketConnection {
         context.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: promise)
     }
 
-    /// Answers a ping: the latest one, when the client has not read the answers to those before it (RFC 6455, 5.5.3).
+    /// Queues the pong for a ping. Only the latest ping is answered while the client does not read (RFC 6455, 5.5.3).
     func pong(_ content: ByteBuffer) {
         if case .closing = lifecycle.phase { return }
         owedPong = content
     }
 
-    /// The head of a frame, at its longest.
+    /// The maximum length of a frame header.
     private static let frameHeadRoom = 10
 
     // MARK: - What the queue and the lifecycle decide
@@ -136,18 +136,18 @@ extension WebSocketConnection {
             if let code { payload.writeInteger(code) }
             let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
             sendClose(payload)?.whenComplete { _ in connection.value.close() }
-            // Should the client not read it.
+            // In case the client does not read it.
             lifecycle.confirmed(now: .now() + loop.limits.live.closing)
         case .end:
             close()
         }
     }
 
-    /// Writes what there is, whether or not the client reads, and the close frame behind it.
+    /// Writes the queued messages, even when the client does not read, followed by the close frame.
     @discardableResult
     private func sendClose(_ payload: ByteBuffer) -> EventLoopFuture<Void>? {
         guard let context else { return nil }
-        // Nothing comes behind a close frame.
+        // No frame may follow a close frame.
         owedPong = nil
         while let (message, _, _) = queue.next() {
             switch message {
@@ -163,19 +163,19 @@ extension WebSocketConnection {
 
     // MARK: - The end
 
-    /// Ends the connection at once: nothing that waits is written.
+    /// Ends the connection at once, without writing waiting messages.
     func fail(_ closure: SocketClosure) {
         queue.drop()
         perform(lifecycle.close(closure, now: .now(), loop.limits.live))
     }
 
-    /// Ends the connection after what it has taken.
+    /// Ends the connection after the accepted messages.
     func finish(_ closure: SocketClosure) {
         let time = loop.limits.live.closing
         perform(lifecycle.finish(closure, isIdle: isIdle, within: time, now: .now(), loop.limits.live))
     }
 
-    /// The process ends: calls that run are finished, and the client comes back a little later.
+    /// Ends the connection for a restart: running calls finish, and the client reconnects later.
     func restart() {
         guard lifecycle.isOpen else { return }
         let closure = SocketClosure.restarting(within: loop.limits.live.restartSpread)

@@ -3,22 +3,22 @@ import NIOHTTP1
 import NIOWebSocket
 import SkyrowModel
 
-/// The server's end of one WebSocket: it carries out what its input, its lifecycle and its queue decide.
+/// The server's end of one WebSocket; performs what its input, its lifecycle and its queue decide.
 ///
-/// It takes the place of `HTTP1Connection` when the client has asked for it (RFC 6455), and sits behind SwiftNIO's frame decoder and
-/// encoder. All of it runs on the connection's event loop. Reading is here, writing and the end in WebSocketConnection+Writing.
+/// It replaces `HTTP1Connection` after an upgrade (RFC 6455), and follows SwiftNIO's frame decoder and encoder in the pipeline.
+/// All of it runs on the connection's event loop. Reading is in this file, writing and closing in WebSocketConnection+Writing.
 final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = Never
     typealias OutboundOut = WebSocketFrame
 
-    /// A message that is to be written.
+    /// An outgoing message.
     enum Outgoing {
         case response(ByteBuffer, ResponseAccount?)
         case live(LiveText)
     }
 
-    /// A message whose calls run.
+    /// A message whose calls are running.
     struct Call {
         let task: Task<Void, Never>
         let bytes: Int
@@ -39,18 +39,18 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     var input = WebSocketInput()
     var lifecycle: WebSocketLifecycle
     var queue = OutboundQueue<Outgoing>()
-    /// What its live messages have of the memory, from the first of them on.
+    /// The share of its live messages in the memory, created with the first one.
     var share: LiveMemory.Share?
 
-    /// Messages that wait until others are through; nil while there are none.
+    /// Messages whose calls have not started; nil when there are none.
     private var waiting: CircularBuffer<ByteBuffer>?
     private var waitingBytes = 0
     private var calls: [UInt64: Call] = [:]
     private var lastCall: UInt64 = 0
-    /// The call that was done before its task was at hand.
+    /// The call that finished before its task was stored.
     private var finishedAtOnce: UInt64?
     private var runningBytes = 0
-    /// Counts messages.
+    /// The number of messages so far.
     private(set) var number: UInt64 = 0
     private(set) var readIsHeldBack = false
     private var hold: BodyHold?
@@ -58,14 +58,14 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     private var isStarting = false
 
     var flushIsScheduled = false
-    /// The content of the pong that is owed, while the client does not read.
+    /// The content of the pong that is to be sent once the client reads.
     var owedPong: ByteBuffer?
-    /// What the client has left to read; nil while it reads as fast as it is served.
+    /// The stall timer, while the client has bytes to read; nil while it reads as fast as it is served.
     var stall: Stall? {
         didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
     }
 
-    /// - Parameter usage: whose share of the memory its messages take.
+    /// - Parameter usage: The usage to which the memory of its messages is charged.
     init(
         _ upgrade: SocketUpgrade,
         loop: EventLoopContext,
@@ -113,11 +113,11 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         end()
     }
 
-    /// The connection is gone.
+    /// Cleans up after the connection was closed.
     func end() {
         guard lifecycle.closed() else { return }
         stall = nil
-        // A write that has been sent goes on in the database.
+        // A write that has been sent continues in the database.
         for call in calls.values { call.task.cancel() }
         calls = [:]
         waiting = nil
@@ -145,7 +145,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
     }
 
-    /// A client that has enough calls at work, or does not read its responses, is not read.
+    /// Reading is suspended while enough calls run or the client does not read its responses.
     private var holdsBackReads: Bool {
         lifecycle.isOpen && (waiting != nil || calls.count >= loop.limits.live.calls)
     }
@@ -162,7 +162,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         counter.taken(frame)
         let now = NIODeadline.now()
         lifecycle.heard(now: now)
-        // Of a connection that ends the close frame alone counts, so no message is kept.
+        // While closing, only the close frame matters, so no message is kept.
         if case .closing = lifecycle.phase, frame.opcode != .connectionClose { return }
         switch input.receive(frame, now: now, loop.limits) {
         case .incomplete, .pong: break
@@ -182,7 +182,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         startCalls()
     }
 
-    /// Nothing more has come for now: what is here stays in memory, and what was made leaves.
+    /// Notes that no more arrives for now: the received bytes are charged as memory, and queued frames are flushed.
     func channelReadComplete(context: ChannelHandlerContext) {
         takeMemory()
         if flushIsScheduled || owedPong != nil { flushNow() }
@@ -191,13 +191,13 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
 
     private var heldBytes: Int { counter.held + input.heldBytes + waitingBytes + runningBytes }
 
-    /// The message that arrives and is not complete.
+    /// The incomplete message that is arriving.
     var partialMessage: PartialMessage? {
         let bytes = counter.held + input.heldBytes
         return bytes > 0 || input.isWithinMessage ? PartialMessage(number: number, bytes: bytes) : nil
     }
 
-    /// Counts the bytes that are here as those of the client, as bodies are.
+    /// Charges the received bytes to the client, as for request bodies.
     private func takeMemory() {
         let bytes = heldBytes
         let held = hold?.bytes ?? 0
@@ -205,7 +205,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
             if hold == nil { hold = makeHold() }
             if let fault = hold?.take(bytes - held) {
                 fail(SocketClosure(fault))
-                // What the client still sends until it has read why is not kept by the frame decoder, either.
+                // Makes the frame decoder keep nothing of what the client sends until it has read the reason.
                 counter.drops = true
             }
         } else if bytes < held {
@@ -224,9 +224,9 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
 
     // MARK: - Calls
 
-    /// Starts the messages that wait, as many as may run at once and as the client reads.
+    /// Starts waiting messages, up to the limit of concurrent calls and as long as the client reads.
     func startCalls() {
-        // A message that is done at once calls back into here; the outer call carries on.
+        // A message that finishes at once calls this method again; the outer call continues.
         guard !isStarting else { return }
         isStarting = true
         defer { isStarting = false }
@@ -240,7 +240,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
     }
 
-    /// Until the client has said who it is, each message waits for the one before it, which may be the one that says so.
+    /// Until the client is authenticated, each message waits for the previous one, which may authenticate it.
     private var concurrency: Int { conversation?.isAuthenticated == true ? loop.limits.live.calls : 1 }
 
     private func start(_ message: ByteBuffer) {
@@ -278,7 +278,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         resumeReading()
     }
 
-    /// Messages that have not begun are of no use any more; what the client still sends is read.
+    /// Drops messages that have not started; further input is still read.
     func dropMessages() {
         waiting = nil
         waitingBytes = 0
@@ -287,12 +287,12 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
 
     // MARK: - Other threads
 
-    /// Does what another thread asks for; returns whether there may be something to write.
+    /// Handles content from another thread; returns whether there may be something to write.
     func take(_ content: LoopMailbox.Content) -> Bool {
         switch content {
         case .live(let text, let generation):
             outlet?.taken(text.byteCount)
-            // Behind messages that were dropped it would leave a gap.
+            // After dropped messages it would leave a gap.
             guard lifecycle.phase != .closed, generation == queue.generation else { return false }
             return add(.live(text), bytes: text.byteCount, isLive: true)
         case .fallBehind:
@@ -308,7 +308,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
     }
 
-    /// The messages of a client that has said who it is may be longer.
+    /// Raises the message limit of a client that is now authenticated.
     private func becomeAuthenticated() {
         guard let conversation else { return }
         lifecycle.authenticated()
@@ -333,7 +333,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         if event is ChannelShouldQuiesceEvent {
             restart()
         } else if case .inputClosed? = event as? ChannelEvent {
-            // Without a close frame the client is gone.
+            // A client that closes without a close frame is gone.
             close()
         } else {
             context.fireUserInboundEventTriggered(event)
@@ -381,7 +381,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
 }
 
 extension SocketClosure {
-    /// Why there is no memory for a message.
+    /// Creates the closure for a message for which there is no memory.
     fileprivate init(_ fault: HTTPFault) {
         switch fault {
         case .clientShareExceeded: self = .shareExceeded

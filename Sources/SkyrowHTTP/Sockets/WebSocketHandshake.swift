@@ -2,27 +2,27 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// The handshake of RFC 6455, 4.2, by the head of a request.
+/// The handshake of RFC 6455, 4.2, judged by the head of a request.
 enum WebSocketHandshake {
-    /// Why there is no WebSocket.
+    /// Why a request does not become a WebSocket.
     enum Refusal: Error, Hashable {
-        /// The request asks for none.
+        /// The request is not for a WebSocket.
         case none
-        /// It is asked for by HTTP/2, by a method other than GET, or with a body.
+        /// The request is over HTTP/2, has a method other than GET, or has a body.
         case malformed
-        /// There is one version, 13.
+        /// The version is not 13, the only one.
         case version
-        /// The page of this origin may not call the service.
+        /// Pages of this origin may not call the service.
         case origin
     }
 
-    /// Whether a request asks for a WebSocket.
+    /// Whether a request is for a WebSocket.
     static func isAsked(for head: HTTPRequestHead) -> Bool {
         head.headers.contains(name: "upgrade")
             && head.headers[canonicalForm: "upgrade"].contains { String($0).isSameHeader(as: "websocket") }
     }
 
-    /// Judges the head, and returns the subprotocol to agree on, if there is one.
+    /// Checks the head, and returns the subprotocol to agree on, if any.
     static func examine(_ head: HTTPRequestHead, cors: CORSPolicy) throws(Refusal) -> String? {
         guard isAsked(for: head) else { throw .none }
         let headers = head.headers
@@ -38,10 +38,10 @@ enum WebSocketHandshake {
         return offered.contains { $0 == subprotocol } ? subprotocol : nil
     }
 
-    /// The only one that is agreed on; a client that offers none gets none.
+    /// The only supported subprotocol; a client that offers none gets none.
     static let subprotocol = "jsonrpc"
 
-    /// 16 bytes in base64, once.
+    /// Whether there is exactly one key, of 16 bytes in base64.
     private static func isKey(_ values: [String]) -> Bool {
         guard values.count == 1, let value = values.first, value.utf8.count == 24, value.hasSuffix("==") else {
             return false
@@ -56,7 +56,7 @@ enum WebSocketHandshake {
         }
     }
 
-    /// Makes the answer to the key, and nothing else: the head was examined before.
+    /// Computes the response to the key only; the head was checked before.
     static let upgrader = NIOWebSocketServerUpgrader(
         shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
         upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() }
@@ -64,8 +64,8 @@ enum WebSocketHandshake {
 }
 
 extension CORSPolicy {
-    /// Whether the page of an origin may open a WebSocket. Browsers ask no permission before, so the server looks by itself; the
-    /// service's own pages may.
+    /// Whether a page of an origin may open a WebSocket. Browsers send no preflight request for WebSockets, so the server must
+    /// check. The service's own pages may.
     func admits(origin: String, host: String?) -> Bool {
         switch self {
         case .anyOrigin: return true

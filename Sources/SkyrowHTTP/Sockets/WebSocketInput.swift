@@ -1,19 +1,18 @@
 import NIOCore
 import NIOWebSocket
 
-/// What the frames of one client come to: messages, and what the protocol says about them. It holds the fragments of a message
-/// and decides; it sends nothing.
+/// The frame parser of one client: assembles messages from fragments and enforces the protocol. It sends nothing.
 struct WebSocketInput {
     enum Outcome: Hashable {
-        /// Nothing yet: more fragments follow.
+        /// More fragments follow.
         case incomplete
         case message(ByteBuffer)
-        /// To be answered with a pong of the same content.
+        /// Requires a pong with the same content.
         case ping(ByteBuffer)
         case pong
-        /// The client closes, with this code if it gave one.
+        /// The client closes, with this code if it sent one.
         case close(UInt16?)
-        /// The connection is to be closed.
+        /// The connection must be closed.
         case fault(SocketClosure)
     }
 
@@ -23,10 +22,10 @@ struct WebSocketInput {
     private var controls = 0
     private var controlWindowEnd = NIODeadline.distantPast
 
-    /// What a fragment counts at least, so that empty ones do not go on for ever.
+    /// The minimum cost of a fragment, which bounds the number of empty ones.
     private static let leastFragment = 128
 
-    /// Bytes of fragments that are kept.
+    /// The bytes of the fragments.
     var heldBytes: Int { fragments?.readableBytes ?? 0 }
     var isWithinMessage: Bool { fragments != nil }
 
@@ -61,7 +60,7 @@ struct WebSocketInput {
         let held = heldBytes
         guard part.readableBytes <= limit - held else { return .fault(.tooLarge) }
         fragmentCost += max(part.readableBytes, WebSocketInput.leastFragment)
-        // The last fragments of a message at the limit are short, too.
+        // The last fragments of a message at the limit may be short, too.
         guard fragmentCost <= limit + 64 * WebSocketInput.leastFragment else { return .fault(.fragmentFlood) }
         if held == 0 {
             fragments = part

@@ -1,24 +1,24 @@
 import NIOCore
 
-/// How long a WebSocket lives, and how it ends: decides, with the clock passed in, and does nothing.
+/// The state machine of a WebSocket's lifetime and close. The clock is passed in.
 struct WebSocketLifecycle: Sendable {
     enum Phase: Hashable, Sendable {
-        /// Messages are taken. Next: finishing, closing, closed.
+        /// Messages are accepted. Next: finishing, closing, closed.
         case open
-        /// What was taken is carried out, and nothing more is taken. Next: closing, closed.
+        /// Accepted calls are performed, and no more are accepted. Next: closing, closed.
         case finishing(SocketClosure, until: NIODeadline)
-        /// Our close frame is on its way, and the client's is waited for. Next: closed.
+        /// The server's close frame was sent, and the client's is awaited. Next: closed.
         case closing(until: NIODeadline)
         case closed
     }
 
     enum Action: Hashable, Sendable {
         case ping
-        /// A close frame is to be sent, behind what was written.
+        /// Send a close frame after everything that was written.
         case sendClose(SocketClosure)
-        /// The client's close frame is answered with one that has its code, and the connection ends.
+        /// Answer the client's close frame with one of the same code, and end the connection.
         case confirmClose(UInt16?)
-        /// The connection ends.
+        /// End the connection.
         case end
     }
 
@@ -27,7 +27,7 @@ struct WebSocketLifecycle: Sendable {
     private let authenticationDeadline: NIODeadline
     private var lastHeard: NIODeadline
     private var nextPing: NIODeadline
-    /// The message that arrives and is not complete.
+    /// The incomplete message that is arriving.
     private var arriving: (number: UInt64, deadline: NIODeadline, pace: BodyPace)?
 
     init(_ limits: HTTPLimits, isAuthenticated: Bool, now: NIODeadline) {
@@ -38,7 +38,7 @@ struct WebSocketLifecycle: Sendable {
     }
 
     var isOpen: Bool { phase == .open }
-    /// Whether the client's frames are looked at.
+    /// Whether the client's frames are processed.
     var takesFrames: Bool {
         switch phase {
         case .open, .finishing, .closing: true
@@ -56,7 +56,7 @@ struct WebSocketLifecycle: Sendable {
 
     // MARK: - The end
 
-    /// The connection ends after the calls that were taken.
+    /// Ends the connection after the accepted calls.
     mutating func finish(
         _ closure: SocketClosure,
         isIdle: Bool,
@@ -70,13 +70,13 @@ struct WebSocketLifecycle: Sendable {
         return nil
     }
 
-    /// Everything that was taken is carried out, and all responses have left.
+    /// Notes that all accepted calls are done and all responses are sent.
     mutating func becameIdle(now: NIODeadline, _ limits: LiveLimits) -> Action? {
         guard case .finishing(let closure, _) = phase else { return nil }
         return close(closure, now: now, limits)
     }
 
-    /// The connection ends at once.
+    /// Ends the connection at once.
     mutating func close(_ closure: SocketClosure, now: NIODeadline, _ limits: LiveLimits) -> Action? {
         switch phase {
         case .open, .finishing:
@@ -87,7 +87,7 @@ struct WebSocketLifecycle: Sendable {
         }
     }
 
-    /// The client's close frame is here.
+    /// Notes that the client's close frame has arrived.
     mutating func receivedClose(_ code: UInt16?) -> Action? {
         switch phase {
         case .open, .finishing:
@@ -100,12 +100,12 @@ struct WebSocketLifecycle: Sendable {
         }
     }
 
-    /// The close frame that confirms the client's has left, or will not.
+    /// Notes that the confirming close frame was written, so that the connection ends soon even if the client does not read it.
     mutating func confirmed(now: NIODeadline) {
         phase = .closing(until: now)
     }
 
-    /// False when it was closed before.
+    /// Notes that the connection is closed; returns false when it already was.
     mutating func closed() -> Bool {
         defer { phase = .closed }
         return phase != .closed
@@ -113,11 +113,11 @@ struct WebSocketLifecycle: Sendable {
 
     // MARK: - Time
 
-    /// Looks at the clock.
+    /// Checks the deadlines.
     ///
     /// - Parameters:
-    ///   - partial: the message that arrives and is not complete; nil between messages.
-    ///   - isReadHeldBack: whether the server does not read what the client sends.
+    ///   - partial: The incomplete message that is arriving; nil between messages.
+    ///   - isReadHeldBack: Whether reading from the client is suspended.
     mutating func check(
         now: NIODeadline,
         partial: PartialMessage?,
@@ -138,7 +138,7 @@ struct WebSocketLifecycle: Sendable {
             if isTooSlow(partial, now: now, isReadHeldBack, limits) {
                 return close(.slowMessage, now: now, limits.live)
             }
-            // While its socket is not read, nothing can be heard of the client.
+            // While its socket is not read, the client cannot be heard.
             if isReadHeldBack { lastHeard = now }
             if now >= lastHeard + limits.live.silence { return close(.silent, now: now, limits.live) }
             guard now >= nextPing else { return nil }
@@ -147,7 +147,7 @@ struct WebSocketLifecycle: Sendable {
         }
     }
 
-    /// A message may be as slow as a body.
+    /// Whether a message is too slow, by the limits of request bodies.
     private mutating func isTooSlow(
         _ partial: PartialMessage?,
         now: NIODeadline,
@@ -168,10 +168,10 @@ struct WebSocketLifecycle: Sendable {
     }
 }
 
-/// A message that has not arrived whole.
+/// A message that has not arrived completely.
 struct PartialMessage: Hashable, Sendable {
-    /// Its place among all messages of the connection.
+    /// Its number among all messages of the connection.
     let number: UInt64
-    /// How much of it is here.
+    /// The bytes received so far.
     let bytes: Int
 }
