@@ -53,8 +53,8 @@ package final class Deferred<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - sleep: Sleeps for the longest time to wait.
-    ///   - giveUp: Called when that time has passed and when the task is cancelled; it must settle the value, unless other code
-    ///     is about to.
+    ///   - giveUp: Called when that time has passed and when the task is cancelled;
+    ///     it must settle the value, unless other code is about to.
     package func value(
         during sleep: (@Sendable () async throws -> Void)? = nil,
         _ giveUp: @escaping @Sendable (WaitEnd) -> Void

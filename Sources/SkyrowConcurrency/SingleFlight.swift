@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Work that runs once for all concurrent callers. It runs in a separate task, so that the first caller may be cancelled while
-/// others wait.
+/// Work that runs once for all concurrent callers. It runs in a separate task, so
+/// that the first caller may be cancelled while others wait.
 ///
 /// ```swift
 /// await flight.join { await fetchKeys() }.value()

@@ -157,8 +157,8 @@ package final class PostgresClient: Sendable {
         return request
     }
 
-    /// Runs a read-only statement that returns at most one row. Waiting reads of the same coalesced statement are sent as one
-    /// statement.
+    /// Runs a read-only statement that returns at most one row. Waiting reads of the
+    /// same coalesced statement are sent as one statement.
     ///
     /// - Throws: as ``read(_:limit:contention:)``.
     package func readOne(
@@ -263,8 +263,8 @@ package final class PostgresClient: Sendable {
     /// Whether statements can be expected to run now. Cheap to read; it may lag slightly behind.
     package var isReady: Bool { reads.isConnected }
 
-    /// The number of reads and of writes that wait for a lock held by others, while free connections are reserved for other
-    /// statements.
+    /// The number of reads and of writes that wait for a lock held by others, while
+    /// free connections are reserved for other statements.
     package var heldBack: (reads: Int, writes: Int) {
         (reads.heldBackCount, writes.heldBackCount + groupCommits.heldBackCount)
     }

@@ -35,8 +35,8 @@ package struct PostgresConfiguration: Sendable {
     /// Upper bound on the reads of one pipeline.
     package var maximumReadBatch = 32
 
-    /// Upper bound on the connections for writes that are committed alone. Each runs one write at a time; they are opened on
-    /// demand.
+    /// Upper bound on the connections for writes that are committed alone. Each runs
+    /// one write at a time; they are opened on demand.
     package var maximumWriteConnections = 16
 
     /// Upper bound on the independent writes of one group commit.
@@ -90,9 +90,9 @@ package struct PostgresConfiguration: Sendable {
 
     /// Whether statements are prepared once per connection and then run by name.
     ///
-    /// A connection detects whether a pooler is in between. Behind a pooler, settings are applied per transaction, since session
-    /// settings would leak to other clients, and statements are sent as text unless the pooler prepares them on every server
-    /// connection.
+    /// A connection detects whether a pooler is in between. Behind a pooler, settings are applied
+    /// per transaction, since session settings would leak to other clients, and statements are sent
+    /// as text unless the pooler prepares them on every server connection.
     package var preparedStatements = PreparedStatements.whereKept
 
     /// How often the client probes whether notifications arrive, and how long one may take.
@@ -121,11 +121,11 @@ package struct PostgresConfiguration: Sendable {
 
 /// Where statements are prepared once and then run by name.
 package enum PreparedStatements: Sendable {
-    /// In sessions of PostgreSQL, and behind poolers that prepare statements on every server connection, as PgBouncer does from
-    /// 1.21 on.
+    /// In sessions of PostgreSQL, and behind poolers that prepare statements on every
+    /// server connection, as PgBouncer does from 1.21 on.
     case whereKept
-    /// Everywhere, as in a session of PostgreSQL: for a pooler that never hands a session to another client, which cannot be
-    /// detected.
+    /// Everywhere, as in a session of PostgreSQL: for a pooler that never hands a
+    /// session to another client, which cannot be detected.
     case always
     /// Nowhere; settings are applied per transaction.
     case never

@@ -10,8 +10,8 @@ extension PostgresConfiguration {
     ///
     /// Options without a variable, such as `keepalives`, are left out.
     ///
-    /// - Throws: ``PostgresError`` with the code `misuse` when the text is not a connection string; the message quotes none of
-    ///   it.
+    /// - Throws: ``PostgresError`` with the code `misuse` when the text is not a
+    ///   connection string; the message quotes none of it.
     package static func environment(ofConnection text: String) throws(PostgresError) -> [String: String] {
         var environment: [String: String] = [:]
         try forEachOption(ofConnection: text) { option in

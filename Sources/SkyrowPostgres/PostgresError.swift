@@ -14,11 +14,11 @@ package struct PostgresError: Error, Hashable, Sendable {
         case acquireTimeout
         /// Too many statements are already waiting; the statement was never sent.
         case overloaded
-        /// The connection was lost repeatedly while a read was tried, or inside a transaction before its commit; nothing was
-        /// changed.
+        /// The connection was lost repeatedly while a read was tried, or inside a
+        /// transaction before its commit; nothing was changed.
         case connectionLost
-        /// The connection was lost after a write was sent and before its result arrived; the write may or may not have been
-        /// committed.
+        /// The connection was lost after a write was sent and before its result
+        /// arrived; the write may or may not have been committed.
         case indeterminateCommit
         /// No connection could be opened.
         case cannotConnect

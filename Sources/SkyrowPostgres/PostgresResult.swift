@@ -83,8 +83,8 @@ package final class PostgresResult: @unchecked Sendable {
 
     /// Reads one value.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has another type, or is NULL and `type` is not
-    ///   optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has
+    ///   another type, or is NULL and `type` is not optional.
     package func decode<Value: PostgresDecodable>(
         row: Int,
         column: Int,

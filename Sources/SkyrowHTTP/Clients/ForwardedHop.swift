@@ -17,8 +17,8 @@ struct ForwardedHop: Hashable {
 
     /// Returns the last hops of `X-Forwarded-For` and `X-Forwarded-Proto`, given each header's lines in order.
     ///
-    /// Proxies append to the first; some append to the second and others replace it, so it may be shorter. Both are matched from
-    /// the right.
+    /// Proxies append to the first; some append to the second and others replace it,
+    /// so it may be shorter. Both are matched from the right.
     static func list(addresses: [String], protocols: [String]) -> [ForwardedHop] {
         let addresses = entries(addresses)
         let protocols = entries(protocols).map(isSecure)

@@ -208,8 +208,8 @@ struct ActionDispatcher: Sendable {
 }
 
 extension SkyrowError {
-    /// The error as it is sent: a cancelled request becomes a timeout, and an unexpected error gets the request's id for its log
-    /// line.
+    /// The error as it is sent: a cancelled request becomes a timeout, and an
+    /// unexpected error gets the request's id for its log line.
     fileprivate func reported(as id: RequestID) -> SkyrowError {
         // Only the connection cancels a request, when its time is up or its client is gone. An indeterminate commit is the more
         // important information.

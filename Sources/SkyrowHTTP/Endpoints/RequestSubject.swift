@@ -16,7 +16,7 @@ enum RequestSubject: Hashable, Sendable {
     case page
     /// An unreadable body, or one that names an unknown action, whose name is not repeated.
     case unknown
-    /// The opening of a WebSocket.
+    /// The handshake of a WebSocket.
     case webSocket
     /// An event stream.
     case eventStream

@@ -6,7 +6,7 @@ enum Route: Hashable {
     case live
     /// `/healthz`: whether the process is alive
     case health
-    /// `/readyz`: whether requests can reach the database
+    /// `/readyz`: whether the database is available
     case readiness
     /// `/metrics`: metrics for Prometheus
     case metrics

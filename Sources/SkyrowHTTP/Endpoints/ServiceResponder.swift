@@ -33,8 +33,8 @@ package struct ServiceResponder: HTTPResponder {
     /// - Parameters:
     ///   - endpoints: The endpoints that serve the paths below these prefixes, such as `/stream/`, instead of the service.
     ///   - clients: How the clients of requests are identified.
-    ///   - strictTransport: How long browsers that connected over TLS must refuse to connect without it (RFC 6797); nil omits the
-    ///     field.
+    ///   - strictTransport: How long browsers that connected over TLS must refuse to
+    ///     connect without it (RFC 6797); nil omits the field.
     ///   - drain: Makes the service not ready for some time before it shuts down.
     ///   - limits: The same as the server's, for the messages that name them.
     ///   - connections: Where long-lived connections are counted; a new one by default.

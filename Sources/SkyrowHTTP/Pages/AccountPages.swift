@@ -6,8 +6,8 @@ import SkyrowWire
 
 /// The pages to which links in mails lead: plain HTML without scripts.
 ///
-/// Mail scanners follow links, so GET shows a form and changes nothing. POST acts, for a form that this service made within the
-/// last hour.
+/// Mail scanners follow links, so GET shows a form and changes nothing. POST acts,
+/// for a form that this service made within the last hour.
 struct AccountPages: Sendable {
     /// Far more than the fields of a form have.
     private static let maximumBody = 16_384
@@ -77,7 +77,7 @@ struct AccountPages: Sendable {
 }
 
 extension Applications {
-    /// Returns the actions of the application of a host; nil when there is none, or it cannot be opened.
+    /// Returns the actions of the application of a host; nil when the host has no application, or it cannot be opened.
     func actions(ofHost host: String?) async -> ActionService? {
         do throws(SkyrowError) {
             switch try find(key: nil, host: host) {

@@ -23,7 +23,7 @@ extension HTTP1Connection {
         stall = context.map { Stall(of: $0.channel) }
     }
 
-    // MARK: - The end of the connection
+    // MARK: - Closing
 
     func perform(_ step: HTTP1Sequence.Step?) {
         guard let step else { return }

@@ -77,7 +77,7 @@ extension HTTP1Connection {
         resumeReading()
     }
 
-    // MARK: - The service responds
+    // MARK: - Responses of the service
 
     /// Writes the response, or its head; returns the stream of its remaining parts, if any.
     private func respond(_ response: HTTPResponse, number: UInt64) -> ResponseStream? {
@@ -149,7 +149,7 @@ extension HTTP1Connection {
         completeResponse(keepsAlive: current.keepsAlive)
     }
 
-    // MARK: - The server responds
+    // MARK: - Responses of the server
 
     /// Responds to the current request with a fault.
     func refuseCurrent(_ fault: HTTPFault) {

@@ -73,7 +73,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
 
     var isIdle: Bool { current == nil && queue.isEmpty && arriving == nil }
 
-    // MARK: - The connection opens and closes
+    // MARK: - Opening and closing
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -176,7 +176,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
         }
     }
 
-    // MARK: - What the lifecycle of a request decides
+    // MARK: - Lifecycle actions
 
     /// - Parameter isCurrent: Whether the action is for the request being processed, and not for the arriving one.
     func perform(_ action: RequestLifecycle.Action?, isCurrent: Bool) {

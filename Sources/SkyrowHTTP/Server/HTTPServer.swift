@@ -59,8 +59,8 @@ package struct HTTPServer: Service {
 
     /// Throws ``ListenError`` when it cannot listen at its address.
     package func run() async throws {
-        // Separate loops would have to outlive every cancelled request that has not ended; the process's loops live as long as
-        // the process.
+        // Separate loops would have to outlive every cancelled request that has not
+        // ended; the process's loops live as long as the process.
         let group = MultiThreadedEventLoopGroup.singleton
         let channel = ServerChannel(
             group: group,

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The read buffers of a connection: one buffer is kept, which suffices for most requests; a larger one is used for a single
-/// read.
+/// The read buffers of a connection: one buffer is kept, which suffices for most
+/// requests; a larger one is used for a single read.
 ///
 /// SwiftNIO itself keeps its last buffers at their largest size: up to 256 KB for a client that has sent one large body and
 /// nothing since. This allocator requires channels that read one message at a time (`ChannelOptions.maxMessagesPerRead`).

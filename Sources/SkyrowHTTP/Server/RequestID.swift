@@ -9,8 +9,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
 
     private let form: Form
 
-    /// Takes over a client's `X-Request-Id` of 1 to 128 ASCII letters, digits and `-_.:+/=`; nil for any other, which could forge
-    /// a log line.
+    /// Takes over a client's `X-Request-Id` of 1 to 128 ASCII letters, digits and
+    /// `-_.:+/=`; nil for any other, which could forge a log line.
     package init?(given text: String) {
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(RequestID.isPlain) else { return nil }
         form = .given(text)

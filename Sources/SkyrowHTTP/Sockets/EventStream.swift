@@ -47,7 +47,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         var writer: ResponseWriter?
         /// Wakes the writing task, while it has nothing to write.
         var reader: Deferred<Void>?
-        /// Whether the event loop was asked to write.
+        /// Whether a write is posted to the event loop.
         var isPosted = false
         /// The last write of the event loop, while the client has not read it.
         var untaken: Size?

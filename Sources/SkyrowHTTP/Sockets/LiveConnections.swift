@@ -135,7 +135,7 @@ package struct LiveStatistics: Hashable, Sendable {
     package let laggings: Int
 }
 
-/// A counted connection: one slot of the process, of the client and of the user. The slots are freed on deinit.
+/// A slot that one connection occupies in the counts of the process, of the client and of the user. Freed on deinit.
 final class LiveSeat: Sendable {
     private let transport: LiveConnections.Transport
     private let client: ClientKey

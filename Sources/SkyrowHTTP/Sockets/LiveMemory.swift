@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The bytes of live messages that wait in all connections of a process. Above the limit, the connections with the most bytes
-/// fall behind.
+/// The bytes of live messages that wait in all connections of a process. Above the
+/// limit, the connections with the most bytes fall behind.
 final class LiveMemory: Sendable {
     /// The share of one connection, created with its first live message.
     final class Share: Sendable {

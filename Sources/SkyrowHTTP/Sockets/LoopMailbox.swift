@@ -3,8 +3,8 @@ import Synchronization
 
 /// Delivers messages of other threads to the WebSockets and event streams of one event loop.
 ///
-/// A change for a thousand connections results in a thousand letters and one call into the loop, after which each connection
-/// writes once.
+/// A change for a thousand connections results in a thousand letters and one call
+/// into the loop, after which each connection writes once.
 final class LoopMailbox: Sendable {
     enum Letter: Sendable {
         /// Content for a WebSocket.

@@ -1,8 +1,8 @@
 import NIOCore
 import SkyrowModel
 
-/// The application protocol of a WebSocket: responds to messages. The only interface that the transport needs from the layer
-/// above.
+/// The application protocol of a WebSocket: responds to messages. The only interface
+/// that the transport needs from the layer above.
 protocol SocketConversation: AnyObject, Sendable {
     /// Which limits apply to the client's messages before they are read.
     var standing: RequestStanding { get }

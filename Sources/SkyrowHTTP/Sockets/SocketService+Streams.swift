@@ -28,8 +28,8 @@ extension SocketService {
         return await begin(body, from: sender, of: finder, context: context, failsWithStatus: false)
     }
 
-    /// Handles `GET /live`: one live query, for clients that cannot send a body, with a ticket for those that cannot send
-    /// headers.
+    /// Handles `GET /live`: one live query, for clients that cannot send a body, with
+    /// a ticket for those that cannot send headers.
     func streamQuery(
         _ uri: String,
         headers: RequestHeaders,

@@ -45,7 +45,7 @@ final class SocketService: Sendable {
 
     // MARK: - Opening
 
-    /// Responds to a request for a WebSocket at `/rpc`: with the upgrade, or with the reason why there is none.
+    /// Responds to a request for a WebSocket at `/rpc`: with the upgrade, or with an error.
     func open(
         _ request: HTTPRequest,
         headers: RequestHeaders,

@@ -99,7 +99,7 @@ extension WebSocketConnection {
     /// The maximum length of a frame header.
     private static let frameHeadRoom = 10
 
-    // MARK: - What the queue and the lifecycle decide
+    // MARK: - Queue and lifecycle actions
 
     func perform(_ action: OutboundQueue<Outgoing>.Action?) {
         switch action {
@@ -161,7 +161,7 @@ extension WebSocketConnection {
         return promise.futureResult
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     /// Ends the connection at once, without writing waiting messages.
     func fail(_ closure: SocketClosure) {

@@ -42,7 +42,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     /// The share of its live messages in the memory, created with the first one.
     var share: LiveMemory.Share?
 
-    /// Messages whose calls have not started; nil when there are none.
+    /// Messages whose calls have not started; nil when empty.
     private var waiting: CircularBuffer<ByteBuffer>?
     private var waitingBytes = 0
     private var calls: [UInt64: Call] = [:]
@@ -58,7 +58,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     private var isStarting = false
 
     var flushIsScheduled = false
-    /// The content of the pong that is to be sent once the client reads.
+    /// The content of the pong that is sent once the client reads.
     var owedPong: ByteBuffer?
     /// The stall timer, while the client has bytes to read; nil while it reads as fast as it is served.
     var stall: Stall? {
@@ -90,7 +90,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
 
     var isIdle: Bool { calls.isEmpty && waiting == nil && queue.isEmpty && queue.leavingBytes == 0 }
 
-    // MARK: - The connection opens and closes
+    // MARK: - Opening and closing
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -285,7 +285,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         resumeReading()
     }
 
-    // MARK: - Other threads
+    // MARK: - Messages from other threads
 
     /// Handles content from another thread; returns whether there may be something to write.
     func take(_ content: LoopMailbox.Content) -> Bool {
@@ -348,7 +348,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     func checkDeadlines(now: NIODeadline) {
         if conversation?.isDraining == true { restart() }

@@ -54,7 +54,7 @@ struct WebSocketLifecycle: Sendable {
         isAuthenticated = true
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     /// Ends the connection after the accepted calls.
     mutating func finish(
@@ -111,7 +111,7 @@ struct WebSocketLifecycle: Sendable {
         return phase != .closed
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     /// Checks the deadlines.
     ///

@@ -90,8 +90,8 @@ package struct CertificateFiles: Hashable, Sendable {
         }
     }
 
-    /// Suites with forward secrecy and authenticated encryption, which HTTP/2 requires too (RFC 9113, 9.2.2). TLS 1.3 has no
-    /// others.
+    /// Suites with forward secrecy and authenticated encryption, which HTTP/2
+    /// requires too (RFC 9113, 9.2.2). TLS 1.3 has no others.
     private static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,

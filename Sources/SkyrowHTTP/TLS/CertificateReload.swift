@@ -9,8 +9,8 @@ struct CertificateReload {
         seen = known
     }
 
-    /// Whether to read the files: a new state must be seen twice in a row, since a renewal writes certificate and key one after
-    /// the other.
+    /// Whether to read the files: a new state must be seen twice in a row, since a
+    /// renewal writes certificate and key one after the other.
     mutating func shouldRead(_ stamp: CertificateFiles.Stamp?) -> Bool {
         defer { seen = stamp }
         guard stamp != known, stamp == seen else { return false }

@@ -28,8 +28,8 @@ package struct PostgresRow: Sendable {
 
 /// Decides which neighbours in a batch are sent as one statement.
 enum CoalescingPlan {
-    /// Returns the same elements, with those of one coalesced statement moved next to the first of them; the others keep their
-    /// order.
+    /// Returns the same elements, with those of one coalesced statement moved next to
+    /// the first of them; the others keep their order.
     static func arranged<Element>(_ elements: [Element], by statement: (Element) -> CoalescedStatement?) -> [Element] {
         guard let first = elements.first.map(statement),
             !elements.allSatisfy({ statement($0) === first })

@@ -138,8 +138,8 @@ final class ConnectionGate: Sendable {
         return true
     }
 
-    /// Requests the server to cancel the statement if this work is running; does not wait for the server. Returns whether it was
-    /// running.
+    /// Requests the server to cancel the statement if this work is running; does not
+    /// wait for the server. Returns whether it was running.
     ///
     /// - Parameter patience: How long the statement may run on before the connection is aborted.
     @discardableResult
@@ -193,7 +193,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Aborts the connection, whatever it does.
+    /// Aborts the connection unconditionally.
     func cutOff() {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
@@ -201,7 +201,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Aborts the connection, whatever it does, and all that are opened after it.
+    /// Aborts the connection unconditionally, and all that are opened after it.
     func abort() {
         state.withLock { state in
             state.isAborted = true

@@ -27,8 +27,8 @@ extension PostgresConnection {
     /// Upper bound on the text, in bytes, of a prepared statement. The server needs many times as much memory for it, on each
     /// connection, for as many statements as the cache holds.
     private static let longestNamedStatement = 128 * 1024
-    /// How many times the cache's capacity of names a pooler gets before the connection is replaced; a pooler is never told to
-    /// deallocate.
+    /// How many times the cache's capacity of names a pooler gets before the
+    /// connection is replaced; a pooler is never told to deallocate.
     private static let namesWithPooler = 16
 
     func enterPipeline() -> Bool {

@@ -24,13 +24,13 @@ final class PostgresConnection {
     private(set) var usesNamedStatements = false
     /// Whether the session stays with this client until the connection ends.
     private(set) var ownsSession = false
-    /// The settings that every transaction must start with when the session cannot keep them; nil when there are none.
+    /// The settings that every transaction must start with when the session cannot keep them; nil without such settings.
     private(set) var transactionSettings: SQL?
     /// The server process of the connection; nil when it is unknown, as behind a pooler.
     private var backend: Backend?
     /// Names of stale statements that the server still has; they are deallocated at the next opportunity.
     var orphans: [String] = []
-    /// Whether libpq's buffer has grown so much, or a pooler keeps so many statements, that the connection should be replaced.
+    /// Whether the connection should be replaced, because libpq's buffer is too large or a pooler keeps too many statements.
     var isSwollen = false
 
     /// Connects and prepares the session; blocks until that is done.
@@ -189,8 +189,8 @@ final class PostgresConnection {
         let name = statements.makeName()
         let question: SQL =
             "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE name = \(literal: name))"
-        // A statement that the pooler does not keep is deallocated within the transaction, before another client gets the
-        // session.
+        // A statement that the pooler does not keep is deallocated within the
+        // transaction, before another client gets the session.
         _ = try runAlone("BEGIN")
         guard PQsendPrepare(handle, name, question.text, 0, nil) == 1 else { throw lossError() }
         _ = try finishAlone()

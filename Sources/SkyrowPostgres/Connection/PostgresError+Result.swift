@@ -4,7 +4,7 @@ extension PostgresError {
     /// The error of a result with the status FATAL_ERROR.
     ///
     /// The server sends a SQLSTATE with every error. A result without one was made by libpq, which could not send, or did not
-    /// understand what it received: the connection is lost, whatever its libpq status.
+    /// understand what it received: the connection is lost, even if its libpq status is OK.
     init(result: OpaquePointer) {
         func field(_ code: UnicodeScalar) -> String? {
             PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }

@@ -24,8 +24,8 @@ final class PreparedStatement {
     }
 }
 
-/// The statements prepared on one connection, by their text and the types of their values; a new one evicts the least recently
-/// used.
+/// The statements prepared on one connection, by their text and the types of their
+/// values; a new one evicts the least recently used.
 struct PreparedStatementCache {
     /// The number of recently used statements that are checked first.
     private static let recentCount = 8

@@ -25,8 +25,8 @@ final class WakePipe: Sendable {
         _ = write(ends[1], &byte, 1)
     }
 
-    /// Waits until a socket is ready for one of `events`, the pipe is woken or the deadline passes; returns whether the socket is
-    /// ready.
+    /// Waits until a socket is ready for one of `events`, the pipe is woken or the
+    /// deadline passes; returns whether the socket is ready.
     func wait(for socket: Int32, events: Int32, until deadline: MonotonicTime) -> Bool {
         let milliseconds: Int32
         if deadline == .distantFuture {

@@ -5,8 +5,8 @@ internal import Synchronization
 package enum PostgresNotificationEvent: Hashable, Sendable {
     /// Listening has begun: notifications sent from now on arrive.
     case connected
-    /// Listening has resumed after an interruption, during which notifications may have been missed: a cache should drop all its
-    /// copies.
+    /// Listening has resumed after an interruption, during which notifications may
+    /// have been missed: a cache should drop all its copies.
     case reconnected
     /// Listening succeeds but nothing arrives, as behind a pooler that assigns a session per transaction: a cache must poll for
     /// changes. `reconnected` follows when notifications arrive again.

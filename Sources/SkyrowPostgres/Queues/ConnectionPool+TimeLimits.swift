@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ConnectionPool {
-    /// Checks for requests that waited too long, idle connections that died, connections that hang, and statements that hold up
-    /// others.
+    /// Checks for requests that waited too long, idle connections that died,
+    /// connections that hang, and statements that hold up others.
     func enforceTimeLimits(at time: MonotonicTime) {
         let workers = monitor.withLock(\.workers).compactMap(\.self)
         var suspects: [PoolWorker] = []

@@ -52,7 +52,7 @@ final class ConnectionPool: Sendable {
         monitor = Monitor(State(queue: ConnectionQueue(limits: limits)), sleepers: limits.maximumWorkers)
     }
 
-    // MARK: The side of the callers
+    // MARK: Calls of tasks
 
     /// Queues a request. Every request finishes; a refused one finishes at once.
     func submit(_ request: PostgresRequest) {
@@ -145,7 +145,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    // MARK: The side of the workers
+    // MARK: Calls of workers
 
     enum Assignment {
         case batch([PostgresRequest], takenAt: MonotonicTime)
@@ -233,7 +233,7 @@ final class ConnectionPool: Sendable {
         monitor.withLock { $0.queue.mayConnect(worker.slot, isFirst: isFirst) }
     }
 
-    // MARK: The side of the client
+    // MARK: Calls of the client
 
     /// Opens the minimum of connections, and more for statements that already wait.
     func start() {

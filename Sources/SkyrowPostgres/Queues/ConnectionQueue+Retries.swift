@@ -55,8 +55,8 @@ extension ConnectionQueue {
         return worker.batch == cancellation.batch && !worker.taken.isEmpty
     }
 
-    /// The first statement of the batch whose current statement is this one; nil when the server of that worker does not run it
-    /// now.
+    /// The first statement of the batch whose current statement is this one; nil when
+    /// the server of that worker does not run it now.
     ///
     /// - Parameter progress: The number of results that the worker has received of its batch.
     func batch(of request: PostgresRequest, workedOnBy slot: Int, progress: Int) -> PostgresRequest? {

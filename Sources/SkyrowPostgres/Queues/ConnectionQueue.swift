@@ -97,7 +97,7 @@ struct ConnectionQueue {
         limits.boundsEveryStatement || (limits.mayRetry && request.pace == .slow)
     }
 
-    // MARK: Events of the callers
+    // MARK: Events of tasks
 
     enum Admission {
         case queued(Effect?)
@@ -206,8 +206,8 @@ struct ConnectionQueue {
         return dispatch()
     }
 
-    /// Notes that the worker pauses before its next attempt to connect; `shallSleep` is false when no connection is needed any
-    /// more.
+    /// Notes that the worker pauses before its next attempt to connect; `shallSleep`
+    /// is false when no connection is needed any more.
     mutating func backsOff(_ slot: Int) -> (shallSleep: Bool, effects: [Effect]) {
         set(slot, .backingOff)
         switch phase {
@@ -323,11 +323,11 @@ struct ConnectionQueue {
         return statistics
     }
 
-    // MARK: Taking
+    // MARK: Taking batches
 
     private mutating func take(_ slot: Int, at time: MonotonicTime) -> [PostgresRequest] {
-        // A worker above the reserved number takes bounded statements first, so that a stream of quick statements does not starve
-        // them.
+        // A worker above the reserved number takes bounded statements first, so that
+        // a stream of quick statements does not starve them.
         let isSpare = connectedCount - boundedCount > limits.reservedWorkers
         if isSpare || free.peek() == nil, let request = takeBounded() {
             return note([request], slot, at: time, isBounded: true)
@@ -393,7 +393,7 @@ struct ConnectionQueue {
         return arranged
     }
 
-    // MARK: What the workers are counted as
+    // MARK: Counting workers
 
     /// Counts the worker's statement against the limits for bounded statements.
     mutating func bind(_ slot: Int, to contention: PostgresContention?) {

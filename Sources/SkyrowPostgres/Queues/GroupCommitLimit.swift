@@ -2,7 +2,7 @@
 ///
 /// When a statement fails, those before it have run and those after it have not. The next group consists of the former only, so
 /// that no write runs more than twice because of others' failures. Only slowness shrinks groups for longer: a group that took too
-/// long halves the limit, and every group that ends well in time, whatever its size, doubles it.
+/// long halves the limit, and every group of any size that ends well in time doubles it.
 struct GroupCommitLimit: Sendable {
     let maximum: Int
     private(set) var current: Int

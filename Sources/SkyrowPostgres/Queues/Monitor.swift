@@ -58,8 +58,8 @@ final class Monitor<State>: @unchecked Sendable {
         pthread_cond_broadcast(condition(of: nil))
     }
 
-    /// Calls `body` under the lock, and again after each wake, until it returns a value; returns nil when the deadline passes
-    /// first.
+    /// Calls `body` under the lock, and again after each wake, until it returns a
+    /// value; returns nil when the deadline passes first.
     ///
     /// - Parameter sleeper: The thread's own condition to sleep on; nil means the shared one.
     func wait<Success>(

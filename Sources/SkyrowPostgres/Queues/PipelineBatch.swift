@@ -168,7 +168,7 @@ struct PipelineBatch {
                 if index + 1 < statements.count, statements[index + 1].members.count == 1,
                     requests[members.upperBound].isCancelled
                 {
-                    // The task cancelled this request before the server reached it; now the server runs it.
+                    // The request was cancelled before the server ran it; the server runs it now.
                     connection.gate.cancel(ObjectIdentifier(requests[0]))
                 }
             }

@@ -29,8 +29,8 @@ final class ChangeQueue: Sendable {
         self.hasRoom = hasRoom
     }
 
-    /// Adds an event; returns false for a transaction that does not fit beside the unread events. A single transaction always
-    /// fits.
+    /// Adds an event; returns false for a transaction that does not fit beside the
+    /// unread events. A single transaction always fits.
     func offer(_ event: ChangeEvent) -> Bool {
         events.offer { events in
             if case .transaction = event {
@@ -39,8 +39,8 @@ final class ChangeQueue: Sendable {
                 isHeldUp.store(!fits, ordering: .relaxed)
                 guard fits else { return false }
             }
-            // The new event replaces those that it makes obsolete; otherwise they would grow without bound while the reader is
-            // stuck.
+            // The new event replaces those that it makes obsolete; otherwise they
+            // would grow without bound while the reader is stuck.
             while let last = events.last, event.replaces(last) { events.removeLast() }
             events.append(event, weight: event.byteCount)
             return true

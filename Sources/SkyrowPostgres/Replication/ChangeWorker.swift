@@ -11,8 +11,8 @@ final class ChangeWorker: Sendable {
 
     /// The longest pause between attempts when only a change of settings helps.
     private static let longestPause: Duration = .seconds(30)
-    /// A stream that ends sooner counts as another failure, so that the pauses also grow for a stream that breaks at its first
-    /// change.
+    /// A stream that ends sooner counts as another failure, so that the pauses also
+    /// grow for a stream that breaks at its first change.
     private static let lifeOfSuccess: Duration = .seconds(10)
 
     private let configuration: PostgresConfiguration

@@ -62,8 +62,8 @@ extension PostgresClient {
     /// A stream has its own connection, temporary replication slot and thread `pg-changes`. The role of the connection needs
     /// REPLICATION, and the server `wal_level = logical`.
     ///
-    /// - Throws: ``PostgresError`` with the code `shutDown` when the client shuts down, `overloaded` when no thread can be
-    ///   started.
+    /// - Throws: ``PostgresError`` with the code `shutDown` when the client shuts
+    ///   down, `overloaded` when no thread can be started.
     package func changes(publication: SQLIdentifier) throws(PostgresError) -> PostgresChanges {
         PostgresChanges(worker: try changeStreams.open(publication: publication))
     }

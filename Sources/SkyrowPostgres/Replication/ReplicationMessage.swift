@@ -126,8 +126,8 @@ package struct ReplicationTuple: Sendable {
 
     /// Decodes a value that was sent in binary form or is null.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or type, and for null when `Value` is not
-    ///   optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or
+    ///   type, and for null when `Value` is not optional.
     package func decode<Value: PostgresDecodable>(
         _ column: Int,
         type: PostgresOID,

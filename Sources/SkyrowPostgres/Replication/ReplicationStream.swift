@@ -11,7 +11,7 @@ struct ReplicationStream {
 
     /// How often the server gets a status update.
     static let statusInterval: Duration = .seconds(1)
-    /// The server is asked for a reply after the first time without a message, and counts as gone after the second.
+    /// After the first time without a message the server must send a reply; after the second it counts as gone.
     static let silenceUntilQuestion: Duration = .seconds(10)
     static let silenceLimit: Duration = .seconds(60)
 

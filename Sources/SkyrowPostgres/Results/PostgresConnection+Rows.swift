@@ -12,8 +12,8 @@ extension PostgresConnection {
     /// A row of this length leaves libpq with a buffer of twice its size for the lifetime of the connection.
     static let swellingRow = 8 << 20
 
-    /// Collects rows that arrive one by one, starting with `first`; returns the result after them, or nil when the connection was
-    /// lost.
+    /// Collects rows that arrive one by one, starting with `first`; returns the
+    /// result after them, or nil when the connection was lost.
     func collect(
         from first: OpaquePointer,
         _ limit: PostgresRowLimit,

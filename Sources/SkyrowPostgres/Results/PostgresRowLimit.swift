@@ -35,8 +35,8 @@ package protocol PostgresRowBudget: Sendable {
     func giveBackForRows(_ bytes: Int)
 }
 
-/// The joint row budget of a coalesced statement. Its members are unrelated, so when they exceed it, each runs alone with its own
-/// budget.
+/// The joint row budget of a coalesced statement. Its members are unrelated, so when
+/// they exceed it, each runs alone with its own budget.
 final class CoalescedRowBudget: PostgresRowBudget {
     private static let limit = 8 << 20
     private let used = Atomic<Int>(0)

@@ -58,7 +58,7 @@ extension SQLIdentifier {
     /// Returns the name of the internal schema of `application`: its name followed by `_internal`.
     ///
     /// A name that would be too long is truncated and made unique by a hash of the whole name: `…_internal_0f5c9d3e8b7a6142`. A
-    /// name that ends with `_internal` therefore always has the application's whole name before it.
+    /// name that ends with `_internal` has the application's whole name before it, since no hash ends that way.
     static func internalName(of application: String) -> String {
         let suffix = "\(internalSuffix)"
         guard application.utf8.count + suffix.utf8.count > maximumLength else { return application + suffix }

@@ -16,8 +16,8 @@ package struct SQLIdentifier: Hashable, Sendable {
 
     /// Creates an identifier from a name, which may contain upper case and punctuation.
     ///
-    /// - Throws: ``PostgresError`` with the code `invalidValue` when the name is empty, longer than 63 bytes or contains a NUL
-    ///   byte.
+    /// - Throws: ``PostgresError`` with the code `invalidValue` when the name is
+    ///   empty, longer than 63 bytes or contains a NUL byte.
     package init(_ name: String) throws(PostgresError) {
         guard !name.isEmpty else {
             throw PostgresError(code: .invalidValue, message: "An SQL identifier cannot be empty")

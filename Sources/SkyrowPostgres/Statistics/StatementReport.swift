@@ -12,7 +12,7 @@ package struct StatementReport: Sendable {
     package let run: Duration
     /// The number of statements in its pipeline, including this one.
     package let pipelined: Int
-    /// The SQLSTATE of its failure, or the error code when there is none.
+    /// The SQLSTATE of its failure, or else the error code.
     package let failure: String?
 }
 

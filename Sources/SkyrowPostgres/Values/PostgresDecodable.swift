@@ -2,8 +2,8 @@
 package protocol PostgresDecodable: Sendable {
     /// Reads the value; `bytes` is nil for NULL and valid only during the call.
     ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has another type, or is NULL and this type is not
-    ///   optional.
+    /// - Throws: ``PostgresError`` with the code `undecodable` when the column has
+    ///   another type, or is NULL and this type is not optional.
     static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> Self
 }
 

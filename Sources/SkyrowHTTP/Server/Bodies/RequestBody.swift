@@ -90,7 +90,7 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
         state.value.reader.take()?.settle(.failure(CancellationError()))
     }
 
-    // MARK: - What the connection does
+    // MARK: - Connection side
 
     func observe(_ onTake: @escaping (Int) -> Void) {
         state.value.onTake = onTake

@@ -89,8 +89,8 @@ package struct ResponseWriter: Sendable {
     /// Whether an offered part would be accepted; read on the event loop, while no part is being written.
     var hasRoom: Bool { offers?.value.hasRoom(for: number) ?? false }
 
-    /// Sends a part without waiting; only on the event loop, and while ``hasRoom``. Returns whether there is room for another
-    /// one.
+    /// Sends a part without waiting; only on the event loop, and while ``hasRoom``.
+    /// Returns whether there is room for another one.
     func offer(_ part: ByteBuffer) -> Bool {
         offers?.value.write(part, of: number) ?? false
     }

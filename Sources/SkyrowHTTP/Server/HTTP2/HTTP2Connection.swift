@@ -53,7 +53,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         idleDeadline = .now() + (refusal == nil ? loop.limits.firstHead : loop.limits.linger)
     }
 
-    // MARK: - The connection opens and closes
+    // MARK: - Opening and closing
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -109,7 +109,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         return false
     }
 
-    // MARK: - Ending in order
+    // MARK: - Orderly shutdown
 
     /// Serves the requests that are on their way, and no later ones.
     func beginEnd() {
@@ -209,7 +209,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         close()
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     func checkDeadlines(now: NIODeadline) {
         for stream in Array(streams.values) { stream.checkDeadlines(now: now) }

@@ -26,7 +26,7 @@ extension HTTP2Stream {
         if exchange.lifecycle.output != .ended { exchange.keep(task) }
     }
 
-    // MARK: - The service responds
+    // MARK: - Responses of the service
 
     /// Writes the response, or its head; returns the stream of its remaining parts, if any.
     private func respond(_ response: HTTPResponse) -> ResponseStream? {
@@ -58,7 +58,7 @@ extension HTTP2Stream {
         context.flush()
     }
 
-    // MARK: - The server responds
+    // MARK: - Responses of the server
 
     /// Responds in place of the service; further input of the stream is dropped.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {

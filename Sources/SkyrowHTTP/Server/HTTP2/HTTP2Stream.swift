@@ -32,7 +32,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         self.connection = connection
     }
 
-    // MARK: - The stream opens and closes
+    // MARK: - Opening and closing
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -135,7 +135,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         perform(exchange?.lifecycle.bodyEnded(waits: false))
     }
 
-    // MARK: - What the lifecycle decides
+    // MARK: - Lifecycle actions
 
     func perform(_ action: RequestLifecycle.Action?) {
         guard let action else { return }
@@ -191,7 +191,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
         context.close(promise: nil)
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     func checkDeadlines(now: NIODeadline) {
         if let lastProgress, now >= lastProgress + loop.patience, connection.isWritable {

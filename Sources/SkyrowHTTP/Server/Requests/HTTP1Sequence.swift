@@ -69,7 +69,7 @@ struct HTTP1Sequence: Sendable {
         headDeadline = now + limits.idle
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     /// Notes that the last response is written; returns the next step, once.
     mutating func finish(lingersFor time: TimeAmount?) -> Step? {
@@ -112,7 +112,7 @@ struct HTTP1Sequence: Sendable {
         shutdown = (idle: now + limits.lastRequest, all: now + limits.shutdown)
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     mutating func check(now: NIODeadline, isIdle: Bool, _ limits: HTTPLimits) -> Step? {
         if let shutdown, now >= shutdown.all, phase != .closed { return .close }

@@ -101,7 +101,7 @@ struct RequestLifecycle: Sendable {
         pace = BodyPace(from: now, limits)
     }
 
-    // MARK: - The body arrives
+    // MARK: - Receiving the body
 
     /// Whether arriving bytes of the body are kept.
     var takesBody: Bool { input == .arriving && output != .ended }
@@ -177,7 +177,7 @@ struct RequestLifecycle: Sendable {
         return .ready
     }
 
-    // MARK: - The service responds
+    // MARK: - Responses of the service
 
     /// Notes that the service begins.
     ///
@@ -242,7 +242,7 @@ struct RequestLifecycle: Sendable {
         hasProgressed = output == .streaming
     }
 
-    // MARK: - The client leaves
+    // MARK: - Departure of the client
 
     /// Notes that the connection or the stream is closed.
     mutating func clientLeft() -> Action? {
@@ -264,7 +264,7 @@ struct RequestLifecycle: Sendable {
         takesBody ? fail(fault) : nil
     }
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     /// Checks the deadlines.
     ///
@@ -296,7 +296,7 @@ struct RequestLifecycle: Sendable {
         return !(isStreamed && input == .arriving && buffered == 0)
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     private mutating func fail(_ fault: HTTPFault) -> Action {
         let hasBegun = output == .streaming
