@@ -1,4 +1,4 @@
-/// A count with commas between thousands: `58,788`.
+/// A count with commas as thousands separators: `58,788`.
 package func decimal(_ count: Int) -> String {
     let digits = Array(String(abs(count)))
     var text = count < 0 ? "-" : ""

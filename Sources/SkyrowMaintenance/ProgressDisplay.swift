@@ -1,10 +1,10 @@
-/// Shows how far a run has come; `skyrow` draws a line on the terminal.
+/// Shows the progress of a run; `skyrow` draws a line on the terminal.
 package protocol ProgressDisplay {
-    /// - Parameter done: how many of the total.
+    /// - Parameter done: The number of items done so far.
     mutating func report(_ done: Int)
-    /// Takes away what was shown.
+    /// Removes the display.
     func finish()
 }
 
-/// Makes a display for a run of that many, nil where the number is unknown; `unit` names what is counted.
+/// Makes a display for a run of `total` items, nil if the number is unknown. `unit` names the items.
 package typealias ProgressMaker = @Sendable (_ total: Int?, _ unit: String) -> any ProgressDisplay

@@ -1,4 +1,4 @@
-/// What a command did.
+/// The result of a command.
 package struct RunSummary: Hashable, Sendable {
     package struct Part: Hashable, Sendable {
         /// The record type, or the table.
@@ -9,12 +9,12 @@ package struct RunSummary: Hashable, Sendable {
 
     /// `export`
     package var command: String
-    /// Whether it did nothing, as it was asked.
+    /// Whether this was a dry run.
     package var isDryRun = false
-    /// What each part is, `types` or `tables`.
+    /// The noun for the parts: `types` or `tables`.
     package var partsName: String
     package var parts: [Part]
-    /// The tables whose rows were left out.
+    /// The tables whose rows were excluded.
     package var leftOut: [String] = []
     /// What was written or read in all.
     package var bytes: Int

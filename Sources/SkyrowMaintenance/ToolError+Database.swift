@@ -3,12 +3,12 @@ import SkyrowPostgres
 package import SkyrowSystem
 
 extension ToolError {
-    /// What a database refused.
+    /// Makes the error for a failed database operation.
     package init(databaseFailure error: any Error) {
         if let error = error as? ToolError {
             self = error
         } else if let error = error as? PostgresError {
-            // The server's sentence is for the operator, whose terminal this is.
+            // The server's message may be shown: the terminal is the operator's.
             let reason = error.message.map { "\(error): \($0)" } ?? "\(error)"
             let sentence = "PostgreSQL cannot be used: \(reason)"
             self =

@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// What goes on at this moment.
+// Checks of current activity: transactions and locks.
 
 extension DoctorCheck {
     package static let transactions = DoctorCheck(

@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// What PostgreSQL does in the background.
+// Checks of PostgreSQL's background work.
 
 extension DoctorCheck {
     package static let autovacuum = DoctorCheck(
@@ -93,7 +93,7 @@ extension DoctorCheck {
         "tracking",
         "What PostgreSQL writes down about itself",
         queries: { _ in
-            // That track_counts is on is for autovacuum to see.
+            // The autovacuum check covers track_counts.
             ["SELECT name, setting FROM pg_catalog.pg_settings WHERE name = 'track_activities'"]
         },
         judge: { rows, _ in
@@ -109,7 +109,7 @@ extension DoctorCheck {
 }
 
 extension DoctorFinding {
-    /// That a setting of the server is off, which is switched on without a restart.
+    /// A server setting that is off and can be switched on without a restart.
     static func switchedOff(
         _ setting: String,
         _ severity: Severity,

@@ -1,24 +1,24 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Checks of what live queries are fed from. Without it they work by asking again and again.
+// Checks of the change stream that feeds live queries. Without the stream, the service polls.
 
 extension DoctorCheck {
-    /// What a finding about the stream of changes means.
+    /// The consequence that findings about the change stream state.
     private static let polling =
         "Live queries ask for changes many times a second instead, and do not have records before their changes."
 
-    /// A row whose `what` is
-    /// - `server`: `wal_level`, `slots` and `senders` as they are allowed, `slots_used` and `senders_used`;
-    /// - `role`: `permitted`, whether this role or one of another login may replicate;
-    /// - `unpublished`: a `table` whose changes are not published, `statement` what publishes it;
-    /// - `slot`: a replication slot of the service's making that should not be there, `name`;
+    /// A row whose `what` is one of:
+    /// - `server`: the limits `wal_level`, `slots` and `senders`, and the usage `slots_used` and `senders_used`;
+    /// - `role`: `permitted`, whether this role or another login role may replicate;
+    /// - `unpublished`: a `table` whose changes are not published, and the `statement` that publishes it;
+    /// - `slot`: the `name` of a leftover replication slot that the service created;
     /// - `standby`: `names`, where the stream may count as a synchronous standby;
-    /// - `wide`: a `table` with `bytes` a row on average, of whose old rows the log has all;
-    /// - `writer`: the connection `id` to `database` whose transaction has written and is open for `seconds`;
-    /// - `follow`: a `type` whose changes an index is to lead to, the `state` of its row and how `old` that is in seconds, and
-    ///   whether it is `built`;
-    /// - `tombstones`: how many there are, `count`, that should have been deleted.
+    /// - `wide`: a `table` with an average row size of `bytes`, whose complete old rows are in the WAL;
+    /// - `writer`: the connection `id` to `database` whose writing transaction has been open for `seconds`;
+    /// - `follow`: a `type` whose changes need an index, the `state` of the index row, its age `old` in seconds, and
+    ///   whether the index is `built`;
+    /// - `tombstones`: the `count` of tombstones that are past their retention.
     package static let changes = DoctorCheck(
         "changes",
         "What live queries are fed from",

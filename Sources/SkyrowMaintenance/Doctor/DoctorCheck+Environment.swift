@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// What texts, times and functions depend on that is not PostgreSQL itself.
+// Checks of what texts, times and functions depend on outside PostgreSQL.
 
 extension DoctorCheck {
     package static let timeZone = DoctorCheck(
@@ -35,7 +35,7 @@ extension DoctorCheck {
         "collations",
         "The order of texts",
         queries: { scope in
-            // Before version 15 a database does not record by which version of a library it was sorted.
+            // Databases do not record their collation version before PostgreSQL 15.
             let database: SQL =
                 scope.serverVersion >= 150_000
                 ? """

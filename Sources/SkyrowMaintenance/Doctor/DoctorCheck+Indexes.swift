@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// Indexes that are missing, or that are not needed.
+// Checks for missing and superfluous indexes.
 
 extension DoctorCheck {
     package static let foreignKeyIndexes = DoctorCheck(
@@ -81,7 +81,8 @@ extension DoctorCheck {
         "unused-indexes",
         "Indexes that nobody uses",
         queries: { scope in
-            // Skyrow's own are for queries that may not have run yet: newest of a database or owner, deletions, accounts.
+            // Skyrow's own indexes serve queries that may not have run yet: newest of a database or owner, deletions,
+            // accounts.
             [
                 """
                 SELECT usage.indexrelid::regclass::text AS name, usage.relid::regclass::text AS relation,
@@ -136,7 +137,7 @@ extension DoctorCheck {
         },
         judge: { rows, _ in
             rows.compactMap { row in
-                // The first is the one that a key needs, if any does.
+                // The first index backs a key constraint, if one of them does.
                 let names = row["names"].split(separator: " ")
                 guard let kept = names.first, names.count > 1 else { return nil }
                 return DoctorFinding(
@@ -212,7 +213,7 @@ extension DoctorCheck {
 }
 
 extension DoctorProbe {
-    /// None in a schema that is not up to date, which another check says.
+    /// Returns the failed indexes, or an empty array for a schema that is not up to date, which another check reports.
     fileprivate func failedIndexes() async throws -> [DoctorRow] {
         let isThere = try await client.read(
             """

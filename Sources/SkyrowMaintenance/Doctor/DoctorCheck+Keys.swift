@@ -2,11 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Keys with scopes (Documentation/Decisions/0055-keys.md), which psql can write too.
+// Checks of keys with scopes (Documentation/Decisions/0055-keys.md). psql can write them too.
 
 extension DoctorCheck {
-    /// Rows: the `id` and `name` of a key, and of which `kind` the row is: `scope` or `network` with its `text`, `refused` with
-    /// the `count` of refused uses within a week, or `endless`.
+    /// Rows: the `id` and `name` of a key, and a `kind`: `scope` or `network` with its `text`, `refused` with the
+    /// `count` of refused uses within a week, or `endless`.
     package static let keys = DoctorCheck(
         "keys",
         "The keys with scopes",

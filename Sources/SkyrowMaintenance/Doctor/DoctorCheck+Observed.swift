@@ -1,9 +1,9 @@
 internal import SkyrowPostgres
 
-// Checks whose rows are not the result of one query.
+// Checks whose rows come from more than one query.
 
 extension DoctorCheck {
-    /// Every check of the database, in the order of the report.
+    /// Every check of the database, in report order.
     package static let ofTheDatabase: [DoctorCheck] = [
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
@@ -13,8 +13,7 @@ extension DoctorCheck {
         accounts, passwords, keys, roles, notices, rules, policies, records, changes,
     ]
 
-    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version, or `refused` with the
-    /// remedy.
+    /// Rows: the name of a migration `step` with its `summary`; or a `newer` version; or `refused` with the remedy.
     package static let migrations = DoctorCheck(
         "migrations",
         "The reserved tables",
@@ -78,14 +77,15 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this one's again.
+    /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this machine's
+    /// again.
     package static let clock = DoctorCheck(
         "clock",
         "The clocks of service and database",
         .observation { try await [$0.clocks()] },
         judge: { rows, limits in
             rows.compactMap { row in
-                // Somewhere between the two the server looked at its clock.
+                // The server read its clock at some time between the two.
                 let early = Double(row.integer("before") - row.integer("database")) / 1e6
                 let late = Double(row.integer("database") - row.integer("after")) / 1e6
                 let skew = max(early, late)
@@ -126,13 +126,13 @@ extension DoctorProbe {
 }
 
 extension SchemaDrift.Fault {
-    /// Whether it can cost data or answers, rather than being a matter of taste.
+    /// Whether the fault can lose data or falsify results, rather than being a matter of style.
     var concernsDoctor: Bool {
         switch self {
         case .reservedDefault, .reservedNull, .noPart, .unvalidatedForeignKey, .required, .unreadableName, .halfMade,
             .noIdentity:
             true
-        // The index checks have a check of their own, the others work as they are.
+        // The index checks report invalid indexes; the other faults work as they are.
         case .noComment, .noReferenceIndex, .immediateForeignKey, .narrowColumn, .unsupportedType, .generated,
             .invalidIndex, .textOrder:
             false

@@ -1,10 +1,11 @@
 internal import SkyrowPostgres
 
-// Passwords of accounts, and roles that make administrators.
+// Checks of account passwords and of administrator roles.
 
 extension DoctorCheck {
-    /// Rows: how many accounts have a hash of a `cost`, `ln=15,r=8,p=3`, which is empty for one that cannot be read; or a `role` that
-    /// makes administrators and has no user. Hashes of bcrypt came with accounts of other systems, and are replaced at a login.
+    /// Rows: the number of accounts with a hash of a `cost`, such as `ln=15,r=8,p=3`, or empty for an unreadable hash;
+    /// or an administrator `role` without users. bcrypt hashes were imported from other systems and are replaced at the
+    /// next login.
     package static let passwords = DoctorCheck(
         "passwords",
         "Hashes of passwords, and administrators",
@@ -71,7 +72,7 @@ extension DoctorCheck {
         }
     )
 
-    /// The product of the factors that make a hash expensive.
+    /// The product of a hash's cost factors.
     private static func work(_ cost: String) -> Double {
         let numbers = cost.split(separator: ",").compactMap { Double($0.drop { $0 != "=" }.dropFirst()) }
         guard numbers.count == 3, numbers[0] < 64 else { return .infinity }

@@ -2,7 +2,7 @@ import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The policies for database logins (Documentation/Decisions/0067-policies.md).
+// The check of the policies for database logins (Documentation/Decisions/0067-policies.md).
 
 extension DoctorCheck {
     /// Rows: a `sentence` for each difference.
@@ -28,7 +28,8 @@ extension DoctorCheck {
 }
 
 extension DoctorProbe {
-    /// Compares with what was made: which rules the settings of the service add is for `skyrow policies check` to say.
+    /// Compares the policies with those last made. `skyrow policies check` also compares the rules that the service's
+    /// settings add.
     fileprivate func policyDifferences() async throws -> [DoctorRow] {
         guard !migrations.contains(where: { $0["step"] == "migrate" }) else { return [] }
         let state = try await client.withTransaction(isolation: .repeatableRead) { transaction in

@@ -2,10 +2,10 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Rows and accounts as psql may have written them.
+// Checks of rows and accounts that psql may have written.
 
 extension DoctorCheck {
-    /// Reads every record table once, in parts, so that no statement takes long however many records there are.
+    /// Reads every record table once, in parts, which bounds the duration of a statement.
     package static let records = DoctorCheck(
         "records",
         "Rows that break the rules of records",
@@ -30,7 +30,7 @@ extension DoctorCheck {
             }
         },
         judge: { rows, _ in
-            // A row for each rule in each part, in the order of the tables.
+            // The rows have one entry per rule and part, in table order.
             var counts: [DoctorRow: (count: Int, example: String)] = [:]
             var order: [DoctorRow] = []
             for row in rows {

@@ -3,8 +3,8 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 import SkyrowStore
 
-// What keeps records that belong to others, and the members of relations, in order (Documentation/Decisions/0040-to-many.md,
-// Documentation/Decisions/0045-relations.md).
+// Checks of child records (Documentation/Decisions/0040-to-many.md) and of the members of relations
+// (Documentation/Decisions/0045-relations.md).
 
 extension DoctorCheck {
     package static let parents = DoctorCheck(
@@ -49,7 +49,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: the `type` and `field` of a relation, the table of its `members`, and the `fault` of that.
+    /// Rows: the `type` and `field` of a relation, its table of `members`, and that table's `fault`.
     package static let relations = DoctorCheck(
         "relations",
         "The members of relations",
@@ -61,7 +61,7 @@ extension DoctorCheck {
     )
 
     private static func relationFaults(in scope: DoctorScope) -> SQL {
-        // The fields of a relation are those that have a table of members, and those whose comment says that they had one.
+        // A relation's field has a member table, or a comment that says it once had one.
         """
         WITH relation AS (
             SELECT relname AS type, attname AS field, \(scope.schema)._members(relname::text, attname::text) AS members,
@@ -142,7 +142,7 @@ extension DoctorCheck {
     }
 }
 
-/// What is wrong with the table of the members of a relation.
+/// A fault of a relation's member table.
 private enum RelationFault: String {
     case gone
     case columns
@@ -155,7 +155,7 @@ private enum RelationFault: String {
     func finding(_ row: DoctorRow) -> DoctorFinding {
         let name = "\(row["type"]).\(row["field"])"
         let members = row["members"]
-        // A literal names the target in functions, an identifier in statements.
+        // Functions take the target as a literal, statements as an identifier.
         let target = row["target"]
         let identifier = "\"\(target.replacing("\"", with: "\"\""))\""
         switch self {

@@ -1,11 +1,12 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Roles, and the notices of changed rights (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
+// Checks of roles and of permission-change notifications (Documentation/Decisions/0053-roles.md,
+// 0054-sessions-and-guesses.md).
 
 extension DoctorCheck {
-    /// Rows: `kind`, `cycle` with the names of roles that contain themselves in `what`, or `gone` with a role that there is not in `what` and
-    /// the `place` of the list that names it.
+    /// Rows: a `kind`, either `cycle` with the names of roles that contain themselves in `what`, or `gone` with a
+    /// nonexistent role in `what` and the `place` of the list that names it.
     package static let roles = DoctorCheck(
         "roles",
         "Roles that contain roles, and the lists of roles",
@@ -59,7 +60,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: a `place` with its `trigger`, whose `state` is `missing` or `off`; or a `counter` that is missing.
+    /// Rows: a `place` with its `trigger`, whose `state` is `missing` or `off`; or a missing `counter`.
     package static let notices = DoctorCheck(
         "notices",
         "How processes hear of changed rights",
@@ -116,7 +117,7 @@ extension DoctorCheck {
     )
 }
 
-/// The triggers by which processes hear that someone has other rights, and the numbers that they compare besides.
+/// The triggers that notify processes of changed permissions, and the counters that processes compare.
 package enum AccountNotices {
     package static let triggers: [(table: String, name: String)] = [
         ("_class_option", "_announce"), ("_class_option", "_announce_all"), ("_class_rule", "_announce"),

@@ -2,10 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The rules of record types (Documentation/Decisions/0051-class-rules.md), which psql can write.
+// The check of record type rules (Documentation/Decisions/0051-class-rules.md), which psql can write.
 
 extension DoctorCheck {
-    /// Rows: `kind` and the `type` as an identifier, of a field this as `action`, and of a `subject` the `action`, its key and whether it `is_known`.
+    /// Rows: `kind`, and the `type` as an identifier. A field's row has the field in `action`; a `subject` row has the
+    /// `action`, the subject's key, and whether it `is_known`.
     package static let rules = DoctorCheck(
         "rules",
         "The rules of record types",
@@ -81,7 +82,7 @@ extension DoctorCheck {
         judge: { rows, _ in rows.compactMap { finding($0) } }
     )
 
-    /// The branches of a CASE about a subject that names someone or something other than a field.
+    /// Returns the branches of a CASE for subjects that do not name a field.
     private static func isThere(in schema: SQLIdentifier) -> SQL {
         """
         WHEN starts_with(subject, 'role:')
@@ -127,7 +128,7 @@ extension DoctorCheck {
                 commands: [lookAtFields]
             )
         case "fieldSubject":
-            // The field as an identifier, and the use: "title read".
+            // The action is the field as an identifier and the use: "title read".
             let use = action.split(separator: " ").last.flatMap { FieldUse(rawValue: String($0)) }
             return finding(
                 "The rule of the field \(action.split(separator: " ").dropLast().joined(separator: " ")) of \(type)",
@@ -181,7 +182,7 @@ extension DoctorCheck {
         }
     }
 
-    /// What is wrong with a subject that a rule names; nil where nothing is.
+    /// Returns the finding for a subject that a rule names, or nil if the subject is valid.
     private static func finding(
         _ rule: String,
         names subject: String,

@@ -1,11 +1,11 @@
 internal import SkyrowPostgres
 internal import SkyrowStore
 
-// What is sealed, and with which keys.
+// The check of sealed values and their keys.
 
 extension DoctorCheck {
-    /// Rows: a `place` with sealed values, the name of a `key`, and the `count` of values that it has sealed; and the keys that the
-    /// database has itself, of the place `_secret`.
+    /// Rows: a `place` with sealed values, the name of a `key`, and the `count` of values it sealed; and the keys
+    /// stored in the database, with the place `_secret`.
     package static let sealing = DoctorCheck(
         "sealing",
         "The keys that secrets of users are sealed with",

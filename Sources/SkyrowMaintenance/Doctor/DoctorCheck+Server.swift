@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// The server and its settings.
+// Checks of the server and its settings.
 
 extension DoctorCheck {
     package static let server = DoctorCheck(
@@ -113,7 +113,7 @@ extension DoctorCheck {
         "connections",
         "Room for connections",
         queries: { _ in
-            // A process of the service listens on one connection and no more.
+            // Each service process listens on exactly one connection.
             [
                 """
                 SELECT current_setting('max_connections') AS maximum,

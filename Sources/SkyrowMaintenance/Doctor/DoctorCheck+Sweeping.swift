@@ -1,9 +1,9 @@
 internal import SkyrowPostgres
 
-// What the service removes by itself.
+// Checks of what the service deletes periodically.
 
 extension DoctorCheck {
-    /// Rows: what was not removed, a `kind`, and the `count`.
+    /// Rows: a `kind` of leftover rows, and their `count`.
     package static let sweeping = DoctorCheck(
         "sweeping",
         "What the service removes by itself",
@@ -55,7 +55,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: a `state` of mails, their `count`, and the `failure` of the last one that has one.
+    /// Rows: a mail `state`, the `count` of its mails, and the most recent `failure`.
     package static let mail = DoctorCheck(
         "mail",
         "Mail that has not been sent",

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 import SkyrowStore
 
-// How texts are ordered and compared (Documentation/Decisions/0026-text-order.md).
+// Checks of text order and comparison (Documentation/Decisions/0026-text-order.md).
 
 extension DoctorCheck {
     package static let textOrder = DoctorCheck(
@@ -43,7 +43,7 @@ extension DoctorCheck {
         "text-folding",
         "Upper and lower case",
         needsTables: true,
-        // All letters with two cases are in the first two planes of Unicode.
+        // All cased letters are in the first two planes of Unicode.
         queries: { scope in
             [
                 """

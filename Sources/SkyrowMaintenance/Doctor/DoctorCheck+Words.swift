@@ -2,10 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Words of texts in a language, which psql can change (Documentation/Decisions/0043-text-languages.md).
+// Checks of word indexes and word columns in a language, which psql can change
+// (Documentation/Decisions/0043-text-languages.md).
 
 extension DoctorCheck {
-    /// Rows: `name`, `relation`, `field`, `has` and `wanted`, which are languages, and `is_ours`.
+    /// Rows: `name`, `relation`, `field`, the languages `has` and `wanted`, and `is_ours`.
     package static let wordIndexes = DoctorCheck(
         "word-indexes",
         "Indexes of words in another language than their field's",
@@ -41,7 +42,7 @@ extension DoctorCheck {
 }
 
 extension DoctorCheck {
-    /// Rows: `name`, `relation`, `field`, `has` and `wanted`, which are languages.
+    /// Rows: `name`, `relation`, `field`, and the languages `has` and `wanted`.
     package static let storedWords = DoctorCheck(
         "stored-words",
         "Columns of words in another language than their field's",
@@ -78,7 +79,7 @@ extension DoctorCheck {
 }
 
 extension RecordTable {
-    /// The indexes of words in another language than their field has, each as a `SELECT` of one row.
+    /// The word indexes in another language than their field's, each as a `SELECT` of one row.
     fileprivate var outdatedWords: [SQL] {
         indexes.flatMap { index in
             index.keys.compactMap { key -> SQL? in

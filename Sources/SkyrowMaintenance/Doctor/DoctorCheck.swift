@@ -2,31 +2,31 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// One thing that `skyrow doctor` looks at: what is asked, and what is made of the result.
+/// One check of `skyrow doctor`: where its rows come from, and how it judges them.
 ///
 /// ```swift
 /// let check = DoctorCheck.timeZone
 /// check.judge([["name": "TimeZone", "setting": "Europe/Berlin", "database": "app"]], DoctorLimits())   // one warning
 /// ```
 package struct DoctorCheck: Sendable {
-    /// What it is called, `foreign-key-indexes`.
+    /// The name, such as `foreign-key-indexes`.
     package let name: String
-    /// What it looks at, a few words.
+    /// The subject in a few words.
     package let title: String
-    /// Whether the reserved tables must be there for it.
+    /// Whether the check needs the reserved tables.
     package let needsTables: Bool
-    /// Where its rows come from.
+    /// The source of the rows.
     package let source: Source
-    /// What is wrong with the rows; nothing when all is well.
+    /// Returns the findings for the rows; empty if all is well.
     package let judge: @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
 
-    /// Where the rows come from that a check judges.
+    /// The source of a check's rows.
     package enum Source: Sendable {
-        /// Statements, none of which changes anything.
+        /// Statements that only read.
         case queries(@Sendable (DoctorScope) throws -> [SQL])
-        /// What takes more than statements.
+        /// An observation that takes more than statements.
         case observation(@Sendable (DoctorProbe) async throws -> [DoctorRow])
-        /// The machine rather than the database.
+        /// An observation of the machine rather than the database.
         case machine(MachineSubject)
     }
 
@@ -54,13 +54,13 @@ package struct DoctorCheck: Sendable {
         self.init(name, title, needsTables: needsTables, .queries(queries), judge: judge)
     }
 
-    /// What of the machine it looks at; nil for a check of the database.
+    /// The machine subject that the check observes; nil for a database check.
     package var machineSubject: MachineSubject? {
         if case .machine(let subject) = source { subject } else { nil }
     }
 }
 
-/// What of a machine a check looks at.
+/// A property of the machine that a check observes.
 package enum MachineSubject: Hashable, Sendable {
     case keyFiles
     case disk
@@ -70,22 +70,22 @@ package enum MachineSubject: Hashable, Sendable {
     case providers
 }
 
-/// What an observation of a database has to look with.
+/// The tools of an observation of a database.
 package struct DoctorProbe: Sendable {
     let client: PostgresClient
     let schema: SQLIdentifier
     /// This machine's time in microseconds since 1970.
     let now: @Sendable () -> Int64
-    /// What ``DoctorCheck/migrations`` judges, which is known before any check is made.
+    /// The rows for ``DoctorCheck/migrations``, loaded before any check runs.
     let migrations: [DoctorRow]
 }
 
-/// What a check found to be wrong.
+/// A problem that a check found.
 package struct DoctorFinding: Hashable, Sendable {
     package enum Severity: String, Hashable, Sendable, Comparable, CaseIterable {
-        /// It works and should be otherwise.
+        /// It works but should be changed.
         case warning
-        /// Data or answers are at risk, or it does not work.
+        /// Data or results are at risk, or something does not work.
         case error
 
         package static func < (a: Severity, b: Severity) -> Bool {
@@ -94,13 +94,13 @@ package struct DoctorFinding: Hashable, Sendable {
     }
 
     package var severity: Severity
-    /// What is so, a sentence with names and numbers.
+    /// The fact: a sentence with names and numbers.
     package var what: String
-    /// What comes of it.
+    /// The consequence.
     package var meaning: String
-    /// What to do.
+    /// The remedy.
     package var remedy: String
-    /// What to paste: SQL for psql, or a shell's command where it begins with `$ `.
+    /// Commands to paste: SQL for psql, or a shell command if it begins with `$ `.
     package var commands: [String]
 
     package init(
@@ -118,7 +118,7 @@ package struct DoctorFinding: Hashable, Sendable {
     }
 }
 
-/// A row that a check judges: texts as PostgreSQL prints them, by the columns' names; what is NULL is not there.
+/// A row that a check judges: values as PostgreSQL prints them, by column name. NULLs are absent.
 package struct DoctorRow: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package var values: [String: String]
 
@@ -130,31 +130,31 @@ package struct DoctorRow: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         values = Dictionary(elements) { _, last in last }
     }
 
-    /// A text, empty when it is NULL.
+    /// Returns a text, or an empty string for NULL.
     package subscript(_ name: String) -> String { values[name] ?? "" }
 
-    /// A whole number, 0 when it is none.
+    /// Returns an integer, or 0 if the value is not one.
     package func integer(_ name: String) -> Int { values[name].flatMap { Int($0) } ?? 0 }
 
-    /// A number, 0 when it is none.
+    /// Returns a number, or 0 if the value is not one.
     package func number(_ name: String) -> Double { values[name].flatMap { Double($0) } ?? 0 }
 
-    /// A boolean, false when it is NULL.
+    /// Returns a boolean, or false for NULL.
     package func flag(_ name: String) -> Bool { values[name] == "true" }
 }
 
-/// A part of a table: its blocks from one to another, or all from one on.
+/// A range of a table's blocks; without an end, it runs to the last block.
 struct TablePart: Hashable, Sendable {
     var first: Int
     var end: Int?
 
-    /// A table in parts of so many blocks; what it grows by meanwhile belongs to the last one.
+    /// Splits a table into parts of `length` blocks. Blocks added meanwhile belong to the last part.
     static func all(ofBlocks count: Int, length: Int) -> [TablePart] {
         let starts = Array(stride(from: 0, to: max(count, 1), by: length))
         return zip(starts, starts.dropFirst().map(Optional.init) + [nil]).map { TablePart(first: $0, end: $1) }
     }
 
-    /// The condition of its rows, which PostgreSQL finds without reading the others.
+    /// Returns the condition for the part's rows, which PostgreSQL evaluates as a TID range scan.
     func condition(on row: SQL) -> SQL {
         let begin: SQL = "\(row).ctid >= \(literal: "(\(first),0)")::tid"
         guard let end else { return begin }
@@ -162,69 +162,69 @@ struct TablePart: Hashable, Sendable {
     }
 }
 
-/// Where the checks look.
+/// The database objects that the checks inspect.
 package struct DoctorScope: Sendable {
-    /// The schema of the application.
+    /// The PostgreSQL schema of the application.
     package var schema: SQLIdentifier
     /// The record tables.
     package var tables: [RecordTable]
-    /// How many blocks each of the tables has.
+    /// The number of blocks of each table.
     package var blocks: [RecordTypeName: Int] = [:]
-    /// As `server_version_num` has it, 150020.
+    /// The server's `server_version_num`, such as 150020.
     package var serverVersion: Int
     package var limits: DoctorLimits
 
-    /// The number of the schema of the records.
+    /// The OID of the schema of the records.
     var namespace: SQL {
         "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))"
     }
 
-    /// The numbers of both schemas of the application, after `IN`.
+    /// The OIDs of both schemas of the application, for `IN`.
     var namespaces: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname IN \(names))" }
 
-    /// The names of both, after `IN`.
+    /// The names of both schemas, for `IN`.
     var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
 }
 
-/// From where on something is too much.
+/// The thresholds of the checks.
 package struct DoctorLimits: Sendable {
-    /// Connections that one process of the service opens at most.
+    /// Upper bound on the connections of one service process.
     package var connectionsOfAService = 33
-    /// The names of the keys of the setting `secrets-key`, the first of which seals; nil where the setting cannot be read.
+    /// The key names of the setting `secrets-key`, of which the first one seals; nil if the setting is unreadable.
     package var sealingKeys: [String]? = []
-    /// Bytes of memory of the machine the server runs on; nil when that is another one.
+    /// Bytes of memory of the server's machine; nil if PostgreSQL runs on another machine.
     package var machineMemory: Int?
-    /// Of a new hash of a password, N·r·p of scrypt.
+    /// The cost of a new password hash, N·r·p of scrypt.
     package var passwordWork = Double(1 << 15) * 8 * 3
-    /// Seconds that a transaction may wait for its client, or last.
+    /// Seconds that a transaction may be idle, and may be open.
     package var idleTransaction = 300
     package var longTransaction = 3600
-    /// Seconds for which a transaction that has written may be open before a stream of changes has waited for too long.
+    /// Seconds that a writing transaction may be open while a change stream waits for it.
     package var openWriter = 60
-    /// Seconds for which change tokens are good.
+    /// Seconds for which change tokens are valid.
     package var feedRetention = 30 * 86_400
     /// Seconds that a statement may wait for a lock.
     package var lockWait = 10
-    /// Dead rows that a table may have, and dead for each living one.
+    /// Dead rows that a table may have, and the ratio of dead to live rows.
     package var deadRows = 10_000
     package var deadRatio = 0.5
-    /// Transactions since a table was frozen; PostgreSQL stops at 2 147 million.
+    /// Transactions since a table was frozen. PostgreSQL stops at 2 147 million.
     package var oldTransactions = 500_000_000
     package var ancientTransactions = 1_200_000_000
-    /// Rows of a table that is big; reads of the whole of it that are many.
+    /// Rows of a large table, and the number of sequential scans that counts as many.
     package var bigTable = 10_000
     package var manyScans = 50
-    /// Bytes of an index that is worth dropping when it is not used, and days without use.
+    /// Bytes of an unused index worth dropping, and days without use.
     package var bigIndex = 8 << 20
     package var unusedDays = 7.0
-    /// Blocks of a record table that one statement reads, 32 MB.
+    /// Blocks of a record table that one statement reads: 32 MB.
     package var blocksAtOnce = 4096
     /// Seconds between two clocks.
     package var clockSkew = 1.0
     package var badClockSkew = 30.0
-    /// Seconds by which the clock of a provider may be off, as its tokens may.
+    /// Seconds of clock skew allowed for a provider, as for its tokens.
     package var providerSkew = 60.0
-    /// Bytes, and parts of a hundred, of free space.
+    /// Free space in bytes, and in percent.
     package var scarceDisk = 2 << 30
     package var emptyDisk = 256 << 20
     package var scarceDiskPercent = 10.0

@@ -3,7 +3,7 @@ internal import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
-/// Has checks look at a database; reads, and writes nothing.
+/// Runs checks on a database, read-only.
 ///
 /// ```swift
 /// let run = DoctorRun(client: client, schema: "app", limits: DoctorLimits(), now: now, logger: logger)
@@ -16,7 +16,7 @@ package struct DoctorRun: Sendable {
     private let now: @Sendable () -> Int64
     private let logger: Logger
 
-    /// - Parameter now: this machine's time in microseconds since 1970.
+    /// - Parameter now: Returns this machine's time in microseconds since 1970.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -31,10 +31,10 @@ package struct DoctorRun: Sendable {
         self.logger = logger
     }
 
-    /// What each of the checks found, in their order.
+    /// Returns the diagnosis of each check, in order.
     ///
-    /// A check that fails is a finding of its own and keeps none of the others from being made. Throws what the database
-    /// throws when it does not respond at all.
+    /// A check that fails yields a finding; the other checks still run. Throws the database's error if the database
+    /// does not respond at all.
     package func callAsFunction(_ checks: [DoctorCheck]) async throws -> [DoctorDiagnosis] {
         let version = try await client.read("SELECT current_setting('server_version_num')::int")
         let migrations = try await migrationRows()
@@ -53,7 +53,7 @@ package struct DoctorRun: Sendable {
             guard isInstalled || !check.needsTables else { continue }
             let findings: [DoctorFinding]
             do {
-                // PostgreSQL waits for a table's lock to say how large it is, as this check does anyway.
+                // The block counts wait for table locks, which this check takes anyway.
                 if check.name == DoctorCheck.records.name { scope.blocks = try await blocks() }
                 let rows = try await rows(of: check, in: scope, probe)
                 findings = check.judge(rows, limits).map { $0.naming(schema.internal) }
@@ -82,7 +82,7 @@ package struct DoctorRun: Sendable {
         }
     }
 
-    /// How many blocks each table of the schema has.
+    /// Returns the number of blocks of each table of the schema.
     private func blocks() async throws -> [RecordTypeName: Int] {
         let sizes = try await client.read(
             """
@@ -114,7 +114,7 @@ package struct DoctorRun: Sendable {
                 }
             }
         } catch MigrationError.databaseIsNotUTF8 {
-            // The check of the server says so; such a database has no tables.
+            // The server check reports the encoding; such a database has no reserved tables.
             return [["step": "install"]]
         } catch let error as MigrationError {
             let step = if case .databaseIsNewer = error { "newer" } else { "refused" }
@@ -124,7 +124,7 @@ package struct DoctorRun: Sendable {
 }
 
 extension DoctorFinding {
-    /// The finding with the name of the schema of the reserved tables where `{internal}` stands in its commands.
+    /// Returns the finding with `{internal}` in its commands replaced by the name of the reserved tables' schema.
     fileprivate func naming(_ schema: InternalSchema) -> DoctorFinding {
         var named = self
         named.commands = commands.map { $0.replacing("{internal}", with: schema.plain) }
@@ -132,7 +132,7 @@ extension DoctorFinding {
     }
 }
 
-/// What one check found.
+/// The result of one check.
 package struct DoctorDiagnosis: Hashable, Sendable {
     package var check: String
     package var title: String
@@ -144,12 +144,12 @@ package struct DoctorDiagnosis: Hashable, Sendable {
         self.findings = findings
     }
 
-    /// The worst of it; nil when all is well.
+    /// The highest severity; nil if all is well.
     package var severity: DoctorFinding.Severity? { findings.map(\.severity).max() }
 }
 
 extension DoctorFinding {
-    /// That a check could not be made; the reader is an operator, so PostgreSQL's sentence helps.
+    /// Makes the finding for a check that failed. It includes PostgreSQL's message, as the reader is an operator.
     package init(failureOf check: DoctorCheck, _ error: PostgresError) {
         let remedy =
             switch (error.code, error.sqlState) {
@@ -167,7 +167,7 @@ extension DoctorFinding {
 }
 
 extension Migrator.Step {
-    /// What the step would bring, `the table of …`.
+    /// What the step adds, such as `the table of …`.
     fileprivate var missing: String {
         switch self {
         case .install: "the reserved tables"
@@ -193,7 +193,7 @@ extension DoctorRow {
 }
 
 extension PostgresResult {
-    /// A value of the few types that the checks ask for, as text; nil for NULL.
+    /// Returns a value of a type that the checks select, as text; nil for NULL.
     fileprivate func text(row: Int, column: Int) throws -> String? {
         guard !isNull(row: row, column: column) else { return nil }
         return switch columnType(column) {

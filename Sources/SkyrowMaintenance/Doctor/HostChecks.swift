@@ -1,14 +1,14 @@
 import Glibc
 import SkyrowStore
 
-// What is looked at on this machine rather than in the database; HostObservation brings the rows.
+// Checks of this machine rather than the database. HostObservation supplies the rows.
 
 extension DoctorCheck {
     package static let ofTheMachine: [DoctorCheck] = [
         keyFiles, disk, openFiles, accountSettings, mailServer, providers,
     ]
 
-    /// Rows: `path`, `mode` in octal, `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
+    /// Rows: `path`, `mode` and `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
     /// service has announced.
     package static let keyFiles = DoctorCheck(
         "key-files",
@@ -58,7 +58,7 @@ extension DoctorCheck {
                     size > 0
                 else { return nil }
                 let percent = Double(free) * 100 / Double(size)
-                // A tenth of a large disk is a lot of space.
+                // A tenth of a large disk is still a lot of space.
                 let isScarce =
                     free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
                 guard isScarce else { return nil }
@@ -76,7 +76,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `soft` and `hard`, the limits; `needed`; and `whose`, which process they are of.
+    /// Rows: the limits `soft` and `hard`, the number `needed`, and `whose`, the process they apply to.
     package static let openFiles = DoctorCheck(
         "open-files",
         "How many files the service may open",
@@ -101,8 +101,8 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `network`, a range of addresses from which the master key counts, with `open` for one of all addresses; `fault`, why a
-    /// file that a `setting` names cannot be used.
+    /// Rows: `network`, a range of addresses that may use the master key, with `open` for the range of all addresses;
+    /// or `fault`, why a file named by a `setting` is unusable.
     package static let accountSettings = DoctorCheck(
         "account-settings",
         "Settings of keys, passwords and mail",
@@ -128,7 +128,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `server`, and `fault`, why mail cannot be sent by it.
+    /// Rows: `server`, and `fault`, why it cannot send mail.
     package static let mailServer = DoctorCheck(
         "mail-server",
         "The server that mail is sent by",
@@ -146,8 +146,8 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: the `name` of a provider, and `fault`, why its keys cannot be fetched; or its time as `date`, in seconds since 1970, between
-    /// `before` and `after`, this machine's in microseconds.
+    /// Rows: the `name` of a provider, with `fault`, why its keys cannot be fetched; or its time as `date`, in seconds
+    /// since 1970, between `before` and `after`, this machine's times in microseconds.
     package static let providers = DoctorCheck(
         "providers",
         "The keys and clocks of providers",
@@ -166,7 +166,8 @@ extension DoctorCheck {
                     )
                 }
                 guard row.values["date"] != nil else { return nil }
-                // Its time is that or up to a second later, at some moment between the two of this machine.
+                // The header has whole seconds, so the provider's time is up to a second later, between this machine's
+                // two times.
                 let early = Double(row.integer("before")) / 1e6 - Double(row.integer("date") + 1)
                 let late = Double(row.integer("date")) - Double(row.integer("after")) / 1e6
                 let skew = max(early, late)

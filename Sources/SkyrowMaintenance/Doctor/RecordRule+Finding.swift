@@ -1,18 +1,18 @@
 internal import SkyrowModel
 
-/// What is said about rows that break a rule.
+/// The text of a finding about rows that break a rule.
 struct RecordRuleText {
     let severity: DoctorFinding.Severity
-    /// Goes on from "3 rows of note ".
+    /// The continuation of "3 rows of note ".
     let fault: String
     let meaning: String
     let remedy: String
-    /// SQL in which `{type}` stands for the table and `{example}` for the id of one of the rows, quoted.
+    /// SQL in which `{type}` stands for the table and `{example}` for a row's id, quoted.
     var command = "SELECT * FROM {type} WHERE _id = {example};"
 }
 
 extension RecordRule {
-    /// What is found in this many rows, of which one is `example`.
+    /// Returns the finding for `count` rows, of which `example` is one.
     func finding(type: String, count: Int, example: String) -> DoctorFinding? {
         guard let text = RecordRule.texts[self] else { return nil }
         let quoted = "'\(example.replacing("'", with: "''"))'"

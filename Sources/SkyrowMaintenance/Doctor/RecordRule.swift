@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-/// What the rows of a record table keep to when the service wrote them, and may not when psql did.
+/// A rule that the service enforces on the rows of a record table, and psql may break.
 enum RecordRule: String, CaseIterable {
     case id
     case temporaryID
@@ -21,7 +21,8 @@ enum RecordRule: String, CaseIterable {
     case json
     case notANumber
 
-    /// The condition of the rows of a table, `record`, that break the rule; nil where it says nothing of the table.
+    /// Returns the condition for the rows of a table, aliased `record`, that break the rule; nil if the rule does not
+    /// apply to the table.
     func violation(in table: RecordTable, schema: SQLIdentifier) -> SQL? {
         switch self {
         case .id:
@@ -34,7 +35,7 @@ enum RecordRule: String, CaseIterable {
             return
                 "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema.internal)._user AS account)"
         case .unknownOwner:
-            // NULL is not in an empty list either.
+            // `NOT IN` of an empty list is true for NULL, so NULL is excluded first.
             return
                 "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema.internal)._user AS account)"
         case .access:
@@ -88,7 +89,7 @@ enum RecordRule: String, CaseIterable {
         case .noRevision:
             return "record._revision IS NULL"
         case .futureRevision:
-            // What the next transaction would write, without taking a transaction's number.
+            // The revision that the next transaction would write, computed without assigning a transaction id.
             return """
                 record._revision >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
                     + (SELECT meta.revision_offset FROM \(schema.internal)._meta AS meta)
@@ -129,8 +130,8 @@ enum RecordRule: String, CaseIterable {
         return columns.map { "(\(condition("record.\($0.identifier)")))" as SQL }.joined(separator: " OR ")
     }
 
-    /// Whether a value of `jsonb` is none of a json field: no array or object, one that clients take for another kind of
-    /// value, or with a typed value inside that they cannot read.
+    /// Returns whether a value of `jsonb` is invalid for a json field: neither array nor object, an object that clients
+    /// take for another kind of value, or one that contains a typed value they cannot read.
     private static func isMalformed(_ column: SQL) -> SQL {
         """
         jsonb_typeof(\(column)) NOT IN ('array', 'object') OR (jsonb_typeof(\(column)) = 'object' AND \(column) ? '$type')

@@ -2,30 +2,30 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
-/// The column that is to take the place of another one of a large table: a trigger gives it the values that are written, batches
-/// give it those that there are, and at last it gets the name. That of a new sequence field is made in the same way.
+/// The replacement for a column of a large table. A trigger copies new values into it, batches copy the existing
+/// values, and finally it takes the old column's name. The column of a new sequence field is built in the same way.
 ///
 /// ```sql
 /// ALTER TABLE "app"."note" ADD COLUMN "_becoming_stars_0c2f…" double precision
 /// ```
 ///
-/// No field is called so, since names of fields do not begin with an underscore.
+/// Field names do not begin with an underscore, so the name never collides with a field.
 struct ColumnInMaking {
     static let prefix = "_becoming_"
-    /// Behind the names of all other triggers, whose order they are called in, so that it sees what these make of a value.
+    /// Triggers run in the order of their names, so this one runs last and sees the values that the others produce.
     static let triggerName: SQLIdentifier = "~becoming"
 
     let type: RecordTypeName
     let field: FieldName
     let table: SQL
     let column: SQLIdentifier
-    /// The name of the column until then, and of the trigger's function.
+    /// The column's temporary name, and the name of the trigger's function.
     let name: SQLIdentifier
     let sqlType: SQL
     private let schema: SQLIdentifier
-    /// Whether a value can become one of the new type; nil where all can.
+    /// The condition that a value converts to the new type; nil if every value does.
     private let condition: (SQL) throws -> SQL?
-    /// What takes the place of one that cannot; nil for NULL.
+    /// The replacement for a value that does not convert; nil for NULL.
     private let replacement: ((SQL) -> SQL)?
 
     init(
@@ -51,7 +51,8 @@ struct ColumnInMaking {
         replacement = conversion?.replacement
     }
 
-    /// The statements that make the column and its trigger. From then on no value is written that it could not hold.
+    /// Returns the statements that make the column and its trigger. From then on, values that do not convert are
+    /// refused.
     func beginning() throws -> [SQL] {
         let new: SQL = "NEW.\(column)"
         let assignment: SQL = "NEW.\(name) := \(new)::\(sqlType);"
@@ -94,7 +95,8 @@ struct ColumnInMaking {
         ]
     }
 
-    /// Gives the records of a batch what takes the place of values that do not fit, as changes of theirs; nil where all fit.
+    /// Returns the batch that replaces values that do not convert, as changes of the records; nil if every value
+    /// converts.
     func replacing() throws -> RowBatch? {
         guard let fits = try condition("record.\(column)") else { return nil }
         let value: SQL = replacement?("record.\(column)") ?? "NULL"
@@ -106,7 +108,7 @@ struct ColumnInMaking {
         )
     }
 
-    /// Gives the records of a batch their new values, which change nothing that anybody reads yet.
+    /// Returns the batch that fills the new column, which no reader sees yet.
     func filling() -> RowBatch {
         RowBatch(
             table: table,
@@ -116,11 +118,11 @@ struct ColumnInMaking {
         )
     }
 
-    /// The statements that give it the place of the other one.
+    /// Returns the statements that put the new column in the place of the old one.
     ///
     /// - Parameters:
-    ///   - foreignKeys: those of the column, which go with it.
-    ///   - indexes: those of the new one, and the names that they get.
+    ///   - foreignKeys: The foreign keys of the old column, which are dropped with it.
+    ///   - indexes: The indexes of the new column, and their final names.
     func ending(
         foreignKeys: [String],
         indexes: [(made: SQLIdentifier, name: SQLIdentifier)],
@@ -148,7 +150,8 @@ struct ColumnInMaking {
 
     // MARK: Sequences
 
-    /// The statements that make the column of a new sequence field, and a sequence that counts the records which are saved meanwhile.
+    /// Returns the statements that make the column of a new sequence field, and a sequence that numbers records saved
+    /// meanwhile.
     func beginningSequence() -> [SQL] {
         [
             "ALTER TABLE \(table) ADD COLUMN \(name) bigint",
@@ -156,13 +159,13 @@ struct ColumnInMaking {
             COMMENT ON COLUMN \(table).\(name) IS \(literal: "What \"skyrow schema apply\" makes \(field) of.")
             """,
             "CREATE SEQUENCE \(schema).\(name) OWNED BY \(table).\(name)",
-            // Roles that policies let write need no right to the sequence of an identity column, which this becomes.
+            // Roles with write policies need no privilege on an identity column's sequence, which this becomes.
             "GRANT USAGE ON SEQUENCE \(schema).\(name) TO PUBLIC",
             "ALTER TABLE \(table) ALTER COLUMN \(name) SET DEFAULT \(nextNumber)",
         ]
     }
 
-    /// Counts the records of a batch.
+    /// Returns the batch that numbers the existing records.
     func counting() -> RowBatch {
         RowBatch(
             table: table,
@@ -172,7 +175,8 @@ struct ColumnInMaking {
         )
     }
 
-    /// The statements that make it the field, as `ADD COLUMN … GENERATED BY DEFAULT AS IDENTITY` does, which writes the table again.
+    /// Returns the statements that turn the column into the field. `ADD COLUMN … GENERATED BY DEFAULT AS IDENTITY`
+    /// would rewrite the table.
     func endingSequence() throws -> [SQL] {
         let owner = "\(schema.quoted).\(try SQLIdentifier(type.rawValue).quoted)"
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN"
@@ -188,7 +192,7 @@ struct ColumnInMaking {
             )
             """,
             "DROP SEQUENCE \(schema).\(name)",
-            // The highest number is looked up in the index.
+            // With sequential scans off, the highest number is read from the index.
             "SELECT set_config('enable_seqscan', 'off', true)",
             "SELECT \(schema)._keep_sequences(\(literal: type.rawValue))",
             "COMMENT ON COLUMN \(table).\(column) IS \(literal: FieldType.sequence.column.comment)",
@@ -198,7 +202,7 @@ struct ColumnInMaking {
     private var sequence: SQL { "\(literal: "\(schema.quoted).\(name.quoted)")::regclass" }
     private var nextNumber: SQL { "nextval(\(sequence))" }
 
-    /// The statement that drops what conversions have left in a schema that were cut off.
+    /// Returns the statement that drops what interrupted conversions left in a schema.
     static func clearing(_ schema: SQLIdentifier) -> SQL {
         """
         DO $becoming$
@@ -231,16 +235,18 @@ struct ColumnInMaking {
     }
 }
 
-/// A change of many records, a few at a time in the order of their ids, so that a save of one of them waits for a moment.
+/// A change of many records, made in small batches ordered by id. A concurrent save of a record waits for one batch
+/// only.
 struct RowBatch {
     let table: SQL
-    /// What is set, with the row as `record`.
+    /// The assignment, with the row as `record`.
     let assignment: SQL
     let condition: SQL
-    /// Whether the records are, for all who read them, the same as before.
+    /// Whether readers see the records unchanged.
     let keepsRevision: Bool
 
-    /// The statement for the records behind an id; it returns the last id and the number of records that it looked at.
+    /// Returns the statement for the next `count` records after an id. Its row is the last id and the number of records
+    /// read.
     func statement(after id: String, count: Int) -> SQL {
         """
         WITH batch AS MATERIALIZED (

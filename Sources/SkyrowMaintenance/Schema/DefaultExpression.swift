@@ -2,11 +2,11 @@ package import SkyrowModel
 import SkyrowStore
 
 extension RecordValue {
-    /// The text between the quotes of a column's default; nil for what is none.
+    /// The text between the quotes of a column's default; nil if the value cannot be a default.
     var defaultText: String? { fieldType?.column.defaultText(self) }
 
-    /// Reads the default of a column of this type as PostgreSQL prints it, `'0'::bigint`; nil for what a schema file cannot
-    /// say, such as `now()`.
+    /// Parses the default of a column of this type as PostgreSQL prints it, such as `'0'::bigint`. Returns nil for
+    /// defaults that a schema file cannot express, such as `now()`.
     package init?(defaultExpression expression: String, type: FieldType) {
         guard let text = constant(in: expression) else { return nil }
         guard let value = type.column.value(ofDefault: text), DocumentedField.canDefault(type, to: value) else {
@@ -16,7 +16,7 @@ extension RecordValue {
     }
 }
 
-/// The constant that an expression is, without its quotes, parentheses and cast: `('-1'::integer)::bigint` is `-1`.
+/// Returns the constant of an expression without quotes, parentheses and cast: `('-1'::integer)::bigint` is `-1`.
 private func constant(in expression: String) -> String? {
     var text = expression[...]
     while text.hasPrefix("("), let close = text.lastIndex(of: ")") {
@@ -37,7 +37,7 @@ private func constant(in expression: String) -> String? {
             guard rest.first == "'" else { return isCastOrNothing(rest) ? content : nil }
             rest.removeFirst()
         } else if isEscaped, character == "\\" {
-            // PostgreSQL prints a backslash doubled and no other escape.
+            // The only escape that PostgreSQL prints is a doubled backslash.
             guard rest.popFirst() == "\\" else { return nil }
         }
         content.append(character)
@@ -45,7 +45,7 @@ private func constant(in expression: String) -> String? {
     return nil
 }
 
-/// Whether this is `::type name`, or nothing.
+/// Returns whether the text is `::type name` or empty.
 private func isCastOrNothing(_ text: Substring) -> Bool {
     guard !text.isEmpty else { return true }
     return text.hasPrefix("::")

@@ -2,18 +2,18 @@ package import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
-/// How a field becomes one of another type, and which of its values that costs.
+/// The conversion of a field to another type, and the data loss it causes.
 package struct FieldConversion: Hashable, Sendable {
     package let from: FieldType
     package let to: FieldType
-    /// What stands in the way and goes first: foreign keys, and indexes that only a reference or a sequence has.
+    /// Foreign keys, and indexes specific to references or sequences, which are dropped first.
     package var foreignKeys: [String] = []
     package var indexes: [String] = []
     package var hasDefault = false
-    /// What becomes of the records, where the field becomes a reference.
+    /// The delete rule, if the field becomes a reference.
     package var onDelete = DeleteRule.restrict
 
-    /// nil when PostgreSQL is not to be asked to do this by itself; a person copies what is to be kept.
+    /// Returns nil for conversions that are not automatic; an operator copies the values instead.
     package init?(from: FieldType, to: FieldType) {
         guard to.column.conversion(from: from) != nil else { return nil }
         self.from = from
@@ -22,22 +22,23 @@ package struct FieldConversion: Hashable, Sendable {
 
     private var conversion: ColumnConversion { to.column.conversion(from: from) ?? .lossless }
 
-    /// Whether there can be values that the new type does not hold; they become what is nearest to them, or NULL.
+    /// Whether the new type does not hold every value. Such values become the nearest one, or NULL.
     package var isNarrowing: Bool { conversion.condition != nil }
 
-    /// Whether PostgreSQL rewrites all rows for it.
+    /// Whether PostgreSQL rewrites all rows.
     var rewritesRows: Bool { conversion.changesColumn }
-    /// What becomes of a value that the new type does not hold; nil for NULL.
+    /// The replacement for a value that the new type does not hold; nil for NULL.
     var replacement: (@Sendable (SQL) -> SQL)? { conversion.replacement }
 
-    /// The condition of a value that the new type holds.
+    /// Returns the condition that the new type holds a value.
     func fits(_ column: SQL, in schema: SQLIdentifier) throws -> SQL {
         try conversion.condition?(column, schema) ?? "true"
     }
 
-    /// The statements, for a column whose values all fit or are to be lost.
+    /// Returns the statements for a column whose values all fit or may be lost.
     ///
-    /// - Parameter isGradual: whether they leave the rows alone, which are changed, and whose foreign key is validated, afterwards.
+    /// - Parameter isGradual: Whether the statements leave the rows alone. The rows are changed, and the foreign key is
+    ///   validated, later.
     package func statements(
         _ field: FieldName,
         of type: RecordTypeName,
@@ -55,9 +56,9 @@ package struct FieldConversion: Hashable, Sendable {
         }
         if hasDefault { statements.append("\(alter) DROP DEFAULT") }
         if isNarrowing, !isGradual {
-            // What others write meanwhile would not be looked at.
+            // Without the lock, values that others write meanwhile would be missed.
             statements.append("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
-            // An update, so that the rows get a new revision.
+            // An update gives the rows a new revision.
             statements.append(
                 """
                 UPDATE \(table) SET \(column) = \(replacement?("\(table).\(column)") ?? "NULL") \

@@ -2,11 +2,11 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
-/// Changes of large tables while others read and write them (Documentation/Decisions/0093-large-tables.md).
+/// Changes of large tables during reads and writes (Documentation/Decisions/0093-large-tables.md).
 ///
-/// No statement here keeps others from a table for longer than it takes to change the catalogue.
+/// Each statement blocks other users of a table only as long as a catalogue change takes.
 extension RecordStore {
-    /// What would keep a plan from being carried out while others use the tables.
+    /// Returns what prevents a plan from running during reads and writes.
     func obstacles(
         to schedule: SchemaSchedule,
         in transaction: PostgresTransaction
@@ -33,7 +33,7 @@ extension RecordStore {
         return obstacles
     }
 
-    /// Does what is left of a plan, step by step; each is complete in itself.
+    /// Performs the remaining steps of a plan, each complete in itself.
     func perform(_ steps: [SchemaSchedule.Step], allowingLoss: Bool, _ progress: () -> Void) async throws {
         guard !steps.isEmpty else { return }
         let isDone: Void? = try await client.withTurn(at: "\(schema.internal)._lock") { turn in
@@ -55,7 +55,7 @@ extension RecordStore {
         }
     }
 
-    /// What depends on a column that another one could not just take the place of, as PostgreSQL describes it.
+    /// Returns the dependents of a column that would block its replacement, as PostgreSQL describes them.
     private func dependents(
         on field: FieldName,
         of type: RecordTypeName,
@@ -119,7 +119,7 @@ extension RecordStore {
         ).decodeColumn(0, as: String.self)
     }
 
-    /// Whether an index of plain columns is one that can be said again, in SQL.
+    /// The condition that an index of plain columns can be rebuilt from its description.
     fileprivate static let isRebuiltIndex: SQL = """
         indexprs IS NULL AND indpred IS NULL AND indnatts = indnkeyatts AND indisvalid AND NOT indisprimary AND NOT EXISTS (
             SELECT FROM pg_catalog.pg_constraint WHERE conindid = indexrelid
@@ -131,7 +131,7 @@ extension RecordStore {
     }
 }
 
-/// The steps of a plan on the connection that holds the lock for them.
+/// Runs the steps of a plan on the connection that holds their lock.
 private struct GradualRun {
     let store: RecordStore
     let session: PostgresSession
@@ -140,7 +140,7 @@ private struct GradualRun {
     private var client: PostgresClient { store.client }
     private var schema: SQLIdentifier { store.schema }
 
-    /// Drops what a run has left that was cut off.
+    /// Drops what an interrupted run left.
     func clear() async throws {
         let left = try await session.query(
             """
@@ -220,14 +220,14 @@ private struct GradualRun {
                 try column.ending(foreignKeys: conversion?.foreignKeys ?? [], indexes: made, comment: comment)
             )
         } catch {
-            // Without it, whatever does not fit is refused no longer.
+            // Without the trigger, values that do not fit would no longer be refused.
             try? await briefly([ColumnInMaking.clearing(schema)])
             throw error
         }
         _ = try await session.query("ANALYZE \(column.table) (\(column.column))")
     }
 
-    /// Throws `114 IncompatibleSchema` where values would be lost and may not.
+    /// Throws `114 IncompatibleSchema` if values would be lost and loss is not allowed.
     private func requireFit(_ field: FieldName, _ conversion: FieldConversion?, of type: RecordTypeName) async throws {
         guard !allowsLoss, let conversion, conversion.isNarrowing else { return }
         let count = try SchemaLoss.misfits(field, conversion, type).count(in: schema)
@@ -240,7 +240,7 @@ private struct GradualRun {
         }
     }
 
-    /// What is said of a column, and the indexes that there are to build again, by their names.
+    /// Returns a column's comment, and the indexes to rebuild, by name.
     private func surroundings(
         of column: ColumnInMaking
     ) async throws -> (comment: String?, indexes: [(name: String, definition: DocumentedIndex)]) {
@@ -280,7 +280,7 @@ private struct GradualRun {
         let column = try SQLIdentifier(field.rawValue)
         try await requireFit(field, conversion, of: type)
         if !conversion.indexes.isEmpty || conversion.to.target != nil { try await buildReferenceIndex(field, of: type) }
-        // From here on references to nothing are refused.
+        // From here on dangling references are refused.
         try await briefly(try conversion.statements(field, of: type, in: schema, isGradual: true))
         do {
             try await requireFit(field, conversion, of: type)
@@ -323,7 +323,7 @@ private struct GradualRun {
     private func setNotNull(_ column: SQLIdentifier, of type: RecordTypeName) async throws {
         let table = try SchemaChange.table(type, schema)
         let check: SQLIdentifier = "_becoming_not_null"
-        // With a valid check PostgreSQL does not read the rows again.
+        // With a valid check, PostgreSQL does not scan the rows for SET NOT NULL.
         try await briefly([
             "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check)",
             "ALTER TABLE \(table) ADD CONSTRAINT \(check) CHECK (\(column) IS NOT NULL) NOT VALID",
@@ -355,7 +355,7 @@ private struct GradualRun {
         ).decodeColumn(0, as: PostgresName.self).map { try SQLIdentifier($0.text) }
     }
 
-    /// Reads all rows, with a lock that readers and writers do not meet.
+    /// Reads all rows under a lock that does not conflict with reads and writes.
     private func validate(_ name: String, of type: RecordTypeName) async throws {
         _ = try await session.query(
             "ALTER TABLE \(try SchemaChange.table(type, schema)) VALIDATE CONSTRAINT \(try SQLIdentifier(name))"
@@ -377,13 +377,13 @@ private struct GradualRun {
         do {
             _ = try await session.query(try statement(name))
         } catch {
-            // What was not finished would keep its name, and be written to.
+            // An unfinished index would keep its name and still be maintained.
             _ = try? await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(schema).\(name)")
             throw error
         }
     }
 
-    /// The name that PostgreSQL would give an index, with a number where it is taken.
+    /// Returns the name that PostgreSQL would give an index, with a number if it is taken.
     private func freeName(_ base: String) async throws -> SQLIdentifier {
         let short = base.utf8.count > 60 ? String(base.prefix(56)) + "_idx" : base
         for number in 0... {
@@ -401,7 +401,7 @@ private struct GradualRun {
 
     // MARK: Transactions
 
-    /// Changes the catalogue in one short transaction, of which every process hears.
+    /// Changes the catalogue in one short transaction, which notifies every process.
     private func briefly(_ statements: [SQL]) async throws {
         try await patiently {
             try await client.withTransaction { transaction in
@@ -414,7 +414,7 @@ private struct GradualRun {
         }
     }
 
-    /// For so long are the records of a batch locked, about.
+    /// The target duration of a batch, during which its records are locked.
     private static let batchTime = Duration.milliseconds(25)
 
     private func change(_ batch: RowBatch) async throws {
@@ -447,7 +447,7 @@ private struct GradualRun {
 }
 
 extension SchemaSchedule.Step {
-    /// The column that gets another one in its place.
+    /// The column that is replaced.
     fileprivate var convertedColumn: (RecordTypeName, FieldName)? {
         switch self {
         case .convert(let field, _, let type), .widenColumn(let field, _, let type): (type, field)

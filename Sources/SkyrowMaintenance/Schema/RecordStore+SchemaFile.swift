@@ -2,9 +2,9 @@ package import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
-/// What comparing a schema file with the database found.
+/// The result of comparing a schema file with the database.
 package struct SchemaReport: Hashable, Sendable {
-    /// How many records something costs, and of how many.
+    /// The number of records that lose data, and the total.
     package struct Loss: Hashable, Sendable {
         package var lost: Int
         package var records: Int
@@ -12,7 +12,7 @@ package struct SchemaReport: Hashable, Sendable {
 
     package var difference: SchemaDifference
     package var losses: [SchemaLoss: Loss]
-    /// Why some of it cannot be done while the service is used, a sentence each.
+    /// What cannot be done during reads and writes, a sentence each.
     package var obstacles: [String]
 
     package init(_ difference: SchemaDifference, losses: [SchemaLoss: Loss] = [:], obstacles: [String] = []) {
@@ -21,7 +21,7 @@ package struct SchemaReport: Hashable, Sendable {
         self.obstacles = obstacles
     }
 
-    /// Whether data is lost; a field of another type loses some only where that does not hold a value.
+    /// Whether data is lost. A type conversion loses data only if some value does not fit.
     package var losesData: Bool { difference.changes.contains { isLossy($0) } }
 
     package func isLossy(_ change: SchemaDifference.Change) -> Bool {
@@ -32,7 +32,7 @@ package struct SchemaReport: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The file that says what there is; nothing but the reserved tables need be prepared.
+    /// Returns the schema file of the database. Only the reserved tables must exist.
     package func schemaDocument() async throws(SkyrowError) -> SchemaDocument {
         try await changingSchema {
             try await client.withTransaction(isolation: .repeatableRead) { transaction in
@@ -41,7 +41,7 @@ extension RecordStore {
         }
     }
 
-    /// Compares a schema file with the database, which stays as it is, and counts what the changes would cost.
+    /// Compares a schema file with the database, read-only, and counts the records that the changes would cost.
     package func compareSchema(with document: SchemaDocument) async throws(SkyrowError) -> SchemaReport {
         try await changingSchema {
             try await client.withTransaction(isolation: .repeatableRead) { transaction in
@@ -61,18 +61,19 @@ extension RecordStore {
         }
     }
 
-    /// Makes the changes that a comparison showed, and none when the database has changed since: in one transaction, or in several
-    /// where others would wait too long for one, and after them, step by step, what PostgreSQL reads or writes all rows of a large
-    /// table for.
+    /// Makes the changes of a comparison, or none if the database has changed since.
     ///
-    /// Every process learns of it. Throws `114 IncompatibleSchema` when the comparison has refusals or is out of date, before
-    /// anything is changed for what cannot be done while others use the tables, and with PostgreSQL's reason when rows do not
-    /// allow a change. Where some steps are done before one fails, the error says how many; another comparison has the others.
+    /// They are made in one transaction, or in several if one would hold locks too long. Steps for which PostgreSQL
+    /// reads or writes all rows of a large table follow one by one.
+    ///
+    /// Notifies every process. Throws `114 IncompatibleSchema` if the comparison has refusals or is out of date, before
+    /// any change if something cannot be done during reads and writes, and with PostgreSQL's reason if rows do not
+    /// allow a change. If a step fails after others are done, the error says how many; another comparison has the rest.
     ///
     /// - Parameters:
-    ///   - repairing: whether drift is repaired that can be.
-    ///   - allowingLoss: whether values go that the new type of their field does not hold.
-    ///   - lockingTables: whether others wait for tables as long as it takes; then it is one transaction.
+    ///   - repairing: Whether repairable drift is repaired.
+    ///   - allowingLoss: Whether values that do not fit a field's new type may be lost.
+    ///   - lockingTables: Whether tables may stay locked for the whole change, which is then one transaction.
     package func applySchema(
         _ document: SchemaDocument,
         expecting expected: SchemaDifference,
@@ -153,7 +154,7 @@ extension RecordStore {
         in transaction: PostgresTransaction
     ) async throws -> SchemaSchedule {
         let plan = difference.plan(repairing: repairing)
-        // Renamed types are named as they are and as they will be.
+        // A renamed type is looked up by both names.
         let types = plan.flatMap { change -> [String] in
             if case .renameType(let former, _) = change { [former.rawValue] } else { [change.type] }
         }
@@ -166,8 +167,8 @@ extension RecordStore {
         return SchemaSchedule(plan, large: large)
     }
 
-    /// Throws `114 IncompatibleSchema` where values were written since the comparison that their field's new type does not hold;
-    /// no others come until the transaction ends.
+    /// Throws `114 IncompatibleSchema` if values written since the comparison do not fit their field's new type. Writes
+    /// are blocked until the transaction ends.
     private func requireFits(
         _ difference: SchemaDifference,
         _ piece: [SchemaFileChange],
@@ -211,7 +212,7 @@ extension SchemaFileChange {
 }
 
 extension SkyrowError {
-    /// The error of a plan that was made in part.
+    /// Returns the error of a plan that was partly carried out.
     fileprivate func stopped(after done: Int, of all: Int) -> SkyrowError {
         SkyrowError(
             code,
@@ -220,7 +221,8 @@ extension SkyrowError {
         )
     }
 
-    /// What keeps PostgreSQL from changing tables that have rows. The reader is an operator, so names of constraints help.
+    /// Returns the error for a change that existing rows prevent. The reader is an operator, so it has names of
+    /// constraints.
     fileprivate static func schemaFileFailure(_ error: PostgresError) -> SkyrowError? {
         let detail = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
         switch error.sqlState {
@@ -251,7 +253,7 @@ extension SkyrowError {
 }
 
 extension SchemaLoss {
-    /// Counts what is lost, and the records of the type.
+    /// Returns the statement that counts the lost records or values, and the records of the type.
     package func count(in schema: SQLIdentifier) throws -> SQL {
         switch self {
         case .records(let type):

@@ -2,29 +2,29 @@ package import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
 
-/// What a record table has besides its columns: how it is recognised, and by which name `_create_type_parts` of
+/// An object of a record table other than a column: how it is recognised, and the name by which `_create_type_parts` of
 /// `sql/schema.sql` makes it.
 package enum RecordTablePart: Hashable, Sendable, CaseIterable {
-    /// The newest of a database.
+    /// Index of the newest records of a database.
     case databaseIndex
-    /// The newest of an owner.
+    /// Index of the newest records of an owner.
     case ownerIndex
-    /// Stamps what is updated by hand.
+    /// Trigger that stamps manual updates.
     case stamp
-    /// Tombstones of deletions, truncations and changed ids.
+    /// Triggers that write tombstones for deletions, truncations and changed ids.
     case tombstoneDeleted
     case tombstoneTruncated
     case tombstoneRenamed
-    /// Tombstones of records that some no longer see.
+    /// Trigger that writes tombstones for records that lost readers.
     case conceal
-    /// Says that access lists name relations.
+    /// Trigger that notes that access lists name relations.
     case relationEntries
-    /// Keep id, database and access list in their forms.
+    /// Constraints on the form of id, database and access list.
     case idFits
     case databaseFits
     case accessFits
 
-    /// The name in `_create_type_parts`, for people, and in keys of drift.
+    /// The name in `_create_type_parts`, in reports, and in drift keys.
     package var name: String {
         switch self {
         case .databaseIndex: "(_database, _created_at)"
@@ -41,7 +41,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What goes wrong without it.
+    /// The consequence of a missing part.
     package var purpose: String {
         switch self {
         case .databaseIndex: "queries sort the whole table"
@@ -67,7 +67,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the part is an index with these columns and this condition.
+    /// Returns whether the index has this part's columns and condition.
     private func isMade(by index: InventoryIndex) -> Bool {
         switch self {
         case .databaseIndex:
@@ -80,12 +80,12 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether an index is one that every record table has.
+    /// Returns whether the index is one that every record table has.
     static func isStandard(_ index: InventoryIndex) -> Bool {
         index.isPrimary || allCases.contains { $0.isMade(by: index) }
     }
 
-    /// Whether an index is the one that a reference gets, or a sequence, whose index is unique.
+    /// Returns whether the index is that of a reference or of a sequence, whose index is unique.
     static func isOfReferenceOrSequence(_ index: InventoryIndex) -> Bool {
         guard index.columns.count == 1, let column = index.columns[0], let condition = index.condition else {
             return false
@@ -93,9 +93,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         return condition == "(\(column) IS NOT NULL)" || condition == "(\"\(column)\" IS NOT NULL)"
     }
 
-    /// The statement that makes it anew, also where a broken one is in its place.
+    /// Returns the statement that makes the part, replacing a broken one.
     ///
-    /// - Parameter validates: whether a constraint is made on the rows that there are, too.
+    /// - Parameter validates: Whether a constraint is validated against existing rows.
     package func repair(of relation: String, in schema: SQLIdentifier, validates: Bool = true) -> SQL {
         let validity: SQL = validates ? "" : ", false"
         return "SELECT \(schema)._create_type_parts(\(literal: relation), \(literal: name)\(validity))"
@@ -103,7 +103,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
 }
 
 extension ReservedColumn {
-    /// The default as PostgreSQL prints it with the schema first in the search path; nil for none.
+    /// The default as PostgreSQL prints it with the schema first in the search path; nil for no default.
     package var defaultValue: String? {
         switch self {
         case .id: "(gen_random_uuid())::text"
@@ -114,7 +114,7 @@ extension ReservedColumn {
         }
     }
 
-    /// The statement that gives it its default.
+    /// Returns the statement that sets the default.
     package func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(identifier)"
         return switch self {

@@ -1,18 +1,18 @@
 internal import SkyrowModel
 import SkyrowStore
 
-/// Works out a ``SchemaDifference``: which table is which type's, and what becomes of each.
+/// Computes a ``SchemaDifference``: matches tables to types and compares each pair.
 struct SchemaComparison {
     private let document: SchemaDocument
     private let inventory: SchemaInventory
 
     private(set) var changes: [SchemaDifference.Change] = []
     private(set) var refusals: [String] = []
-    /// The types that stay: the names they have now, and those they will have.
+    /// The types that stay: current names to new names.
     private var kept: [RecordTypeName: RecordTypeName] = [:]
-    /// The fields that stay in each of them, likewise, by the type's name of now.
+    /// The fields that stay: current names to new names, by the type's current name.
     private var keptFields: [RecordTypeName: [FieldName: FieldName]] = [:]
-    /// The drift that changes take care of.
+    /// The drift that the changes resolve.
     private var settled: Set<SchemaDrift> = []
 
     init(_ document: SchemaDocument, _ inventory: SchemaInventory) {
@@ -32,7 +32,7 @@ struct SchemaComparison {
         if let access = document.accessOfAll, access != inventory.accessOfAll { add(.setAccessOfAll(access)) }
     }
 
-    /// The drift of what stays, under the names it will have.
+    /// The drift of the types and fields that stay, under their new names.
     var drift: [SchemaDrift] {
         inventory.drift.compactMap { drift in
             guard !settled.contains(drift) else { return nil }
@@ -52,7 +52,7 @@ struct SchemaComparison {
         changes.append(SchemaDifference.Change(change: change, loss: loss))
     }
 
-    /// Finds the table of each type, and renames where the file says so and the table has its former name still.
+    /// Matches each type to its table. A type is renamed if the file says so and the table still has the former name.
     private mutating func matchTypes() {
         for (name, type) in document.types.sorted(by: { $0.key < $1.key }) {
             if inventory.tables[name] != nil {
@@ -72,7 +72,7 @@ struct SchemaComparison {
                 add(.renameType(former, to: name))
             }
         }
-        // A file that does not speak of accounts leaves them alone.
+        // A file without the type `user` leaves that type unchanged.
         if document.types[.user] == nil, let user = inventory.tables[.user] {
             kept[.user] = .user
             keptFields[.user] = Dictionary(user.fields.keys.map { ($0, $0) }) { first, _ in first }
@@ -96,7 +96,7 @@ struct SchemaComparison {
         refuseTakenName(name)
         add(.common(.createType(name)))
         if let comment = type.comment { add(.setComment(comment, nil, of: name)) }
-        // There may be rules of a type that there is not.
+        // Rules may exist before their type does.
         if let access = type.access { set(access, of: type, named: name) }
         var comparison = TableComparison(type, named: name, with: InventoryTable(), named: name, renamed: kept)
         comparison.compareFields()

@@ -2,29 +2,30 @@ package import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-/// What a schema file asks for that a database does not have, and what the database has otherwise than Skyrow makes it.
+/// The difference between a schema file and a database: the changes the file asks for, and the drift from Skyrow's
+/// schema.
 ///
 /// ```swift
 /// let difference = SchemaDifference(document, inventory)
 /// difference.changes    // in the order in which they can be made
 /// ```
 package struct SchemaDifference: Hashable, Sendable {
-    /// A change, and what is lost by it.
+    /// A change, and the data loss it causes.
     package struct Change: Hashable, Sendable {
         package var change: SchemaFileChange
         package var loss: SchemaLoss?
     }
 
     package internal(set) var changes: [Change] = []
-    /// What is not accepted, of the types and fields that stay; by the names they will have.
+    /// Drift that the file does not accept, of the types and fields that stay, by their new names.
     package internal(set) var drift: [SchemaDrift] = []
-    /// Why some of it cannot be done, a sentence each.
+    /// What cannot be done, a sentence each.
     package internal(set) var refusals: [String] = []
 
-    /// Whether file and database say the same.
+    /// Whether file and database agree.
     package var isEmpty: Bool { changes.isEmpty && drift.isEmpty && refusals.isEmpty }
 
-    /// What to do, in an order in which it can be done.
+    /// Returns the changes in an order in which they can be made.
     package func plan(repairing: Bool) -> [SchemaFileChange] {
         let repairs = repairing ? drift.filter(\.isRepairable).map { SchemaFileChange.repair($0) } : []
         return changes.map(\.change) + repairs
@@ -40,18 +41,18 @@ package struct SchemaDifference: Hashable, Sendable {
     }
 }
 
-/// Data that a change takes away, by the names that types and fields have before it.
+/// Data that a change deletes, by the type and field names before the change.
 package enum SchemaLoss: Hashable, Sendable {
     /// Every record of a type.
     case records(RecordTypeName)
     /// The value of a field, in every record that has one.
     case values(FieldName, RecordTypeName)
-    /// The values of a field that its new type does not hold.
+    /// The values that do not fit the field's new type.
     case misfits(FieldName, FieldConversion, RecordTypeName)
 }
 
 extension SchemaFileChange {
-    /// Names change first, then there is more, then there is other, then there is less.
+    /// The sort order of the change: renames, additions, modifications, deletions.
     fileprivate var phase: Int {
         switch self {
         case .renameType: 0

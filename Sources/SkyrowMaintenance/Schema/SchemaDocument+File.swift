@@ -5,7 +5,7 @@ package import SkyrowSystem
 import SkyrowWire
 
 extension SchemaDocument {
-    /// Reads a schema file, `-` from standard input; throws ``ToolError`` when it cannot be read or is none.
+    /// Reads a schema file, or standard input for `-`. Throws ``ToolError`` if it is unreadable or not a schema file.
     package init(readingFile path: String) throws(ToolError) {
         let name = SchemaDocument.name(ofFile: path)
         let bytes = try path == "-" ? SchemaDocument.standardInput() : bytesOfFile(path)
@@ -22,7 +22,7 @@ extension SchemaDocument {
         }
     }
 
-    /// What a person calls the file.
+    /// Returns the file's name for messages.
     package static func name(ofFile path: String) -> String {
         path == "-" ? "standard input" : path
     }

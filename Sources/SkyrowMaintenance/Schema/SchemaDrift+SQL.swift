@@ -3,7 +3,7 @@ package import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaDrift {
-    /// Whether `skyrow schema apply` puts it right.
+    /// Whether `skyrow schema apply` repairs the drift.
     package var isRepairable: Bool {
         switch fault {
         case .noComment, .reservedDefault, .reservedNull, .noPart, .noReferenceIndex, .immediateForeignKey,
@@ -14,15 +14,16 @@ extension SchemaDrift {
         }
     }
 
-    /// The statements that put it right without asking anybody; nil where that takes a decision.
+    /// Returns the statements of an automatic repair; nil if it takes an operator's decision.
     ///
-    /// - Parameter isLarge: whether a constraint asks for new rows only, since there are too many others to look at.
+    /// - Parameter isLarge: Whether a constraint is made for new rows only, as validating the existing ones would take
+    ///   too long.
     package func repair(in schema: SQLIdentifier, isLarge: Bool = false) throws -> [SQL]? {
         if isLarge, case .noPart(let part) = fault { return [part.repair(of: relation, in: schema, validates: false)] }
         return isRepairable ? try statements(in: schema) : nil
     }
 
-    /// The statements that put it right in one way; empty where a person has to find one.
+    /// Returns the statements of one possible repair; empty if an operator must find one.
     package func statements(in schema: SQLIdentifier) throws -> [SQL] {
         let table: SQL = "\(schema).\(try SQLIdentifier(relation))"
         let column = try field.map { try SQLIdentifier($0.rawValue) }
@@ -62,7 +63,7 @@ extension SchemaDrift {
         }
     }
 
-    /// The statements to paste into psql, nothing of them bound.
+    /// The repair statements for psql, without bound values.
     package func remedy(in schema: SQLIdentifier) -> [String] {
         ((try? statements(in: schema)) ?? []).map { "\($0.text);" }
     }

@@ -1,9 +1,9 @@
 package import SkyrowModel
 
-/// Something in the database that is otherwise than Skyrow would have made it, as a rule because psql did.
+/// A deviation of the database from what Skyrow would have made, usually caused by psql.
 package struct SchemaDrift: Hashable, Sendable {
     package enum Fault: Hashable, Sendable {
-        /// Skyrow's own sentence would be this one.
+        /// The comment is missing; Skyrow would write this one.
         case noComment(String)
         case reservedDefault(ReservedColumn)
         case reservedNull(ReservedColumn)
@@ -11,23 +11,23 @@ package struct SchemaDrift: Hashable, Sendable {
         case noReferenceIndex
         case immediateForeignKey(String)
         case unvalidatedForeignKey(String)
-        /// `integer`, `smallint` or `real` where Skyrow makes the longer one.
+        /// A column of type `integer`, `smallint` or `real` where Skyrow uses the wider type.
         case narrowColumn(String)
         case unsupportedType(String)
         case generated
         case required
-        /// A column that no client sees, since its name is no field's.
+        /// A column hidden from clients because its name is not a valid field name.
         case unreadableName(String)
         case invalidIndex(String)
-        /// A table that has only some of the reserved columns, and so is no record type.
+        /// A table that has only some of the reserved columns and so is not a record type.
         case halfMade([ReservedColumn])
-        /// Text columns whose collation orders by the rules of a language, and can be given another.
+        /// Text columns with a linguistic collation that can be changed.
         case textOrder([String])
-        /// The log does not say which row was changed.
+        /// The table has no replica identity, so the log does not identify changed rows.
         case noIdentity
     }
 
-    /// The name of the table.
+    /// The table's name.
     package var relation: String
     package var field: FieldName?
     package var fault: Fault
@@ -41,7 +41,7 @@ package struct SchemaDrift: Hashable, Sendable {
     /// `note.price`
     package var place: String { field.map { "\(relation).\($0)" } ?? relation }
 
-    /// What a schema file names it by when it accepts it: `note.price:unsupported-type`.
+    /// The key by which a schema file accepts the drift, such as `note.price:unsupported-type`.
     package var key: String {
         switch fault {
         case .noComment: "\(place):comment"
@@ -63,7 +63,7 @@ package struct SchemaDrift: Hashable, Sendable {
         }
     }
 
-    /// What is so, and what comes of it.
+    /// The fault and its consequence.
     package var sentence: String {
         switch fault {
         case .noComment:

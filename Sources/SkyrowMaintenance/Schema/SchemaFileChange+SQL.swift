@@ -3,21 +3,23 @@ internal import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaFileChange {
-    /// The statements of a change that only a schema file asks for, and that stands alone.
+    /// Returns the statements of a change that only schema files make, considered alone.
     ///
-    /// - Parameter isLarge: whether constraints ask for new rows only, since there are too many others to look at.
+    /// - Parameter isLarge: Whether constraints are made for new rows only, as validating the existing ones would take
+    ///   too long.
     func ownStatements(in schema: SQLIdentifier, isLarge: Bool = false) throws -> [SQL] {
         switch self {
         case .renameType(let type, let newName):
-            // Readers who catch up look for deletions under the name that the type has now.
+            // Clients that catch up look for deletions under the type's current name.
             [
-                // Once before the table is locked, since there may be many, and for those that come meanwhile once more.
+                // The first update precedes the table lock, as it may be long; the second one covers tombstones written
+                // meanwhile.
                 "UPDATE \(schema.internal)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 SchemaChange.closing(type, schema),
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema.internal)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "UPDATE \(schema.internal)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
-                // The rules go along, so that nothing becomes more open by another name.
+                // The rules follow the type, so the rename never widens access.
                 "DELETE FROM \(schema.internal)._class_rule WHERE type = \(literal: newName.rawValue)",
                 "UPDATE \(schema.internal)._class_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "DELETE FROM \(schema.internal)._field_rule WHERE type = \(literal: newName.rawValue)",
@@ -98,7 +100,7 @@ extension SchemaFileChange {
         return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
     }
 
-    /// The indexes of words that were asked for are dropped and asked for again; those of psql's making stay.
+    /// Rebuilds the requested word indexes. Indexes made in psql stay.
     private static func setTextLanguage(
         _ language: TextLanguage,
         isStored: Bool,
@@ -109,7 +111,7 @@ extension SchemaFileChange {
         isLarge: Bool
     ) throws -> [SQL] {
         let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
-        // It holds of every row there can be.
+        // The check holds for every possible row.
         let validity: SQL = isLarge ? " NOT VALID" : ""
         let check = language.check(of: try SQLIdentifier(field.rawValue)).map { ["ADD \($0)\(validity)" as SQL] } ?? []
         var statements = [StoredWords.removal(field, of: type, in: schema)]
@@ -161,7 +163,7 @@ extension SchemaFileChange {
         return statements
     }
 
-    /// - Parameter type: the name of the type, or `*` for every one.
+    /// - Parameter type: The name of the type, or `*` for all types.
     private static func setFieldRules(_ access: ClassAccess, of type: String, in schema: SQLIdentifier) -> [SQL] {
         let rules = access.fieldRules.flatMap { field, uses in
             uses.map { use, allow -> SQL in
@@ -184,9 +186,9 @@ extension SchemaFileChange {
 }
 
 extension DocumentedIndex {
-    /// The statement that makes the index.
+    /// Returns the statement that makes the index.
     ///
-    /// - Parameter name: its name, where it is built while others write; PostgreSQL names it otherwise, and they wait.
+    /// - Parameter name: The name of an index built concurrently; without it, PostgreSQL chooses one and writes wait.
     func creation(named name: SQLIdentifier? = nil, on table: SQL) throws -> SQL {
         let columns = try columns.map { column -> SQL in
             let order: SQL = column.isDescending ? " DESC" : ""

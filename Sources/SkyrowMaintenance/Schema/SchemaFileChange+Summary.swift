@@ -3,7 +3,7 @@ package import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaFileChange {
-    /// The name of the kind of change, for programs.
+    /// The machine-readable kind of change.
     package var kind: String {
         switch self {
         case .common(.createType): "create_type"
@@ -27,7 +27,7 @@ extension SchemaFileChange {
         }
     }
 
-    /// The type, by the name it has after the change where it stays.
+    /// The type, by its new name if it stays.
     package var type: String {
         switch self {
         case .common(.createType(let type)), .common(.addField(_, _, _, let type)), .common(.widenField(_, let type)),
@@ -44,7 +44,7 @@ extension SchemaFileChange {
         }
     }
 
-    /// The field, likewise; nil where the type as a whole changes.
+    /// The field, by its new name if it stays; nil for a change of the whole type.
     package var field: String? {
         switch self {
         case .common(.addField(let field, _, _, _)), .common(.widenField(let field, _)),
@@ -61,7 +61,7 @@ extension SchemaFileChange {
         }
     }
 
-    /// What happens, without saying to what: "is new", "becomes a number".
+    /// The change without its subject: "new type", "integer becomes number".
     package var summary: String {
         switch self {
         case .common(.createType): "new type"
@@ -91,14 +91,14 @@ extension SchemaFileChange {
         }
     }
 
-    /// The statements as psql would take them.
+    /// Returns the statements for psql.
     package func script(in schema: SQLIdentifier) -> [String] {
         ((try? SchemaFileChange.statements(for: [self], in: schema)) ?? []).map { "\($0.text);" }
     }
 }
 
 extension ClassAccess {
-    /// `read role:editor (override), list_by update`; what is not named is as it is where nothing was set.
+    /// A summary such as `read role:editor (override), list_by update`. Unnamed actions keep their defaults.
     fileprivate var summary: String {
         var parts = ClassAction.allCases.compactMap { action -> String? in
             guard let rule = rules[action] else { return nil }
@@ -126,7 +126,7 @@ extension ClassAccess {
 }
 
 extension FieldAttributes {
-    /// What is said in a report of a new field, behind its type.
+    /// The attributes of a new field, for a report, after its type.
     fileprivate var summary: String {
         (onDelete == .restrict ? "" : ", on delete \(onDelete.rawValue)")
             + (textLanguage == .words ? "" : ", text \(textLanguage.rawValue)") + (storesWords ? ", stored" : "")

@@ -2,7 +2,7 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// One change that makes a database as a schema file says: what a request can change as well, and more.
+/// One change that brings a database to a schema file; more than the ``SchemaChange``s that requests can make.
 package enum SchemaFileChange: Hashable, Sendable {
     case common(SchemaChange)
     /// `ALTER TABLE note RENAME TO memo`
@@ -11,11 +11,11 @@ package enum SchemaFileChange: Hashable, Sendable {
     case deleteType(RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars TYPE bigint USING …`
     case convertField(FieldName, FieldConversion, of: RecordTypeName)
-    /// `ALTER TABLE note DROP CONSTRAINT note_category_fkey, ADD FOREIGN KEY (category) REFERENCES … ON DELETE CASCADE …`, in
-    /// the place of the foreign keys of these names.
+    /// `ALTER TABLE note DROP CONSTRAINT note_category_fkey, ADD FOREIGN KEY (category) REFERENCES … ON DELETE CASCADE
+    /// …`, replacing the named foreign keys.
     case setDeleteRule(DeleteRule, FieldName, to: RecordTypeName, replacing: [String], of: RecordTypeName)
-    /// `ALTER TABLE note DROP CONSTRAINT note_title_check, ADD CHECK (…)`, in the place of the checks of these names; its indexes of
-    /// words are built anew.
+    /// `ALTER TABLE note DROP CONSTRAINT note_title_check, ADD CHECK (…)`, replacing the named checks. Its word indexes
+    /// are rebuilt.
     case setTextLanguage(TextLanguage, isStored: Bool, FieldName, replacing: [String], of: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
     case setDefault(RecordValue?, FieldName, of: RecordTypeName)
@@ -23,7 +23,7 @@ package enum SchemaFileChange: Hashable, Sendable {
     case setComment(String, FieldName?, of: RecordTypeName)
     /// `CREATE INDEX ON note (stars)`
     case createIndex(DocumentedIndex, of: RecordTypeName)
-    /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
+    /// `DROP INDEX note_stars_idx`, including its constraint if it has one.
     case deleteIndex(InventoryIndex, of: RecordTypeName)
     /// `DELETE FROM _class_rule WHERE type = 'note'; INSERT INTO _class_rule …`
     case setAccess(ClassAccess, of: RecordTypeName)
@@ -31,29 +31,29 @@ package enum SchemaFileChange: Hashable, Sendable {
     case setAccessOfAll(ClassAccess)
     /// `ALTER TABLE note REPLICA IDENTITY FULL`
     case setLive(LiveIdentity, of: RecordTypeName)
-    /// `INSERT INTO _index …`: the index by which changes are found is built while records are written, or dropped.
+    /// `INSERT INTO _index …`: the index of a type's changes is built concurrently, or dropped.
     case setSync(Bool, of: RecordTypeName)
-    /// What Skyrow would have made otherwise.
+    /// The repair of drift.
     case repair(SchemaDrift)
 }
 
 extension SchemaFileChange {
-    /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
+    /// The approximate number of locks that the change holds until commit; counted in `pg_locks`.
     var locks: Int64 {
         switch self {
         case .common(let change): change.locks
-        // Its types, defaults, constraints and triggers, too.
+        // The count includes types, defaults, constraints and triggers.
         case .deleteType: SchemaChange.locksPerDeletedType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex, .setLive, .setSync: 1
-        // The tables of rules are locked once for all of them.
+        // All rule changes together lock the rule tables once.
         case .setAccess, .setAccessOfAll: 0
         }
     }
 
-    /// About how long the change takes, in milliseconds of a slow core.
+    /// The approximate duration of the change, in milliseconds of a slow core.
     ///
-    /// - Parameter isOfNewType: whether the table has no rows.
+    /// - Parameter isOfNewType: Whether the table is empty.
     func cost(isOfNewType: Bool) -> Int {
         switch self {
         case .common(let change): change.cost(isOfNewType: isOfNewType)
@@ -70,7 +70,7 @@ extension SchemaFileChange {
         }
     }
 
-    /// The tables that it locks.
+    /// The tables that the change locks.
     var tableLocks: [TableLock] {
         guard let type = try? RecordTypeName(type) else { return [] }
         return switch self {
@@ -82,7 +82,7 @@ extension SchemaFileChange {
         case .setDeleteRule(_, let field, let target, _, _):
             [TableLock(.dropped, type, field), TableLock(.referred, target)]
         case .setTextLanguage, .setDefault, .createIndex, .deleteIndex, .setLive: [TableLock(.changed, type)]
-        // A rule that names fields gives the table a trigger.
+        // A rule that names fields adds a trigger to the table.
         case .setAccess: [TableLock(.changed, type)]
         case .repair(let drift):
             if case .noComment = drift.fault { [] } else { [TableLock(.changed, type)] }
@@ -90,7 +90,7 @@ extension SchemaFileChange {
         }
     }
 
-    /// The statements of a plan of ``SchemaDifference``: those of new names before all others, which use the new names.
+    /// Returns the statements of a plan of ``SchemaDifference``. Renames come first, as the others use the new names.
     package static func statements(
         ofPlan plan: [SchemaFileChange],
         in schema: SQLIdentifier,
@@ -103,12 +103,12 @@ extension SchemaFileChange {
             + statements(for: others, in: schema, large: large, deletedLater: deletedLater)
     }
 
-    /// The statements that make several changes; tables are dropped last and all in one, since they may refer to each
-    /// other.
+    /// Returns the statements of several changes. Tables may refer to each other, so they are dropped last, in one
+    /// statement.
     ///
     /// - Parameters:
-    ///   - large: the types whose rows no statement reads or writes.
-    ///   - deletedLater: types that go in a later transaction, whose references do not keep those that go in this one.
+    ///   - large: The types whose rows no statement may read or write.
+    ///   - deletedLater: Types deleted by a later transaction; their references do not block this one's deletions.
     package static func statements(
         for changes: [SchemaFileChange],
         in schema: SQLIdentifier,
@@ -126,7 +126,7 @@ extension SchemaFileChange {
             case .common(let change) where change.makes: break
             case .common(let change): statements += try SchemaChange.statements(for: [change], in: schema)
             case .deleteType(let type):
-                // What the table has besides, and what refers to it.
+                // Related objects and references to the table go first.
                 statements.append(SchemaChange.closing(type, schema))
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
@@ -143,7 +143,7 @@ extension SchemaFileChange {
         return statements
     }
 
-    /// Drops the foreign keys of some types, and of their relations, that lead to others.
+    /// Returns the statement that drops the foreign keys of some types, and of their relations, to the targets.
     private static func release(_ targets: [SQL], from types: [RecordTypeName], in schema: SQLIdentifier) -> SQL {
         let names = types.map { "\(literal: $0.rawValue)" as SQL }.joined(separator: ", ")
         let relations = targets.map { "\(literal: $0.text)::regclass" as SQL }.joined(separator: ", ")
@@ -178,7 +178,7 @@ extension SchemaFileChange {
 }
 
 extension SchemaChange {
-    /// Whether there is more afterwards; all of that is made first, with one statement a table.
+    /// Whether the change adds something. Additions are made first, with one statement per table.
     fileprivate var makes: Bool {
         switch self {
         case .createType, .addField: true

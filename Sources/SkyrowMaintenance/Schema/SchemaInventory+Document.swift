@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension SchemaInventory {
-    /// The file that says what there is; comparing it with the same database finds nothing but drift.
+    /// The schema file of the database. Comparing it with the same database yields only drift.
     package var document: SchemaDocument {
         var document = SchemaDocument()
         if accessOfAll != ClassAccess() { document.accessOfAll = accessOfAll }
@@ -34,7 +34,7 @@ extension SchemaInventory {
 }
 
 extension InventoryField {
-    /// The field's type, with the SQL type of one that is not ours.
+    /// The field's type, with the SQL type of an unsupported column.
     fileprivate var documentedType: FieldType {
         if case .unknown = type { .unknown(sqlType) } else { type }
     }

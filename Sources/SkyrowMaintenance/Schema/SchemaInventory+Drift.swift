@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaInventory {
-    /// What differs from what Skyrow would have made, table by table.
+    /// The deviations from what Skyrow would have made, table by table.
     package var drift: [SchemaDrift] {
         let ofTables = tables.sorted { $0.key < $1.key }.flatMap { $0.value.drift(as: $0.key) }
         let ofOthers = halfMade.sorted { $0.key < $1.key }.map { SchemaDrift($0.key, .halfMade($0.value)) }
@@ -37,7 +37,7 @@ extension InventoryTable {
         } else if field.isGenerated {
             faults.append(.generated)
         } else {
-            // A sequence of PostgreSQL's serial has its own end, which a wider column would not move.
+            // The sequence of a `serial` column has its own maximum, which widening the column does not change.
             let isNarrow = field.type != .sequence && [.int2, .int4, .float4].contains(field.column.oid)
             if isNarrow { faults.append(.narrowColumn(field.sqlType)) }
             let isFilled = field.details.defaultValue != nil || field.isIdentity
@@ -52,7 +52,7 @@ extension InventoryTable {
         return faults
     }
 
-    /// Whether PostgreSQL finds by this index what refers to a record.
+    /// Returns whether PostgreSQL can use the index to find the references to a record.
     private func answersReference(_ index: InventoryIndex, _ name: FieldName) -> Bool {
         guard index.isValid, index.columns.first == name.rawValue else { return false }
         return index.condition == nil || RecordTablePart.isOfReferenceOrSequence(index)

@@ -4,12 +4,12 @@ internal import SkyrowQuery
 import SkyrowStore
 
 extension SchemaInventory {
-    /// Reads what a transaction sees, in a few statements whatever the number of types.
+    /// Loads what a transaction sees, with a fixed number of statements.
     package static func load(
         of schema: SQLIdentifier,
         in transaction: PostgresTransaction
     ) async throws -> SchemaInventory {
-        // Defaults are printed in these settings, and with the schema's own names short.
+        // These settings determine how defaults are printed, with the schema's names unqualified.
         _ = try await transaction.query(
             """
             SELECT set_config('extra_float_digits', '1', true), set_config('search_path', \(schema.quoted), true)
@@ -49,12 +49,12 @@ extension SchemaInventory {
         return inventory
     }
 
-    /// Reads the rules of the types too.
+    /// Adds the access rules of the types.
     mutating func readAccess(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let rows = try await transaction.query(ClassAccess.rows(in: schema))
         for row in 0..<rows.rowCount {
             var access = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
-            // What says the same as what holds anyway is no rule.
+            // A rule equal to the default is not a rule.
             access.rules = access.rules.filter { $1 != .standard($0) }
             if try rows.decode(row: row, column: 0, as: String.self) == ClassAccess.everyName {
                 accessOfAll = access
@@ -64,7 +64,7 @@ extension SchemaInventory {
         }
     }
 
-    /// Reads which types are followed too.
+    /// Adds which types are followed.
     mutating func readFollowed(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let rows = try await transaction.query(FollowedTypes.list(in: schema))
         for row in 0..<rows.rowCount { try update(rows, row) { $0.isFollowed = true } }
@@ -147,7 +147,7 @@ extension SchemaInventory {
 }
 
 extension SchemaCatalog {
-    /// The column of that name, nil when it is no field of a record type.
+    /// Returns the column of that name; nil if it is not a field of a record type.
     fileprivate func column(_ name: String, of relation: String) -> RecordColumn? {
         guard let type = try? RecordTypeName(relation), let field = try? FieldName(name) else { return nil }
         return tables[type]?[field]
@@ -168,10 +168,10 @@ extension InventoryIndex {
         )
         let method = DocumentedIndex.Method(rawValue: try result.decode(row: row, column: 2))
         let isPlain = try result.decode(row: row, column: 7, as: Bool.self)
-        // The index of an exclusion constraint is no index of a file's.
+        // Schema files do not describe the indexes of exclusion constraints.
         let isUnique = try result.decode(row: row, column: 5, as: Bool.self)
         guard !isConstraint || isUnique else { return }
-        // 0 is ascending with NULLs last, 3 descending with NULLs first: what SQL makes of ASC and DESC.
+        // 0 is ascending with NULLs last, 3 descending with NULLs first: the defaults of ASC and DESC.
         guard let method, isPlain, condition == nil, options.allSatisfy({ $0 == 0 || $0 == 3 }) else { return }
         let named = columns.compactMap { $0 }
         guard named.count == columns.count else { return }
@@ -185,7 +185,7 @@ extension InventoryIndex {
 
 // MARK: The statements
 
-/// The tables of the application that may be record tables, as `relation`.
+/// The application's possible record tables, as `relation`.
 private func relations(_ schema: PostgresName) -> SQL {
     """
     (
@@ -263,7 +263,7 @@ private func triggerQuery(_ schema: PostgresName) -> SQL {
     """
 }
 
-/// Checks, and foreign keys of one column.
+/// Selects checks, and foreign keys of one column.
 private func constraintQuery(_ schema: PostgresName) -> SQL {
     """
     SELECT relname, conname, contype = 'c', convalidated, condeferrable, attname, coalesce(\(TextLanguage.isKept), false)

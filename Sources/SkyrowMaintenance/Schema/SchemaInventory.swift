@@ -1,15 +1,14 @@
 package import SkyrowModel
 package import SkyrowStore
 
-/// What the database has of the catalog's record tables, down to their comments and indexes: what a schema file is compared
-/// with.
+/// The record tables of a database with their comments and indexes, for comparison with a schema file.
 package struct SchemaInventory: Sendable {
     package var tables: [RecordTypeName: InventoryTable] = [:]
-    /// What else in the schema bears a name that a record type might need.
+    /// Other names in the schema that would collide with a record type.
     package var otherNames: Set<String> = []
-    /// Tables that have some of the reserved columns but not all, with those that they lack; clients do not see them.
+    /// Tables with some of the reserved columns, and the columns they lack. Clients do not see them.
     package var halfMade: [String: [ReservedColumn]] = [:]
-    /// The rules of fields of every type, as far as they were asked for.
+    /// The field rules that apply to all types, if loaded.
     package var accessOfAll = ClassAccess()
 }
 
@@ -18,7 +17,7 @@ package struct InventoryTable: Hashable, Sendable {
     package var comment: String?
     package var reserved: [ReservedColumn: InventoryColumn] = [:]
     package var fields: [FieldName: InventoryField] = [:]
-    /// Columns whose names no field can have.
+    /// Columns whose names are not valid field names.
     package var otherColumns: [String] = []
     /// Text columns that are not ordered by bytes.
     package var unorderedTexts: [String] = []
@@ -26,26 +25,26 @@ package struct InventoryTable: Hashable, Sendable {
     package var triggers: [InventoryTrigger] = []
     package var checks: [InventoryCheck] = []
     package var foreignKeys: [InventoryForeignKey] = []
-    /// The rules of the type, as far as they were asked for.
+    /// The rules of the type, if loaded.
     package var access = ClassAccess()
-    /// What the log says of a row before its change; nil when it says nothing, as with `REPLICA IDENTITY NOTHING`.
+    /// The old row values in the WAL; nil for none, as with `REPLICA IDENTITY NOTHING`.
     package var live: LiveIdentity? = .full
-    /// Whether an index leads to its changes or is to be built, as far as that was asked for.
+    /// Whether an index of its changes exists or is requested, if loaded.
     package var isFollowed = false
 }
 
-/// What a reserved column and that of a field have in common.
+/// The attributes of any column, reserved or a field's.
 package struct InventoryColumn: Hashable, Sendable {
     package var isNotNull = false
-    /// The default as PostgreSQL prints it, `'_public'::text`; also of a generated column.
+    /// The default or the generation expression as PostgreSQL prints it, such as `'_public'::text`.
     package var defaultValue: String?
     package var comment: String?
 }
 
-/// The column of a field as the catalog has it, and what else the database says of it.
+/// A field's catalog column, with further details from the database.
 package struct InventoryField: Hashable, Sendable {
     package var column: RecordColumn
-    /// As PostgreSQL prints it, `character varying(20)`.
+    /// The type as PostgreSQL prints it, such as `character varying(20)`.
     package var sqlType: String
     package var details: InventoryColumn
     package var isIdentity = false
@@ -54,12 +53,12 @@ package struct InventoryField: Hashable, Sendable {
     package var type: FieldType { column.type }
 }
 
-/// An index, with what a schema file can say of one when it can.
+/// An index, with its schema file description if it has one.
 package struct InventoryIndex: Hashable, Sendable {
     package var name: String
-    /// nil when it has expressions, a condition, or whatever else a file cannot say.
+    /// The description; nil if the index has expressions, a condition, or other features a file cannot express.
     package var described: DocumentedIndex?
-    /// The columns in their order; nil in the place of an expression.
+    /// The columns in order; nil for an expression.
     package var columns: [String?]
     /// The condition as PostgreSQL prints it.
     package var condition: String?
@@ -71,7 +70,7 @@ package struct InventoryIndex: Hashable, Sendable {
 
 package struct InventoryTrigger: Hashable, Sendable {
     package var name: String
-    /// The function it calls, of the application's schema.
+    /// The function that the trigger calls, in the application's schema.
     package var function: String
     package var isEnabled = true
 }
@@ -79,7 +78,7 @@ package struct InventoryTrigger: Hashable, Sendable {
 package struct InventoryCheck: Hashable, Sendable {
     package var name: String
     package var isValidated = true
-    /// The field whose language it keeps.
+    /// The field whose text language the check records.
     package var languageOf: FieldName?
 }
 

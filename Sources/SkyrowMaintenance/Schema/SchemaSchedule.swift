@@ -1,26 +1,26 @@
 internal import SkyrowModel
 import SkyrowStore
 
-/// How the changes of a plan are made while the service goes on: most first, in one short transaction or in several, and after that,
-/// one by one, those for which PostgreSQL reads or writes all rows of a large table.
+/// The schedule of a plan for a running service. Most changes come first, in one or several short transactions. The
+/// changes for which PostgreSQL reads or writes all rows of a large table follow one by one.
 struct SchemaSchedule: Hashable, Sendable {
-    /// What is done for a large table while others read and write it.
+    /// A change of a large table that runs during reads and writes.
     enum Step: Hashable, Sendable {
-        /// The column gets its new values beside the old ones, and then their place.
+        /// Fills a new column beside the old one, then replaces the old one.
         case convert(FieldName, FieldConversion, of: RecordTypeName)
         case widenColumn(FieldName, FieldType, of: RecordTypeName)
-        /// The column stays, and its values become references.
+        /// Keeps the column, and turns its values into references.
         case refer(FieldName, FieldConversion, of: RecordTypeName)
         case buildIndex(DocumentedIndex, of: RecordTypeName)
         case buildReferenceIndex(FieldName, of: RecordTypeName)
         case buildPart(RecordTablePart, of: RecordTypeName)
-        /// All foreign keys of the field, or the constraint of this name, hold of the rows that there are.
+        /// Validates all foreign keys of the field, or the named constraint, against the existing rows.
         case validateReference(FieldName, of: RecordTypeName)
         case validate(String, of: RecordTypeName)
         case setNotNull(ReservedColumn, of: RecordTypeName)
-        /// A new field whose numbers are counted up.
+        /// Adds a sequence field and numbers the existing records.
         case addSequence(FieldName, of: RecordTypeName)
-        /// What is said of a column that is another one by then.
+        /// Changes a column that a previous step replaces.
         case change(SchemaFileChange)
     }
 
@@ -31,15 +31,15 @@ struct SchemaSchedule: Hashable, Sendable {
 
     private(set) var atOnce: [SchemaFileChange] = []
     private(set) var later: [Step] = []
-    /// Why some of it cannot be done while others read and write the tables, a sentence each.
+    /// What cannot be done during reads and writes, a sentence each.
     private(set) var obstacles: [String] = []
-    /// The types with large tables, by the names that they will have.
+    /// The types with large tables, by their new names.
     let large: Set<RecordTypeName>
-    /// The names that renamed types and fields have, by those that they will have.
+    /// The current names of renamed types and fields, by their new names.
     private(set) var formerNames: [RecordTypeName: RecordTypeName] = [:]
     private(set) var formerFields: [RecordTypeName: [FieldName: FieldName]] = [:]
 
-    /// - Parameter large: the types with large tables, by the names that they have.
+    /// - Parameter large: The types with large tables, by their current names.
     init(_ plan: [SchemaFileChange], large: Set<RecordTypeName>) {
         var names = Dictionary(uniqueKeysWithValues: large.map { ($0, $0) })
         for change in plan {
@@ -133,7 +133,7 @@ struct SchemaSchedule: Hashable, Sendable {
         }
     }
 
-    /// What is done first, each piece in a transaction. They can be done again from any of them on, after a comparison.
+    /// The first changes, a transaction each. After a failure, another comparison resumes with the remaining ones.
     var pieces: [[SchemaFileChange]] {
         let new = Set(
             atOnce.lazy.compactMap { if case .common(.createType(let type)) = $0 { type.rawValue } else { nil } }
@@ -143,7 +143,7 @@ struct SchemaSchedule: Hashable, Sendable {
         }
         let pieces = cut(atOnce)
         guard pieces.count > 1 else { return [atOnce] }
-        // Rules hold before there is what they protect, and what has no rules any more is gone by then.
+        // Access rules are set before what they protect is made, and removed only after it is deleted.
         return cut(
             atOnce.enumerated().sorted { ($0.element.turn, $0.offset) < ($1.element.turn, $1.offset) }.map(\.element)
         )
@@ -175,7 +175,7 @@ extension RecordTablePart {
 }
 
 extension SchemaFileChange {
-    /// When it is made of those that take several transactions.
+    /// The position of the change among several transactions.
     fileprivate var turn: Int {
         switch self {
         case .renameType: 0

@@ -2,7 +2,7 @@ internal import SkyrowModel
 import SkyrowStore
 
 extension TableComparison {
-    /// Compares the indexes that a file can say; others are psql's and stay.
+    /// Compares the indexes that a file can describe. Other indexes were made in psql and stay.
     mutating func compareIndexes() {
         var missing = type.indexes
         for index in table.indexes where index.isWritable {
@@ -16,7 +16,7 @@ extension TableComparison {
         for index in missing.sorted() { create(index) }
     }
 
-    /// The index by the names that fields will have; nil when one of them goes, and the index with it.
+    /// Returns the index with the fields' new names; nil if a field, and so the index, is deleted.
     private func renamed(_ index: DocumentedIndex) -> DocumentedIndex? {
         var index = index
         for place in index.columns.indices {
@@ -39,14 +39,14 @@ extension TableComparison {
         add(.createIndex(index, of: name))
     }
 
-    /// The fields that accounts need are there in any case.
+    /// Fields that accounts require always exist.
     private func isKnown(_ field: FieldName) -> Bool {
         type.fields[field] != nil || TypeRules.builtIn(name).requiredFields.contains(field)
     }
 }
 
 extension InventoryIndex {
-    /// Whether it is a file's to say whether the index is there.
+    /// Whether a schema file decides about the index.
     var isWritable: Bool {
         isValid && described != nil && described != .ofFollowedType && !RecordTablePart.isStandard(self)
             && LoginKeys.key(ofIndex: name) == nil
@@ -54,6 +54,6 @@ extension InventoryIndex {
 }
 
 extension DocumentedIndex {
-    /// The one by which the changes of a type are found, which a file has as `"sync": true`.
+    /// The index of a type's changes, which a file writes as `"sync": true`.
     static let ofFollowedType = DocumentedIndex([Column("_database"), Column("_revision")])
 }

@@ -1,26 +1,26 @@
 internal import SkyrowModel
 import SkyrowStore
 
-/// What becomes of one record table; of an empty one for a type that is yet to be made.
+/// The comparison of one record table with its type; of an empty table for a new type.
 struct TableComparison {
     let type: DocumentedType
-    /// The name that the type will have.
+    /// The type's new name.
     let name: RecordTypeName
     let table: InventoryTable
-    /// The name that it has.
+    /// The type's current name.
     let former: RecordTypeName
-    /// The names that types have, and those they will have.
+    /// Current type names to new ones.
     private let renamed: [RecordTypeName: RecordTypeName]
 
     private(set) var changes: [SchemaDifference.Change] = []
     private(set) var refusals: [String] = []
-    /// The fields that stay: the names they have, and those they will have.
+    /// The fields that stay: current names to new names.
     private(set) var keptFields: [FieldName: FieldName] = [:]
-    /// Fields, by the names they have, that get another type; their drift goes with that.
+    /// Fields, by current name, that change their type, which also resolves their drift.
     private var converted: [FieldName: FieldConversion] = [:]
-    /// References, by the names they have, that get another foreign key.
+    /// References, by current name, that get another foreign key.
     private var rekeyed: Set<FieldName> = []
-    /// Fields, by the names they have, or the type itself, that get a comment.
+    /// Fields, by current name, or the type itself (nil), that get a comment.
     private var commented: Set<FieldName?> = []
 
     init(
@@ -45,7 +45,7 @@ struct TableComparison {
         refusals.append(sentence)
     }
 
-    /// Whether a drift of the table goes with one of the changes.
+    /// Returns whether one of the changes resolves the drift.
     func settles(_ drift: SchemaDrift) -> Bool {
         if case .noComment = drift.fault { return commented.contains(drift.field) }
         guard let field = drift.field else { return false }
@@ -95,7 +95,7 @@ struct TableComparison {
         }
     }
 
-    /// Whether accounts need the field.
+    /// Returns whether accounts require the field.
     private func isAccountField(_ field: FieldName) -> Bool {
         TypeRules.builtIn(former).requiredFields.contains(field)
     }
@@ -152,7 +152,7 @@ struct TableComparison {
         if !column.isGenerated {
             let defaultValue = column.details.defaultValue
             let value = defaultValue.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
-            // A default that a file cannot say is left alone.
+            // A default that a file cannot express stays.
             let isSayable = defaultValue == nil || value != nil
             if isSayable || isConverted, (isConverted ? nil : value) != wanted.defaultValue {
                 add(.setDefault(wanted.defaultValue, field, of: name))
@@ -167,7 +167,7 @@ struct TableComparison {
         )
     }
 
-    /// Gives a reference another foreign key where the file says so.
+    /// Replaces a reference's foreign key if the file has another delete rule.
     private mutating func compareDeleteRule(
         _ wanted: DocumentedField,
         named field: FieldName,
@@ -181,7 +181,7 @@ struct TableComparison {
         add(.setDeleteRule(wanted.onDelete, field, to: target, replacing: keys, of: name))
     }
 
-    /// Gives a text another language where the file says so, and none where it is to become something else.
+    /// Changes a text's language if the file has another one; removes it if the field changes its type.
     private mutating func compareTextLanguage(
         _ wanted: DocumentedField,
         named field: FieldName,
@@ -201,7 +201,7 @@ struct TableComparison {
         refuse("\(name).\(field) cannot cascade: profiles go with their accounts alone.")
     }
 
-    /// Gives a column another type where the file says so; true when it does.
+    /// Changes a column's type if the file has another one, and returns whether it does.
     private mutating func convert(
         _ wanted: DocumentedField,
         named field: FieldName,
@@ -252,13 +252,13 @@ struct TableComparison {
         return true
     }
 
-    /// Has the log say of old rows what the file says; a table without any identity is drift.
+    /// Sets the replica identity that the file asks for. A table without any is drift.
     mutating func compareLive() {
         guard let known = table.live, known != type.live else { return }
         add(.setLive(type.live, of: name))
     }
 
-    /// Has the index by which changes are found asked for, or dropped.
+    /// Requests or drops the index of the type's changes.
     mutating func compareSync() {
         guard table.isFollowed != type.isFollowed else { return }
         add(.setSync(type.isFollowed, of: name))
@@ -267,7 +267,7 @@ struct TableComparison {
     // MARK: Comments
 
     mutating func compareComment() {
-        // The table user has a sentence of its own.
+        // The default comment of the table `user` is never compared.
         guard former != .user || type.comment != nil else { return }
         compareComment(
             table.comment,
@@ -277,7 +277,7 @@ struct TableComparison {
         )
     }
 
-    /// Sets a comment where there is another one. That there is none is drift, which is repaired with the sentence of now.
+    /// Sets a comment that differs. A missing comment is drift, which is repaired with the current default.
     private mutating func compareComment(
         _ known: String?,
         with wanted: String?,
