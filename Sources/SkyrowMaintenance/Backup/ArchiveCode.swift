@@ -2,15 +2,15 @@ import SkyrowStore
 
 /// A function or trigger in an archive that Skyrow did not make.
 ///
-/// The list is for operators who trust the origin of an archive and want to see its contents. An archive that was made
-/// to deceive can hide code from it, in a view's text for instance; the rights of the role that restores bound that code.
+/// The list is for operators who trust an archive's origin and want to see its contents. A malicious archive can hide
+/// code from it, for instance in a view's text; the privileges of the restoring role bound that code.
 package struct ArchiveCode: Hashable, Sendable {
     /// `FUNCTION`, `TRIGGER`
     package var kind: String
-    /// As pg_restore names it: `shout(text)`, `note shouts`.
+    /// The name as in pg_restore: `shout(text)`, `note shouts`.
     package var name: String
 
-    /// - Parameter script: what pg_restore writes for the sections before and after the rows.
+    /// - Parameter script: The output of pg_restore for the sections before and after the rows.
     static func foreign(in script: String) -> [ArchiveCode] {
         var found: [ArchiveCode] = []
         var code: ArchiveCode?
@@ -33,19 +33,20 @@ package struct ArchiveCode: Hashable, Sendable {
 
     private static let kinds: Set = ["FUNCTION", "PROCEDURE", "AGGREGATE", "TRIGGER", "EVENT TRIGGER", "RULE"]
 
-    /// All that Skyrow ever created, in the words of each version.
+    /// The scripts of everything that any Skyrow version created.
     private static let scripts = Set(Migration.all.map(\.script) + [Migration.present])
 
     private static func isOwn(_ code: ArchiveCode, _ text: String) -> Bool {
         guard code.kind == "FUNCTION" || code.kind == "TRIGGER" else { return false }
         if code.kind == "TRIGGER" {
-            // `note _tombstone_deleted` calls `_tombstone_deleted()`, and whether that is ours the list of functions says.
+            // The trigger `note _tombstone_deleted` calls `_tombstone_deleted()`. The check of functions covers that
+            // one.
             return code.name.split(separator: " ").last?.hasPrefix("_") == true
                 && text.firstMatch(of: /EXECUTE FUNCTION "[^"]+"\."_[a-z_]+"\(/) != nil
         }
         guard code.name.hasPrefix("_") else { return false }
-        // PostgreSQL writes these in words of its own. One has the offset of the database that it is from, another a
-        // literal, whose characters are not enough for more than a literal.
+        // PostgreSQL reformats the text of these functions. One contains the revision offset of the source database,
+        // another a literal, which the pattern restricts to characters that cannot end it.
         let words = text.filter { !"\"'() \n".contains($0) }
         if code.name == "_login_canonical(\"text\")" {
             let shape =

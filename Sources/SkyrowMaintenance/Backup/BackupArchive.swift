@@ -4,7 +4,7 @@ import SkyrowJSON
 import SkyrowModel
 package import SkyrowSystem
 
-/// The archive that `skyrow backup` writes: a tar file of a PostgreSQL dump, what is to be known about it, and checksums.
+/// The archive that `skyrow backup` writes: a tar file of a PostgreSQL dump, a manifest, and checksums.
 ///
 /// ```
 /// skyrow-backup/database.dump    pg_dump's custom format
@@ -17,13 +17,13 @@ enum BackupArchive {
     static let checksums = "skyrow-backup/SHA256SUMS"
 }
 
-/// Writes an archive, one file after the other.
+/// Writes an archive, file by file.
 final class BackupWriter {
     private let output: OutputFile
     private let time: Int
     private var length = 0
     private var checksums = ""
-    /// How many bytes were written.
+    /// The number of bytes written.
     var count: Int { length }
 
     init(_ output: OutputFile, time: Timestamp) {
@@ -31,12 +31,12 @@ final class BackupWriter {
         self.time = Int((time.microseconds + Timestamp.unixEpochOffset) / 1_000_000)
     }
 
-    /// Adds a file as it comes; `body` is lent what writes it.
+    /// Adds a file. `body` gets a function that writes the file's next bytes.
     func add(_ name: String, _ body: ((_ bytes: [UInt8]) throws(ToolError) -> Void) async throws(ToolError) -> Void)
         async throws(ToolError)
     {
         let start = length
-        // The size is known afterwards.
+        // The header is rewritten when the size is known.
         try write(TarHeader(name: name, size: 0, time: time).block)
         var hash = SHA256()
         var size = 0
@@ -53,7 +53,7 @@ final class BackupWriter {
         checksums += "\(Hexadecimal.text(hash.finish().bytes))  \(name)\n"
     }
 
-    /// Writes the checksums and gives the archive its name.
+    /// Writes the checksums, and renames the archive to its final name.
     func finish() async throws(ToolError) {
         let checksums = Array(checksums.utf8)
         try await add(BackupArchive.checksums) { write throws(ToolError) in try write(checksums) }
@@ -67,16 +67,16 @@ final class BackupWriter {
     }
 }
 
-/// An archive whose checksums fit.
+/// An archive with verified checksums.
 package struct BackupReader: Sendable {
     package let path: String
     package let manifest: BackupManifest
-    /// The dump's place in the file.
+    /// The position of the dump in the file.
     package let dump: TarEntry
 
-    /// Reads the whole archive and compares its checksums.
+    /// Reads the whole archive and verifies its checksums.
     ///
-    /// Throws ``ToolError`` when it is no archive, cut off, damaged or newer than this program.
+    /// Throws ``ToolError`` if the file is not an archive, is truncated or damaged, or is newer than this program.
     package init(opening path: String) throws(ToolError) {
         self.path = path
         let file = try FileDescriptor(opening: path, O_RDONLY)

@@ -3,9 +3,9 @@ package import SkyrowModel
 import SkyrowSystem
 import SkyrowWire
 
-/// What an archive says about itself.
+/// The description of an archive.
 package struct BackupManifest: Hashable, Sendable {
-    /// The rows of a table as they are in the archive.
+    /// A table and its rows in the archive.
     package struct Table: Hashable, Sendable {
         package var name: String
         package var rows: Int
@@ -14,22 +14,22 @@ package struct BackupManifest: Hashable, Sendable {
         var checksum: String
     }
 
-    /// The version of the form of archives that this program writes. Those of version 1, from before the first release, have one schema
+    /// The archive format version that this program writes. Version 1, from before the first release, has one schema
     /// for records and reserved tables.
     static let version = 2
 
     package var program = SkyrowVersion.text
-    /// The version of the newest migration that the database had.
+    /// The version of the database's newest migration.
     package var schemaVersion: Int
-    /// The major version of PostgreSQL that can read the dump.
+    /// The oldest major version of PostgreSQL that can read the dump.
     package var postgresVersion: Int
     package var time: Timestamp
     /// The PostgreSQL schema of the application.
     var schema: String
-    /// Whether sessions are among the rows.
+    /// Whether the archive has sessions.
     package var hasSessions: Bool
     package var tables: [Table]
-    /// The tables whose rows are not in the archive, since they count for a moment only; older archives do not name them.
+    /// The tables whose rows are excluded because they are short-lived. Older archives do not list them.
     package var leftOut: [String] = []
 
     package var json: [UInt8] {
@@ -74,7 +74,7 @@ package struct BackupManifest: Hashable, Sendable {
 }
 
 extension BackupManifest {
-    /// Throws ``ToolError`` when the text is none, or of a newer version than this program's.
+    /// Throws ``ToolError`` if the text is not a manifest, or has a newer version than this program's.
     init(json: [UInt8], path: String) throws(ToolError) {
         let damaged = ToolError.damagedArchive(path)
         guard let document = try? JSONDocument(json) else { throw damaged }

@@ -11,9 +11,9 @@ package struct BackupDatabase: Sendable {
     /// The PostgreSQL schema of the application.
     package let schema: SQLIdentifier
     package let logger: Logger
-    /// By which PostgreSQL's programs reach it.
+    /// The environment with which PostgreSQL's programs connect to the database.
     package let environment: [String: String]
-    /// What such a program needs open, as its descriptors 3, 4, ….
+    /// The descriptors that such a program inherits, as 3, 4, ….
     package let descriptors: [FileDescriptor]
 
     package init(
@@ -31,14 +31,14 @@ package struct BackupDatabase: Sendable {
     }
 }
 
-/// One backup, from the look at the database to the archive's name.
+/// One backup, from reading the database to renaming the archive.
 package struct BackupRun: Sendable {
     package let path: String
-    /// Whether an archive that is there is replaced.
+    /// Whether an existing archive is replaced.
     package let overwrites: Bool
-    /// Whether the access tokens that hold are kept.
+    /// Whether valid access tokens are kept.
     package let withSessions: Bool
-    /// When it is made, for the archive.
+    /// The time that the archive states.
     package let time: Timestamp
     package let progress: ProgressMaker
 
@@ -56,7 +56,7 @@ package struct BackupRun: Sendable {
         self.progress = progress
     }
 
-    /// Throws ``ToolError`` when the database cannot be read as a whole, or the archive not be written.
+    /// Throws ``ToolError`` if the database cannot be read completely, or the archive cannot be written.
     package func callAsFunction(_ database: BackupDatabase) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         let source: BackupSource
@@ -70,7 +70,7 @@ package struct BackupRun: Sendable {
         let writer = BackupWriter(output, time: time)
         let entry = try await dump(database, source, program, to: writer)
 
-        // What is in the archive is read once more, as a restore would: what cannot be read is no backup.
+        // The archive is read back as a restore would do, since an unreadable archive is not a backup.
         let reader = DumpReader(path: "/proc/self/fd/\(output.file.number)", entry: entry, program: program)
         let rows = try await reader.rows()
         var progress = progress(nil, "rows checked")
@@ -102,7 +102,7 @@ package struct BackupRun: Sendable {
         withSessions ? [] : source.momentary
     }
 
-    /// Dumps into the archive; pg_dump reads everything in one snapshot.
+    /// Dumps into the archive. pg_dump reads everything in one snapshot.
     private func dump(
         _ database: BackupDatabase,
         _ source: BackupSource,
@@ -138,14 +138,14 @@ package struct BackupRun: Sendable {
 }
 
 extension BackupManifest {
-    /// The tables for a summary.
+    /// The tables, for a summary.
     package var parts: [RunSummary.Part] {
         tables.map { RunSummary.Part(name: $0.name, rows: $0.rows, bytes: $0.bytes) }
     }
 }
 
 extension ToolError {
-    /// Says why a backup could not be made, or put back.
+    /// Makes the error for a backup or restore that failed.
     package init(backupFailure error: any Error, schema: SQLIdentifier) {
         switch error as? BackupRefusal {
         case .nothing:

@@ -2,22 +2,22 @@ internal import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// What there is to know about an application's schema before it is backed up.
+/// The properties of an application's schema that a backup needs.
 package struct BackupSource: Hashable, Sendable {
-    /// The version of its newest migration.
+    /// The version of the newest migration.
     package var schemaVersion: Int
     /// The server's major version.
     package var serverVersion: Int
-    /// The extensions that indexes, columns or defaults of the schema are made with.
+    /// The extensions that indexes, columns or defaults of the schema depend on.
     package var extensions: [String]
-    /// The tables whose rows an archive without sessions does not have: those that count for a moment only, and all that
-    /// refer to them, whose rows could not be put back alone.
+    /// The tables whose rows an archive without sessions excludes: short-lived ones, and all tables that refer to them,
+    /// whose rows could not be restored alone.
     package var momentary: [String]
 
-    /// Looks, and changes nothing.
+    /// Inspects the schema, read-only.
     ///
-    /// Throws ``MigrationError`` when the schema is newer than this version of Skyrow, which may not cover all that belongs
-    /// to it; ``BackupRefusal/nothing`` when there is none; and `PostgresError`.
+    /// Throws ``MigrationError`` if the schema is newer than this version of Skyrow, which may not cover all of its
+    /// objects; ``BackupRefusal/nothing`` if there is no application; and `PostgresError`.
     package init(of schema: SQLIdentifier, client: PostgresClient, migrator: Migrator = Migrator()) async throws {
         serverVersion = try await BackupSource.serverVersion(client)
         let found = try await client.read(
@@ -40,7 +40,7 @@ package struct BackupSource: Hashable, Sendable {
         momentary = try await client.read(BackupSource.momentary(of: schema)).decodeColumn(0, as: String.self)
     }
 
-    /// The server's major version.
+    /// Returns the server's major version.
     package static func serverVersion(_ client: PostgresClient) async throws -> Int {
         let result = try await client.read("SELECT current_setting('server_version_num')::int / 10000")
         return Int(try result.decode(row: 0, column: 0, as: Int32.self))
@@ -53,7 +53,7 @@ package struct BackupSource: Hashable, Sendable {
         """
     }
 
-    /// A code would count again, and a mail would be sent once more.
+    /// A restored code would be valid again, and a restored mail would be sent again.
     private static func momentary(of schema: SQLIdentifier) -> SQL {
         """
         WITH RECURSIVE momentary (oid) AS (
@@ -69,10 +69,10 @@ package struct BackupSource: Hashable, Sendable {
         """
     }
 
-    /// What refers from the objects of both schemas to those of an extension.
+    /// Returns the extensions that objects of both schemas depend on.
     ///
-    /// PostGIS is not among them: a restore makes it by itself (``PostGIS``), and a dump of it would have its table of
-    /// reference systems, to which only its owner may write.
+    /// PostGIS is excluded: a restore creates it (``PostGIS``), and its dump would contain its table of reference
+    /// systems, which only the owner may write.
     private static func extensions(of schema: SQLIdentifier) -> SQL {
         """
         WITH app AS MATERIALIZED (
@@ -105,14 +105,14 @@ package struct BackupSource: Hashable, Sendable {
     }
 }
 
-/// Why a backup cannot be made, or put back.
+/// Why a backup or restore is refused.
 package enum BackupRefusal: Error, Hashable, Sendable {
-    /// There is no application in the schema.
+    /// The schema has no application.
     case nothing
-    /// There is something in the schemas: these tables or other objects.
+    /// The schemas contain these tables or other objects.
     case isNotEmpty([String])
-    /// A service is connected that works on the schema.
+    /// A service that serves the schema is connected.
     case isServed
-    /// Objects outside of the schema would be dropped with it: these.
+    /// These objects outside of the schema would be dropped with it.
     case othersDepend([String])
 }

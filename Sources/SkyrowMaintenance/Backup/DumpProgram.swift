@@ -1,13 +1,13 @@
 import Glibc
 import SkyrowSystem
 
-/// `pg_dump` and `pg_restore` of one installation.
+/// An installation's `pg_dump` and `pg_restore`.
 struct DumpProgram: Hashable, Sendable {
     var majorVersion: Int
-    /// The directory of the programs, with its slash; empty where `PATH` finds them.
+    /// The directory of the programs with a trailing slash; empty if they are found by `PATH`.
     var directory: String
 
-    /// What this machine has.
+    /// Returns the installations of this machine.
     static func installed() async -> [DumpProgram] {
         let root = "/usr/lib/postgresql"
         var programs = (contentsOfDirectory(root) ?? []).compactMap { name in
@@ -22,9 +22,9 @@ struct DumpProgram: Hashable, Sendable {
         return programs
     }
 
-    /// The one for servers and dumps of this major version: of the same version, or else the next later one.
+    /// Returns the installation for servers and dumps of a major version: the same version, or else the next later one.
     ///
-    /// Throws ``ToolError`` with what to install when there is none, since the programs refuse what is newer than they.
+    /// Throws ``ToolError`` with what to install if there is none, as the programs refuse newer servers and dumps.
     static func fitting(_ version: Int, among programs: [DumpProgram]) throws(ToolError) -> DumpProgram {
         let fitting = programs.filter { $0.majorVersion >= version }.min { $0.majorVersion < $1.majorVersion }
         guard let fitting else { throw missing(version, among: programs) }
@@ -39,10 +39,10 @@ struct DumpProgram: Hashable, Sendable {
         )
     }
 
-    /// Dumps what an application has, its records and its reserved tables, in the custom format.
+    /// Returns the command that dumps an application's records and reserved tables in the custom format.
     ///
-    /// - Parameter extensions: those that objects of the schemas are made with.
-    /// - Parameter leftOut: the tables whose rows are not dumped. A name is that of a table in one of the schemas alone.
+    /// - Parameter extensions: The extensions that objects of the schemas depend on.
+    /// - Parameter leftOut: The tables whose rows are excluded. Each name is unique among both schemas.
     func dump(schema: String, internal: String, extensions: [String], leftOut: [String]) -> [String] {
         var words = [
             "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--schema=\(quoted(`internal`))",
@@ -56,14 +56,14 @@ struct DumpProgram: Hashable, Sendable {
         return words
     }
 
-    /// Lists what is in a section of a dump that is read from standard input.
+    /// Returns the command that lists a section of a dump on standard input.
     func list(section: String) -> [String] {
         ["\(directory)pg_restore", "--format=custom", "--section=\(section)", "--list"]
     }
 
-    /// Writes a section of a dump as SQL: `pre-data`, `data` or `post-data`.
+    /// Returns the command that writes a section of a dump as SQL: `pre-data`, `data` or `post-data`.
     ///
-    /// - Parameter list: the path of a list that says what to take.
+    /// - Parameter list: The path of a list that selects entries.
     func script(section: String, list: String? = nil) -> [String] {
         [
             "\(directory)pg_restore", "--format=custom", "--section=\(section)", "--file=-", "--no-owner",
@@ -71,13 +71,13 @@ struct DumpProgram: Hashable, Sendable {
         ] + (list.map { ["--use-list=\($0)"] } ?? [])
     }
 
-    /// A name that pg_dump takes as it is, not as a pattern.
+    /// Returns a name quoted so that pg_dump does not read it as a pattern.
     private func quoted(_ name: String) -> String {
         "\"\(name.replacing("\"", with: "\"\""))\""
     }
 
-    /// The entries of a list without what the place of a restore has already, or brings itself: the schema, and what
-    /// belongs to the owner of an extension.
+    /// Returns the entries of a list that a restore must create. The schema, and comments on extensions, which belong
+    /// to the extension's owner, are excluded.
     static func entries(of list: String) -> [Substring] {
         list.split(separator: "\n").filter { line in
             let words = line.split(separator: " ")

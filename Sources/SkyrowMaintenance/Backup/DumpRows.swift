@@ -3,14 +3,14 @@ import SkyrowCrypto
 import SkyrowJSON
 import SkyrowSystem
 
-/// The rows of a dump, table after table, counted and checked as they are read.
+/// The rows of a dump, table by table, counted and hashed while they are read.
 final class DumpRows {
     private let output: ProgramOutput
     private var script = DumpScript()
     private var ready: ArraySlice<DumpPiece> = []
     private var isAtEnd = false
     private var hash = SHA256()
-    /// The tables that were read.
+    /// The tables read so far.
     private(set) var tables: [BackupManifest.Table] = []
     /// The highest number in the first column of `_migration`.
     private(set) var schemaVersion = 0
@@ -19,10 +19,10 @@ final class DumpRows {
         self.output = output
     }
 
-    /// How many rows were read.
+    /// The number of rows read so far.
     var rowCount: Int { tables.reduce(0) { $0 + $1.rows } }
 
-    /// The next piece, nil at the end; throws ``ToolError`` when pg_restore fails or the text ends too early.
+    /// Returns the next piece, or nil at the end. Throws ``ToolError`` if pg_restore fails or the text is truncated.
     func next() async throws(ToolError) -> DumpPiece? {
         while ready.isEmpty {
             if isAtEnd { return nil }
@@ -57,7 +57,7 @@ final class DumpRows {
         }
     }
 
-    /// The lines of the table that has begun.
+    /// The lines of the current table.
     var lines: Lines { Lines(rows: self) }
 
     struct Lines: AsyncSequence {
@@ -78,25 +78,25 @@ final class DumpRows {
     }
 }
 
-/// The dump inside an archive, as pg_restore reads it.
+/// The dump in an archive, read with pg_restore.
 struct DumpReader: Sendable {
-    /// Where the archive can be opened.
+    /// The archive's path.
     let path: String
     let entry: TarEntry
     let program: DumpProgram
 
-    /// The rows, in the order in which they are to be put back.
+    /// Returns the rows in restore order.
     func rows() async throws(ToolError) -> DumpRows {
         DumpRows(try await read(program.script(section: "data")))
     }
 
-    /// What a section without rows makes, in parts of so many entries, but not what makes the schema itself.
+    /// Returns the entries of a section without rows, except those of the schema itself, in parts of `length` entries.
     func parts(of section: String, length: Int) async throws(ToolError) -> [ArraySlice<Substring>] {
         let entries = DumpProgram.entries(of: try await read(program.list(section: section)).text())
         return stride(from: 0, to: entries.count, by: length).map { entries[$0..<min($0 + length, entries.count)] }
     }
 
-    /// The statements of a part of a section.
+    /// Returns the statements of one part of a section.
     func script(section: String, part: ArraySlice<Substring>) async throws(ToolError) -> String {
         let file = try FileDescriptor.temporary()
         try file.write((part.joined(separator: "\n") + "\n").utf8)
@@ -107,7 +107,7 @@ struct DumpReader: Sendable {
     private func read(_ words: [String], others: [FileDescriptor] = []) async throws(ToolError) -> ProgramOutput {
         let file = try FileDescriptor(opening: path, O_RDONLY)
         guard lseek(file.number, off_t(entry.offset), SEEK_SET) >= 0 else { throw .system("Cannot read \(path)") }
-        // pg_restore reads to the end of its input, and the dump is not at the end of the archive.
+        // pg_restore reads its input to the end, and other files follow the dump in the archive.
         let (reading, writing) = try FileDescriptor.pipe()
         let silence = try FileDescriptor(opening: "/dev/null", O_WRONLY)
         _ = try await ChildProcess.launch(
@@ -120,7 +120,7 @@ struct DumpReader: Sendable {
         return try await ProgramOutput(of: words, input: reading, others: others)
     }
 
-    /// A script as the server takes it: psql's own commands at its beginning and end are not for it.
+    /// Returns a script without the psql commands at its beginning and end, which the server does not accept.
     static func withoutCommands(_ script: String) -> String {
         var lines = script.split(separator: "\n", omittingEmptySubsequences: false)
         if let first = lines.firstIndex(where: { $0.hasPrefix("\\restrict ") }) { lines.remove(at: first) }

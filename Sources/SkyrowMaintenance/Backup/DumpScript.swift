@@ -2,37 +2,37 @@ import Glibc
 import SkyrowPostgres
 import SkyrowSystem
 
-/// A piece of the text that pg_restore makes of a dump's rows.
+/// A piece of the SQL that pg_restore makes of a dump's rows.
 enum DumpPiece: Hashable, Sendable {
-    /// Statements between tables: settings and the numbers of sequences.
+    /// Statements between tables: settings and sequence values.
     case script(String)
-    /// `COPY "app"."movie" ("_id", "title") FROM stdin;`; lines follow, or the end at once.
+    /// `COPY "app"."movie" ("_id", "title") FROM stdin;`, followed by lines, or by the end.
     case copy(statement: String, table: String)
-    /// Whole lines of a table, in the text form of COPY.
+    /// Complete lines of a table, in the text form of COPY.
     case lines([UInt8], count: Int)
     case endOfCopy
 }
 
-/// Cuts the text that pg_restore makes of a dump's rows (`--section=data`) into statements and lines.
+/// Splits the SQL that pg_restore makes of a dump's rows (`--section=data`) into statements and lines.
 ///
-/// There is nothing in that section but comments, settings, COPY and calls of setval, so no text of a user's can look like
-/// the beginning of a COPY but inside one, where lines are data until `\.` stands alone.
+/// That section contains only comments, settings, COPY and calls of setval. User text occurs only inside of a COPY,
+/// where every line up to a lone `\.` is data, so it cannot be mistaken for a COPY statement.
 struct DumpScript: Sendable {
     private enum Place: Sendable {
         case inScript
-        /// The head of a COPY may span lines, where a name has a line end in it.
+        /// The head of a COPY spans several lines if a name contains a line break.
         case inHead
         case inLines
     }
 
     private var place = Place.inScript
     private var statement: [UInt8] = []
-    /// The beginning of a line whose end has not come.
+    /// An incomplete line.
     private var rest: [UInt8] = []
 
-    /// Takes the next bytes, or none at the end, and gives the pieces that they complete.
+    /// Takes the next bytes, or none at the end, and returns the pieces that they complete.
     ///
-    /// Throws ``ToolError`` when the text ends inside of a table.
+    /// Throws ``ToolError`` if the text ends inside of a table.
     mutating func take(_ bytes: [UInt8]) throws(ToolError) -> [DumpPiece] {
         var pieces: [DumpPiece] = []
         guard !bytes.isEmpty else {
@@ -62,7 +62,7 @@ struct DumpScript: Sendable {
 
     private mutating func takeLine(_ line: ArraySlice<UInt8>, _ pieces: inout [DumpPiece]) {
         if place == .inScript {
-            // psql's own, which says that nothing but SQL follows.
+            // psql commands that restrict a script to SQL.
             if line.starts(with: "\\restrict ".utf8) || line.starts(with: "\\unrestrict ".utf8) { return }
             if line.starts(with: "COPY ".utf8) {
                 endScript(&pieces)
@@ -77,7 +77,7 @@ struct DumpScript: Sendable {
         place = .inLines
     }
 
-    /// Takes lines up to the end of the table, or all; gives the place behind them.
+    /// Takes lines to the end of the table or of the input, and returns the position after them.
     private mutating func takeRows(_ lines: ArraySlice<UInt8>, _ pieces: inout [DumpPiece]) -> Int {
         let (length, count, isComplete) = lines.withUnsafeBytes { DumpScript.rows(in: $0) }
         if count > 0 { pieces.append(.lines(Array(lines.prefix(length)), count: count)) }
@@ -87,7 +87,7 @@ struct DumpScript: Sendable {
         return lines.startIndex + length + 3
     }
 
-    /// How many bytes and lines there are before `\.`, and whether that comes.
+    /// Returns the number of bytes and lines before `\.`, and whether it was found.
     private static func rows(in lines: UnsafeRawBufferPointer) -> (length: Int, count: Int, isComplete: Bool) {
         var start = 0
         var count = 0
@@ -110,7 +110,7 @@ struct DumpScript: Sendable {
         statement = []
     }
 
-    /// The table of `COPY "app"."movie" (…) FROM stdin;`, whose names pg_dump was asked to quote.
+    /// Returns the table of `COPY "app"."movie" (…) FROM stdin;`. pg_dump quotes all names.
     static func table(of statement: String) -> String {
         var name = ""
         var isQuoted = false
@@ -135,21 +135,21 @@ struct DumpScript: Sendable {
     }
 }
 
-/// A foreign key as pg_restore writes it, all of whose names are quoted.
+/// A foreign key in the SQL of pg_restore, with all names quoted.
 ///
 /// ```
 /// ALTER TABLE ONLY "app_internal"."_live_ticket"
 ///     ADD CONSTRAINT "_live_ticket_session_id_fkey" FOREIGN KEY ("session_id") REFERENCES "app_internal"."_session"("id") ON DELETE CASCADE;
 /// ```
 struct DumpReference: Hashable, Sendable {
-    /// The table that refers, without its schema.
+    /// The referencing table, without its schema.
     var table: String
-    /// The table that it refers to.
+    /// The referenced table.
     var target: String
-    /// A statement that removes the rows that refer to something that is not there.
+    /// The statement that deletes rows with dangling references.
     var removal: String
 
-    /// Those between tables of an application in a script.
+    /// Returns the foreign keys between an application's tables in a script.
     static func all(in script: String, of schema: SQLIdentifier) -> [DumpReference] {
         let homes: Set = [schema.quoted, schema.internal.quoted]
         var found: [DumpReference] = []

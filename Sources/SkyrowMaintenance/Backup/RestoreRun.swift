@@ -2,19 +2,19 @@ import SkyrowPostgres
 package import SkyrowStore
 package import SkyrowSystem
 
-/// One restore: an archive that is whole, put in the place of what is there, or nothing.
+/// One restore of a verified archive, which replaces the existing data completely or not at all.
 package struct RestoreRun: Sendable {
     package let archive: BackupReader
-    /// Whether what is in the schema may go.
+    /// Whether existing contents of the schema may be replaced.
     package let replaces: Bool
-    /// Whether the archive's SQL may run with rights that reach beyond the database.
+    /// Whether the archive's SQL may run with privileges beyond the database.
     package let trusts: Bool
-    /// Whether access tokens of the archive count.
+    /// Whether the archive's access tokens stay valid.
     package let keepsSessions: Bool
     private let migrator: Migrator
     private let progress: ProgressMaker
 
-    /// Throws ``ToolError`` when this program, or these settings, cannot take the archive.
+    /// Throws ``ToolError`` if this program or these settings do not support the archive.
     package init(
         _ archive: BackupReader,
         schema: String,
@@ -46,7 +46,7 @@ package struct RestoreRun: Sendable {
         }
     }
 
-    /// Throws ``ToolError`` when the archive cannot be put into the database; nothing was changed then.
+    /// Throws ``ToolError`` if the archive cannot be restored; the database is unchanged then.
     package func callAsFunction(_ database: BackupDatabase) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
         let start = ContinuousClock.now
         let manifest = archive.manifest
@@ -106,7 +106,7 @@ package struct RestoreRun: Sendable {
         }
     }
 
-    /// Makes what a section has, in pieces.
+    /// Creates the objects of a section, in pieces.
     private func make(
         _ section: String,
         in restore: SchemaRestore,
@@ -119,8 +119,8 @@ package struct RestoreRun: Sendable {
         }
     }
 
-    /// The tables that lack rows to which others may refer. Archives without sessions of earlier versions have live tickets, which
-    /// belong to sessions.
+    /// The tables with missing rows that others may refer to. Archives without sessions by earlier versions contain
+    /// live tickets, which refer to sessions.
     private struct Incomplete {
         private let present: Set<String>
         var tables: Set<String> = []
@@ -139,9 +139,9 @@ package struct RestoreRun: Sendable {
         return DumpReader(path: archive.path, entry: archive.dump, program: program)
     }
 
-    /// What the archive holds besides tables that Skyrow did not make; nothing is changed.
+    /// Returns the functions and triggers in the archive that Skyrow did not make; read-only.
     ///
-    /// Throws ``ToolError`` when the archive cannot be read, or there is no pg_restore to read it with.
+    /// Throws ``ToolError`` if the archive cannot be read, or pg_restore is missing.
     package func foreignCode() async throws(ToolError) -> [ArchiveCode] {
         let reader = try await reader()
         var script = ""
@@ -153,9 +153,9 @@ package struct RestoreRun: Sendable {
         return ArchiveCode.foreign(in: script)
     }
 
-    /// SQL of an archive runs as the role that restores: as a superuser it could run commands and read files.
+    /// The archive's SQL runs as the restoring role. As a superuser it could run commands and read files.
     private func refusePowerfulRole(_ client: PostgresClient) async throws {
-        // A superuser is a member of every role.
+        // Superusers are members of every role.
         let result = try await client.read(
             """
             SELECT current_user::text FROM pg_catalog.pg_roles
@@ -178,7 +178,7 @@ package struct RestoreRun: Sendable {
         let manifest = archive.manifest
         var progress = progress(manifest.tables.reduce(0) { $0 + $1.rows }, "rows")
         defer { progress.finish() }
-        // The settings at the beginning of the script are those of a session.
+        // The settings at the beginning of the script apply to every session.
         var settings: String?
         var isAtEnd = false
         while !isAtEnd {
@@ -202,7 +202,7 @@ package struct RestoreRun: Sendable {
                 return false
             }
         }
-        // The checksums of the whole archive were right; this is about what was read of it since.
+        // The archive was verified before; this detects a change since then.
         guard rows.tables == manifest.tables else { throw ToolError.damagedArchive(archive.path) }
     }
 }

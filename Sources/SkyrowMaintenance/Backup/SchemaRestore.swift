@@ -3,28 +3,28 @@ internal import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// The schemas of an application, its own and that of the reserved tables, while a backup is put in their place. Clients see
-/// nothing of it until that is complete.
+/// A restore of an application's schemas, those of the records and of the reserved tables. Clients do not see it until
+/// it is complete.
 ///
-/// They are made in pieces, each in a transaction of its own, since PostgreSQL's lock table has no room for all objects of a
-/// large schema. A dump names the schemas of its objects, so in each of these transactions those that grow have these names,
-/// and what is in their place others; when the transaction ends all have their own names again
+/// The schemas are made in pieces, each in its own transaction, since PostgreSQL's lock table has no room for all
+/// objects of a large schema. A dump names the schemas of its objects, so each of these transactions temporarily
+/// renames the existing schemas, and gives their names to the new ones
 /// (Documentation/Decisions/0096-restore-in-pieces.md).
 ///
 /// Lent by ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
 package final class SchemaRestore {
-    /// What grows, and what was replaced, until it is dropped, each with the schema beside it. One restore at a time uses them in a
-    /// database.
+    /// The temporary names of the new schemas, and of the replaced ones until they are dropped. One restore at a time
+    /// uses them in a database.
     private static let growing: SQLIdentifier = "skyrow_restoring"
     private static let replaced: SQLIdentifier = "skyrow_replaced"
 
     private let client: PostgresClient
     private let schema: SQLIdentifier
-    /// The schemas in whose place others are put.
+    /// The existing schemas that are replaced.
     private let present: [SQLIdentifier]
-    /// The transaction of all pieces, where they cannot be made beside what is there (``RestorePlace/Contents``).
+    /// The transaction of all pieces, if they cannot be made beside the existing schemas (``RestorePlace/Contents``).
     private let whole: PostgresTransaction?
-    /// How many objects a piece may make.
+    /// Upper bound on the objects that a piece makes.
     package let pieceLength: Int
 
     private init(
@@ -41,11 +41,11 @@ package final class SchemaRestore {
         self.pieceLength = pieceLength
     }
 
-    /// Runs `body` in a transaction in which the schema has its name; `body` is run once.
+    /// Runs `body` once, in a transaction in which the new schemas have their final names.
     package func piece<Success>(_ body: (RestorePiece) async throws -> Success) async throws -> Success {
         if let whole { return try await body(RestorePiece(whole)) }
         return try await client.withTransaction(retries: 0, isTimed: false) { transaction in
-            // Processes learn of the schema when it is complete.
+            // Processes are notified when the schema is complete.
             _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
             try await putPresentAside(transaction)
             for (growing, own) in zip(Self.growing.both, schema.both) {
@@ -68,15 +68,15 @@ package final class SchemaRestore {
         }
     }
 
-    /// Has `body` fill the schema, brings it up to date, lets revisions grow on, and puts it in its place at once.
+    /// Fills the schema with `body`, migrates it, advances its revisions, and swaps it in at once.
     ///
-    /// - Parameter replacing: whether what is in the schema may go. Otherwise it must not be there yet, or hold nothing but
-    ///   what a first start leaves.
-    /// - Parameter keepingSessions: whether access tokens of the backup count; otherwise one that was given up after it would be
-    ///   good again.
+    /// - Parameter replacing: Whether existing contents of the schema may be replaced. Otherwise the schema must not
+    ///   exist, or contain only what a first start creates.
+    /// - Parameter keepingSessions: Whether the backup's access tokens stay valid. Otherwise they end, as a token
+    ///   revoked after the backup would be valid again.
     ///
-    /// Returns what was migrated. Throws ``BackupRefusal``, ``MigrationError``, `PostgresError`, and what `body` throws; what was
-    /// there is unchanged then.
+    /// Returns the migration steps. Throws ``BackupRefusal``, ``MigrationError``, `PostgresError`, and the errors of
+    /// `body`; the database is unchanged then.
     package static func restore(
         _ schema: SQLIdentifier,
         client: PostgresClient,
@@ -105,7 +105,7 @@ package final class SchemaRestore {
                     try await transaction.execute("CREATE SCHEMA \(home)")
                 }
             } else {
-                // What a restore has left that was interrupted.
+                // Drops what an interrupted restore left.
                 for name in [growing, replaced] { try await SchemaRemoval.drop(name, client: client) }
                 for home in growing.both { _ = try await client.write("CREATE SCHEMA \(home)") }
             }
@@ -120,7 +120,7 @@ package final class SchemaRestore {
                 try await body(restore)
                 var steps = try await restore.complete(migration, keepingSessions: keepingSessions)
                 if !isWhole {
-                    // Not before, since pieces may take this lock, too.
+                    // The lock is not taken earlier, since pieces may take it, too.
                     try await transaction.lockSchema(schema)
                     try await place.refuseWhenServed()
                     if !replacing { try await place.refuseUnlessEmpty() }
@@ -132,7 +132,7 @@ package final class SchemaRestore {
                 )
                 return steps
             } catch {
-                // The error of the restore is the one to report; the next restore drops what is left.
+                // The restore's error is the one to report; the next restore drops the leftovers.
                 if !isWhole { try? await SchemaRemoval.drop(growing, client: client) }
                 throw error
             }
@@ -142,18 +142,18 @@ package final class SchemaRestore {
         return steps
     }
 
-    /// Brings what was filled up to date, and returns what was migrated.
+    /// Migrates the filled schema, and returns the migration steps.
     private func complete(_ migration: MigrationRun, keepingSessions: Bool) async throws -> [Migrator.Step] {
         var steps: [Migrator.Step] = []
         while let step = try await piece({ piece -> Migrator.Step? in
-            // Event triggers belong to the database, where what is replaced has them still.
+            // Event triggers are global to the database, where the replaced schema still has them.
             let step = try await migration.pendingSteps(in: piece.transaction).first { $0 != .installEventTriggers }
             if let step { try await migration.apply(step, in: piece.transaction) }
             return step
         }) {
             steps.append(step)
         }
-        // On the same cluster too: it may be a copy of the one that the archive is from.
+        // Revisions are rebased on the same cluster, too, as it may be a copy of the archive's source.
         if !steps.contains(.rebaseRevisions) {
             try await piece { try await migration.apply(.rebaseRevisions, in: $0.transaction) }
         }
@@ -165,7 +165,7 @@ package final class SchemaRestore {
         if !present.isEmpty {
             try await RestorePlace(transaction, schema).refuseWithDependents()
             try await putPresentAside(transaction)
-            // With the event triggers that call it.
+            // This also drops the event triggers that call the function.
             if present.contains(schema) {
                 try await transaction.execute("DROP FUNCTION IF EXISTS \(Self.replaced)._announce_schema() CASCADE")
             }
@@ -175,7 +175,7 @@ package final class SchemaRestore {
         }
     }
 
-    /// The planner has statistics of the rows at once and not when autovacuum comes by.
+    /// The planner gets statistics of the rows without waiting for autovacuum.
     private static func analyze(_ schema: SQLIdentifier, _ client: PostgresClient) async throws {
         for home in schema.both {
             let tables = try await client.read(
@@ -191,13 +191,13 @@ package final class SchemaRestore {
 }
 
 extension SQLIdentifier {
-    /// The schema of an application's records, and that of its reserved tables.
+    /// The schemas of an application's records and of its reserved tables.
     fileprivate var both: [SQLIdentifier] { [self, self.internal.identifier] }
 }
 
 /// A piece of a restore, in a transaction.
 ///
-/// Not `Sendable`, like the transaction that it is.
+/// Not `Sendable`, like its transaction.
 package struct RestorePiece {
     fileprivate let transaction: PostgresTransaction
 
@@ -205,27 +205,27 @@ package struct RestorePiece {
         self.transaction = transaction
     }
 
-    /// Runs statements of a dump. They are what the operator chose to restore, and run with the operator's rights.
+    /// Runs statements of a dump, chosen by the operator, with the operator's privileges.
     package func run(_ script: String) async throws {
         if PostGIS.isNeeded(by: script) { _ = try await transaction.query(PostGIS.requirement) }
         if Trigrams.isNeeded(by: script) { _ = try await transaction.query(Trigrams.requirement) }
         try await transaction.executeScript(SQL(trustedText: script))
     }
 
-    /// Runs a `COPY … FROM stdin` of a dump and returns how many rows went in.
+    /// Runs a `COPY … FROM stdin` of a dump and returns the number of rows.
     package func copy<Chunks: AsyncSequence>(_ statement: String, _ chunks: Chunks) async throws -> Int
     where Chunks.Element == [UInt8] {
         try await transaction.copyIn(SQL(trustedText: statement), chunks: chunks)
     }
 
-    /// Removes the rows that refer to something that is not there, and returns how many there were.
+    /// Deletes the rows with dangling references, and returns their number.
     func removeDangling(_ reference: DumpReference) async throws -> Int {
         try await transaction.execute(SQL(trustedText: reference.removal))
     }
 
-    /// Ends every session, code and log-in that waits, also of archives that others restore beside this one.
+    /// Ends every session, code and pending login, also those of archives that include them.
     fileprivate func endSessions(of schema: SQLIdentifier) async throws {
-        // All processes hear of it at once, and not of each account.
+        // All processes get one notification instead of one per account.
         try await transaction.executeScript(
             """
             ALTER TABLE \(schema.internal)._session DISABLE TRIGGER USER;
@@ -239,7 +239,7 @@ package struct RestorePiece {
     }
 }
 
-/// The schemas that a backup goes into.
+/// The target schemas of a restore.
 private struct RestorePlace {
     let transaction: PostgresTransaction
     let schema: SQLIdentifier
@@ -249,7 +249,7 @@ private struct RestorePlace {
         self.schema = schema
     }
 
-    /// The names of both, after `IN`.
+    /// The names of both schemas, for `IN`.
     private var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
 
     private var relations: SQL {
@@ -259,7 +259,7 @@ private struct RestorePlace {
         """
     }
 
-    /// Those of both that there are.
+    /// Returns the target schemas that exist.
     func present() async throws -> [SQLIdentifier] {
         let found = try await transaction.query(
             "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname IN \(names)"
@@ -267,8 +267,8 @@ private struct RestorePlace {
         return schema.both.filter { found.contains($0.name) }
     }
 
-    /// A service has connections whose names have the schema of its default application, and serves all that are
-    /// registered besides.
+    /// Throws if a service uses the schema. The connections of a service are named after its default application's
+    /// schema, but a service also serves all registered applications.
     func refuseWhenServed() async throws {
         let isRegistered = try await ApplicationRegistry.isRegistered(schema, in: transaction)
         let served = try await transaction.query(
@@ -284,7 +284,8 @@ private struct RestorePlace {
         if !served.isEmpty { throw BackupRefusal.isServed }
     }
 
-    /// What a first start leaves counts as nothing: the reserved tables and `user`, without accounts.
+    /// Throws if the schemas have contents. The reserved tables and `user`, without accounts, do not count: a first
+    /// start creates them.
     func refuseUnlessEmpty() async throws {
         let others = try await transaction.query(
             """
@@ -312,12 +313,13 @@ private struct RestorePlace {
     }
 
     enum Contents {
-        /// There is no such schema.
+        /// The schema does not exist.
         case noSchema
-        /// Empty ones, which stay, with the rights that were given on them.
+        /// Empty schemas, which stay with the privileges granted on them.
         case nothing
         case something
-        /// Something that has extensions in it, of which a database has one each: they must be gone before the archive makes them.
+        /// Contents with extensions. A database has at most one copy of each, so the existing one is dropped before the
+        /// archive creates its own.
         case extensions
     }
 
@@ -341,10 +343,10 @@ private struct RestorePlace {
         guard dependents.isEmpty else { throw BackupRefusal.othersDepend(dependents) }
     }
 
-    /// Views of other schemas that show tables of these, and tables there that refer to them.
+    /// Returns the views of other schemas that show these tables, and tables of other schemas that refer to them.
     private func dependents() async throws -> [String] {
-        // The views of policies show nothing but these tables, and applying policies makes them anew. A schema whose name is too long
-        // for them has none.
+        // The policies' views show only these tables, and applying policies recreates them. A schema whose name is too
+        // long for such views has none.
         let visible = (try? SQLIdentifier(visible: schema)).map { PostgresName($0.name) }
         return try await transaction.query(
             """

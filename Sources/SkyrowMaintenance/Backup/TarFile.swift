@@ -1,10 +1,10 @@
 import Glibc
 import SkyrowSystem
 
-// A tar file as POSIX describes it (pax, "ustar Interchange Format"), with plain files and nothing else. Sizes from 8 GiB
-// on are binary, as GNU tar, bsdtar and others have them.
+// Tar files as defined by POSIX (pax, "ustar Interchange Format"), with regular files only. Sizes from 8 GiB on are
+// binary, as in GNU tar and bsdtar.
 
-/// The head of a file in an archive.
+/// The header of a file in an archive.
 struct TarHeader: Hashable, Sendable {
     static let blockLength = 512
 
@@ -13,12 +13,12 @@ struct TarHeader: Hashable, Sendable {
     /// Seconds since 1970.
     var time: Int
 
-    /// The bytes up to the next whole block.
+    /// Returns the number of bytes up to the next block.
     static func padding(after size: Int) -> Int {
         (blockLength - size % blockLength) % blockLength
     }
 
-    /// - Precondition: the name is at most 100 bytes of ASCII.
+    /// - Precondition: The name has at most 100 bytes of ASCII.
     var block: [UInt8] {
         var block = [UInt8](repeating: 0, count: Self.blockLength)
         func put(_ text: some Sequence<UInt8>, at offset: Int) {
@@ -47,7 +47,7 @@ struct TarHeader: Hashable, Sendable {
         return block
     }
 
-    /// Reads a block; nil when it is no head of a plain file, or damaged.
+    /// Parses a block; nil if it is not the valid header of a regular file.
     init?(_ block: [UInt8]) {
         func text(_ range: Range<Int>) -> String {
             String(decoding: block[range].prefix { $0 != 0 }, as: UTF8.self)
@@ -80,31 +80,31 @@ struct TarHeader: Hashable, Sendable {
         self.time = time
     }
 
-    /// The sum of all bytes, those of the sum itself counted as spaces.
+    /// Returns the sum of all bytes, with those of the checksum field counted as spaces.
     private static func checksum(of block: [UInt8]) -> Int {
         block.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element)) }
     }
 }
 
-/// Where a file lies in an archive.
+/// The position of a file in an archive.
 package struct TarEntry: Hashable, Sendable {
     var name: String
     var offset: Int
     var size: Int
 }
 
-/// Why an archive cannot be read.
+/// Why an archive is unreadable.
 enum TarFault: Error, Hashable, Sendable {
-    /// It is not an archive of the kind that is written here.
+    /// Not an archive of this kind.
     case foreign
     case damaged
-    /// It ends before its end.
+    /// The end marker is missing.
     case truncated
 }
 
-/// Finds the files of an archive.
+/// Returns the files of an archive.
 ///
-/// - Parameter read: gives the bytes at an offset, fewer at the end.
+/// - Parameter read: Returns the bytes at an offset; fewer at the end.
 func tarEntries(read: (_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8]) throws -> [TarEntry] {
     var entries: [TarEntry] = []
     var offset = 0
@@ -112,7 +112,7 @@ func tarEntries(read: (_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8]
         let block = try read(offset, TarHeader.blockLength)
         guard block.count == TarHeader.blockLength else { throw entries.isEmpty ? TarFault.foreign : .truncated }
         if block.allSatisfy({ $0 == 0 }) {
-            // Two empty blocks are the end.
+            // Two empty blocks mark the end.
             let last = try read(offset + TarHeader.blockLength, TarHeader.blockLength)
             guard last.count == TarHeader.blockLength else { throw TarFault.truncated }
             guard last.allSatisfy({ $0 == 0 }) else { throw TarFault.damaged }
@@ -122,7 +122,7 @@ func tarEntries(read: (_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8]
         let start = offset + TarHeader.blockLength
         let padding = TarHeader.padding(after: header.size)
         let (end, isTooLong) = start.addingReportingOverflow(header.size)
-        // The last byte of the last block must be there.
+        // The last byte of the last block must exist.
         guard !isTooLong, end <= .max - TarHeader.blockLength, try read(end + padding - 1, 1).count == 1 else {
             throw TarFault.truncated
         }

@@ -6,14 +6,14 @@ import SkyrowStore
 struct BinaryCopyReader {
     private let columns: [ExportColumn]
     private var hasHeader = false
-    /// How many rows were read.
+    /// The number of rows read.
     private(set) var rowCount = 0
 
     init(columns: [ExportColumn]) {
         self.columns = columns
     }
 
-    /// Emits the rows of a chunk, which are whole ones. Throws ``PostgresError`` when they are not of these columns.
+    /// Emits the rows of a chunk of complete rows. Throws ``PostgresError`` if they do not have these columns.
     mutating func read(_ chunk: [UInt8], into sink: inout some RecordSink) throws(PostgresError) {
         let failure = chunk.withUnsafeBytes { bytes -> PostgresError? in
             do throws(PostgresError) {
@@ -31,7 +31,7 @@ struct BinaryCopyReader {
         var cursor = Cursor(bytes: bytes)
         if !hasHeader {
             hasHeader = true
-            // The signature and the flags, then the length of an extension.
+            // The header is the signature, the flags, and the length of an extension.
             _ = try cursor.take(15)
             _ = try cursor.take(Int(try cursor.integer(Int32.self)))
         }

@@ -2,23 +2,23 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// Writes CSV (RFC 4180) that `skyrow import`, and `\copy … csv header` of psql, read back.
+/// Writes CSV (RFC 4180) that `skyrow import` and psql's `\copy … csv header` read.
 ///
-/// A line of the columns' names, then a line a record. Nothing between two commas is NULL, `""` an empty text; ids are
-/// those of the tables, bytes are `\x` and hexadecimal digits.
+/// A line of column names precedes one line a record. An empty field is NULL, `""` is an empty text. Ids are stored
+/// ones, and bytes are `\x` with hexadecimal digits.
 struct CSVRecordWriter: RecordFileWriter {
     private var text: [UInt8] = []
     private var isAtStartOfLine = true
     private let defusesFormulas: Bool
-    /// For values that look the same in JSON.
+    /// A writer for values with the same form in JSON.
     private let scratch = JSONWriter(capacity: 256)
 
     init(columns: [String], format: FileFormat) {
         self.init(columns: columns, defusingFormulas: false)
     }
 
-    /// - Parameter defusingFormulas: whether an apostrophe stands before a text that a spreadsheet takes for a formula;
-    ///   nothing takes it away again.
+    /// - Parameter defusingFormulas: Whether texts that a spreadsheet would read as formulas get an apostrophe. An
+    ///   import does not remove it.
     init(columns: [String], defusingFormulas: Bool) {
         defusesFormulas = defusingFormulas
         for name in columns { append(plain: name.utf8) }
@@ -101,7 +101,7 @@ struct CSVRecordWriter: RecordFileWriter {
         text.append(quote)
     }
 
-    /// What begins a formula in a spreadsheet, or is passed over before one (OWASP, "CSV Injection").
+    /// Characters that begin a formula in a spreadsheet, or are skipped before one (OWASP, "CSV Injection").
     private static let formulaStarts = Set("=+-@\t\r\n".utf8)
 
     private mutating func append(hexadecimal bytes: UnsafeRawBufferPointer) {

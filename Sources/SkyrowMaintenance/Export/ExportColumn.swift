@@ -2,14 +2,14 @@ package import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
-/// A column that is exported, and how its values are emitted.
+/// An exported column, and how its values are emitted.
 package struct ExportColumn: Sendable {
-    /// What the statement calls the table.
+    /// The table's alias in the statement.
     static let alias: SQLIdentifier = "r"
 
     let key: MemberKey
     let kind: RowPlan.Kind
-    /// The type of the record that an id or a reference names, in UTF-8.
+    /// The record type of an id or reference, in UTF-8.
     let typeName: [UInt8]
     let selection: SQL
 
@@ -25,11 +25,11 @@ package struct ExportColumn: Sendable {
         key = column.key
         typeName = Array(type.kindName.utf8)
         if case .unknown = column.type {
-            // Exported as text.
+            // Unsupported types are exported as text.
             selection = "\(Self.alias).\(column.identifier)::text"
             kind = .text
         } else if let members = column.members {
-            // Exported as an array of references.
+            // Relations are exported as arrays of references.
             selection = """
                 ARRAY(SELECT "m"."_to" FROM \(table.schema).\(members) AS "m" \
                 WHERE "m"."_from" = \(Self.alias)."_id" ORDER BY "m"."_to")
@@ -43,11 +43,11 @@ package struct ExportColumn: Sendable {
 }
 
 extension ReservedColumn {
-    /// All but the revision, which says when a row was written here and means nothing elsewhere.
+    /// All columns except the revision, which is meaningful only in the database that assigned it.
     package static let exported = allCases.filter { $0 != .revision }
 }
 
 extension RecordTable {
-    /// The table as `pg_get_serial_sequence` takes it.
+    /// The table's name as an argument of `pg_get_serial_sequence`.
     var sequenceOwner: String { "\(schema.quoted).\(identifier.quoted)" }
 }

@@ -3,25 +3,25 @@ package import SkyrowModel
 import SkyrowSystem
 import SkyrowWire
 
-/// What an exported directory holds: its file `export.json`, which is written last.
+/// The description of an exported directory: its file `export.json`, which is written last.
 package struct ExportManifest: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var type: RecordTypeName
-        /// The name of its file in the directory.
+        /// The file's name in the directory.
         var file: String
         package var records: Int
         var bytes: Int
-        /// The fields and their types, those of other types than ours too.
+        /// The fields and their types, including unsupported ones.
         var fields: [String: String]
-        /// The last number of each field's sequence that gave one.
+        /// The last assigned number of each field's sequence, if any.
         var sequences: [FieldName: Int64]
-        /// The rules of references that say another one than ``DeleteRule/restrict``.
+        /// The delete rules of references other than ``DeleteRule/restrict``.
         var deleteRules: [FieldName: DeleteRule] = [:]
-        /// The languages of texts that have one.
+        /// The languages of text fields, if set.
         var textLanguages: [FieldName: TextLanguage] = [:]
-        /// Those whose words a column keeps.
+        /// The text fields with stored words.
         var storedTexts: Set<FieldName> = []
-        /// The rules of the type, where there are some.
+        /// The rules of the type, if any.
         var access: ClassAccess?
 
         /// The fields that can be imported.
@@ -35,7 +35,7 @@ package struct ExportManifest: Hashable, Sendable {
     }
 
     static let fileName = "export.json"
-    /// The version of the form of directory and files that this program writes.
+    /// The version of the directory and file formats that this program writes.
     static let version = 1
 
     var program = SkyrowVersion.text
@@ -66,7 +66,7 @@ package struct ExportManifest: Hashable, Sendable {
 extension ExportManifest {
     /// Reads the manifest of a directory.
     ///
-    /// Throws ``ToolError`` when there is none, when it is damaged, or newer than this program.
+    /// Throws ``ToolError`` if it is missing or damaged, or newer than this program.
     init(of directory: String) throws(ToolError) {
         let path = "\(directory)/\(Self.fileName)"
         guard let text = contentsOfFile(path) else {
@@ -161,7 +161,7 @@ extension ExportManifest.Entry {
             guard let name = try? FieldName(name), let number = number.wholeNumber else { return nil }
             sequences[name] = number
         }
-        // An older export has neither.
+        // Older exports have neither.
         guard let rules = Self.words(of: json["on_delete"], as: DeleteRule.self),
             let languages = Self.words(of: json["text"], as: TextLanguage.self)
         else { return nil }
@@ -171,13 +171,13 @@ extension ExportManifest.Entry {
             storedTexts.insert(name)
         }
         if let rules = json["access"] {
-            // Records of which it is not known who may read them are not taken back.
+            // Records are not imported if their access rules cannot be read.
             guard let access = try? ClassAccess(rules, of: type) else { return nil }
             self.access = access
         }
     }
 
-    /// Words by the names of fields; nil where one is none.
+    /// Returns keywords by field name; nil if one is invalid.
     private static func words<Word: RawRepresentable<String>>(
         of json: JSONView?,
         as: Word.Type
@@ -194,7 +194,7 @@ extension ExportManifest.Entry {
 }
 
 extension JSONWriter {
-    /// A member of words by the names of fields, where there are some.
+    /// Writes a member with keywords by field name, unless it is empty.
     fileprivate func words(_ name: String, _ words: [FieldName: some RawRepresentable<String>]) {
         guard !words.isEmpty else { return }
         key(name)

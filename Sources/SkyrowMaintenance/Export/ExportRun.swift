@@ -6,7 +6,7 @@ package import SkyrowSystem
 /// One export, from the snapshot to the last file.
 package struct ExportRun: Sendable {
     package let settings: ExportSettings
-    /// What the manifest says it was written at.
+    /// The time stated in the manifest.
     package let time: Timestamp
     package let progress: ProgressMaker
 
@@ -16,7 +16,7 @@ package struct ExportRun: Sendable {
         self.progress = progress
     }
 
-    /// Throws ``ToolError`` when there is no such type, or something cannot be read or written.
+    /// Throws ``ToolError`` if a type does not exist, or reading or writing fails.
     package func callAsFunction(on store: RecordStore) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         do {
@@ -111,7 +111,7 @@ package struct ExportRun: Sendable {
     }
 }
 
-/// Where the text of one type goes: standard output, or a file, compressed when its name ends with `.gz`.
+/// The output for one type: standard output, or a file, compressed if its name ends with `.gz`.
 final class ExportOutput {
     private let descriptor: FileDescriptor
     private let output: OutputFile?
@@ -136,7 +136,7 @@ final class ExportOutput {
         if let compressor { try compressor.write(bytes) } else { try descriptor.write(bytes) }
     }
 
-    /// Ends the file; returns how many bytes were written to it, before compression.
+    /// Finishes the file, and returns the number of bytes written to it, before compression.
     func finish() async throws(ToolError) -> Int {
         try await compressor?.finish()
         try output?.finish()
@@ -144,11 +144,11 @@ final class ExportOutput {
     }
 }
 
-/// A directory with a file a type and the manifest, without which it is incomplete.
+/// A directory with a file per type, and the manifest that completes it.
 struct ExportDirectory: Sendable {
     let path: String
 
-    /// Makes the directory; throws ``ToolError`` when it holds something already, unless it is to be replaced.
+    /// Makes the directory. Throws ``ToolError`` if it is not empty, unless it may be overwritten.
     init(path: String, replacing: Bool) throws(ToolError) {
         self.path = path
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
@@ -156,7 +156,7 @@ struct ExportDirectory: Sendable {
         guard replacing || names.isEmpty else {
             throw .failure("The directory \(path) is not empty: give another, or --overwrite to write into it.")
         }
-        // What was there before is no longer described by it.
+        // A manifest of earlier contents no longer applies.
         guard unlink("\(path)/\(ExportManifest.fileName)") == 0 || errno == ENOENT else {
             throw .system("Cannot remove \(path)/\(ExportManifest.fileName)")
         }

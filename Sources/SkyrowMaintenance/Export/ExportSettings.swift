@@ -1,27 +1,27 @@
 package import SkyrowModel
 package import SkyrowSystem
 
-/// What an export is to do, decided from its flags.
+/// The settings of an export, from its flags.
 package struct ExportSettings: Hashable, Sendable {
     package enum Destination: Hashable, Sendable {
         case standardOutput
         case file(String)
-        /// A file a type, and one that says what there is.
+        /// A file per type, and a manifest.
         case directory(String)
     }
 
-    /// None means all.
+    /// The types to export; empty for all.
     package var types: [RecordTypeName]
     package var format: FileFormat
     package var destination: Destination
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     package var overwrites: Bool
-    /// Whether texts that a spreadsheet takes for formulas get an apostrophe.
+    /// Whether texts that a spreadsheet would read as formulas get an apostrophe.
     package var isForSpreadsheets: Bool
 
-    /// - Parameter isDirectory: whether there is a directory of this path.
+    /// - Parameter isDirectory: Returns whether the path is a directory.
     ///
-    /// Throws ``ToolError`` about the first flag that is wrong.
+    /// Throws ``ToolError`` for the first invalid flag.
     package init(
         types: [String],
         format: String?,

@@ -2,10 +2,10 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// Writes records in the form in which the protocol shows them, with `_database`: a line each, or an array of them.
+/// Writes records in the protocol's form, with `_database`: one a line, or as an array.
 ///
-/// Ids are those of the tables, `note/~ann/9` for a private record of ann. `NaN` and the infinities, for which JSON has no
-/// number, are strings.
+/// Ids are stored ones, `note/~ann/9` for a private record of ann. `NaN` and the infinities, which are not JSON
+/// numbers, are strings.
 struct JSONRecordWriter: RecordFileWriter {
     private static let access = MemberKey(ReservedColumn.access.rawValue)
     private static let owner = MemberKey(ReservedColumn.owner.rawValue)
@@ -29,7 +29,7 @@ struct JSONRecordWriter: RecordFileWriter {
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         switch value {
         case .null:
-            // Left out as in the protocol, where only an access list is written when it is NULL.
+            // As in the protocol, NULLs are omitted, except for access lists.
             if key.encoded.elementsEqual(Self.access.encoded) { members.member(key, .null) }
         case .number(let number):
             if let special = spelling(ofSpecial: number) {

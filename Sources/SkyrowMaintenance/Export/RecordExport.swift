@@ -2,9 +2,9 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// The records of an application as they are at one moment, to be read type by type.
+/// A snapshot of an application's records, read type by type.
 ///
-/// Lent by ``RecordStore/withExport(_:)`` and not `Sendable`, like the transaction that it is.
+/// Lent by ``RecordStore/withExport(_:)`` and not `Sendable`, like its transaction.
 package final class RecordExport {
     /// Every record type, sorted by name.
     package let types: [ExportedType]
@@ -15,19 +15,19 @@ package final class RecordExport {
         self.types = types
     }
 
-    /// Emits every record of a type to a sink, with all its columns, and returns how many there were.
+    /// Emits every record of a type to a sink, with all its columns, and returns their number.
     ///
-    /// Members come in the order of the columns, ``ReservedColumn`` but the revision first, under their names there and
-    /// with `.null` where the row has NULL. Ids, and those of references, are stored ones (``StoredID``), so that what
-    /// is private of whom is not lost; columns whose type is not ours come as text.
+    /// Members are in column order, ``ReservedColumn``s except the revision first, under their column names, with
+    /// `.null` for NULL. Ids and references are stored ones (``StoredID``), which keep the database of private records.
+    /// Columns of unsupported types are text.
     ///
-    /// - Parameter flush: is called some thousand times a million records, with how many were emitted so far.
+    /// - Parameter flush: Called some thousand times per million records, with the number emitted so far.
     package func write<Sink: RecordSink>(
         _ type: ExportedType,
         to sink: inout Sink,
         flush: (inout Sink, Int) async throws -> Void
     ) async throws -> Int {
-        // Parameters cannot be captured `inout` by what may run later; the copy comes back below.
+        // A closure that may run later cannot capture an `inout` parameter, so this copy is assigned back below.
         var filled = sink
         let count = try await transaction.copyOut(type.statement) { output in
             var reader = BinaryCopyReader(columns: type.columns)
@@ -42,22 +42,22 @@ package final class RecordExport {
     }
 }
 
-/// A record type as an export finds it.
+/// A record type in an export.
 package struct ExportedType: Sendable {
     package let recordType: RecordType
-    /// How many records PostgreSQL thinks there are; nil when it has not looked yet.
+    /// PostgreSQL's estimate of the number of records; nil before its first estimate.
     package let estimate: Int?
-    /// The last number of each field's sequence that gave one.
+    /// The last assigned number of each field's sequence, if any.
     package let sequences: [FieldName: Int64]
     package let columns: [ExportColumn]
-    /// The rules of the type; nil where nothing was set.
+    /// The rules of the type; nil if not set.
     package let access: ClassAccess?
     /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
     package let statement: SQL
 
     package var name: RecordTypeName { recordType.name }
 
-    /// The names of the columns, in the order in which they are emitted.
+    /// The column names, in emission order.
     package var columnNames: [String] { columns.map(\.key.name) }
 
     package init(
@@ -68,7 +68,7 @@ package struct ExportedType: Sendable {
     ) {
         self.access = access
         var type = table.recordType
-        // Schemas do not list it. An import leaves it out, as it does what begins with an underscore.
+        // Schemas do not list this field. An import ignores it, as it does names with a leading underscore.
         if let verified = table[.verified] { type.fields[.verified] = verified.type }
         recordType = type
         self.estimate = estimate
@@ -83,7 +83,7 @@ package struct ExportedType: Sendable {
 }
 
 extension RecordStore {
-    /// Lends the application's records as they are now, whatever is written meanwhile.
+    /// Lends a snapshot of the application's records, unaffected by concurrent writes.
     ///
     /// ```swift
     /// try await store.withExport { export in
@@ -91,14 +91,14 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// Nothing is changed, and nothing waits but changes of a table's columns. Throws what `body` throws,
-    /// and `PostgresError`.
+    /// Nothing is changed, and only changes of a table's columns wait. Throws the errors of `body`, and
+    /// `PostgresError`.
     package func withExport<Success>(_ body: (RecordExport) async throws -> Success) async throws -> Success {
         try await cache.reload()
         let known = cache.current.tables.values.map(\.qualifiedName)
         return try await client.withTransaction(isolation: .snapshot, retries: 0) { transaction in
-            // Before the snapshot, which a LOCK does not take: rows of a table that is rewritten or truncated after it
-            // would be missing (PostgreSQL's manual, 13.6).
+            // The tables are locked before the snapshot, which LOCK does not take. Otherwise the rows of a table
+            // rewritten or truncated after the snapshot would be missing (PostgreSQL's manual, 13.6).
             try await transaction.lockAgainstChanges(known)
             let catalog = try await SchemaCatalog.load(of: schema, in: transaction)
             try await transaction.lockAgainstChanges(catalog.tables.values.map(\.qualifiedName))
@@ -136,7 +136,7 @@ extension RecordStore {
         return Dictionary(zip(names, counts.map { Int($0) })) { first, _ in first }
     }
 
-    /// The rules of a type by its name, with those of fields of every type; nil where it has none.
+    /// Returns a function from a type's name to its rules, including the field rules of all types; nil for no rules.
     private func access(
         _ transaction: PostgresTransaction
     ) async throws -> (_ type: String) -> ClassAccess? {
@@ -168,7 +168,8 @@ extension RecordStore {
 }
 
 extension PostgresTransaction {
-    /// Prevents others from changing, rewriting or truncating these tables until the transaction ends; rows may come and go.
+    /// Prevents changes of the tables' columns, rewrites and truncation until the transaction ends. Row changes are
+    /// allowed.
     func lockAgainstChanges(_ tables: [SQL]) async throws {
         guard !tables.isEmpty else { return }
         try await execute("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE")

@@ -1,17 +1,17 @@
 import SkyrowModel
 import SkyrowWire
 
-/// Turns records into the text of a file, piece by piece.
+/// Writes records as the text of a file, piece by piece.
 protocol RecordFileWriter: RecordSink {
-    /// - Parameter columns: the names of the members, in the order in which they are emitted.
+    /// - Parameter columns: The names of the members, in emission order.
     init(columns: [String], format: FileFormat)
-    /// What was written since the last time.
+    /// Returns the text written since the last call.
     mutating func take() -> [UInt8]
-    /// Writes what stands behind the last record.
+    /// Writes the text after the last record.
     mutating func finish()
 }
 
-/// Writes `NaN` and the infinities as PostgreSQL spells them; nil for all other numbers.
+/// Returns PostgreSQL's spelling of `NaN` and the infinities; nil for all other numbers.
 func spelling(ofSpecial number: Double) -> StaticString? {
     number.isNaN ? "NaN" : number == .infinity ? "Infinity" : number == -.infinity ? "-Infinity" : nil
 }

@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowStore
 import SkyrowWire
 
-/// In CSV an array is PostgreSQL's text for it, `{1,2}` or `{"a","b \"c\""}`; in JSON it is an array.
+/// The form of arrays: PostgreSQL's array literals in CSV, such as `{1,2}` or `{"a","b \"c\""}`, and arrays in JSON.
 struct ArrayForm: FileForm {
     let element: ElementType
 
@@ -22,7 +22,7 @@ struct ArrayForm: FileForm {
         return .array(try Self.elements(of: text) { json throws(FieldFault) in try element(json) })
     }
 
-    /// An element of a JSON array.
+    /// Reads an element of a JSON array.
     func element(_ json: JSONView) throws(FieldFault) -> RecordValue {
         let value: RecordValue?
         do throws(SkyrowError) { value = try RecordValue(json, field: "") } catch { throw FieldFault(error.message) }
@@ -30,7 +30,7 @@ struct ArrayForm: FileForm {
         return value == .null ? .null : try element.fieldType.value(value)
     }
 
-    /// The elements of a JSON array, each read by `read`.
+    /// Returns the elements of a JSON array, each read by `read`.
     static func elements(
         of text: JSONText,
         _ read: (JSONView) throws(FieldFault) -> RecordValue
@@ -47,7 +47,7 @@ struct ArrayForm: FileForm {
 }
 
 extension CSVText {
-    /// PostgreSQL's text for an array, in which ids are those of the table.
+    /// Returns PostgreSQL's literal of an array, with ids as stored in the table.
     static func array(_ elements: UnsafeBufferPointer<BorrowedValue>) -> [UInt8] {
         var text: [UInt8] = [UInt8(ascii: "{")]
         for (place, element) in elements.enumerated() {
@@ -64,7 +64,7 @@ extension CSVText {
         return text
     }
 
-    /// The texts of the elements of an array of one dimension, nil for NULL; throws for any other text.
+    /// Returns the element texts of a one-dimensional array, nil for NULL. Throws for any other text.
     static func elements(_ text: String) throws(FieldFault) -> [String?] {
         var reader = ArrayReader(rest: Array(text.utf8)[...])
         guard let elements = reader.elements() else {
@@ -74,7 +74,7 @@ extension CSVText {
     }
 }
 
-/// Reads PostgreSQL's text for an array (its manual, 8.15.6).
+/// Parses PostgreSQL's array literals (its manual, 8.15.6).
 private struct ArrayReader {
     var rest: ArraySlice<UInt8>
 
@@ -109,7 +109,7 @@ private struct ArrayReader {
         rest = rest.drop { [0x20, 0x09, 0x0A, 0x0B, 0x0C, 0x0D].contains($0) }
     }
 
-    /// What stands in quotes, of which the first is read.
+    /// Reads a quoted element after its opening quote.
     private mutating func quoted() -> String? {
         var bytes: [UInt8] = []
         while let byte = rest.popFirst() {
@@ -132,7 +132,7 @@ private struct ArrayReader {
                 guard let escaped = rest.popFirst() else { return nil }
                 bytes.append(escaped)
             } else {
-                // Another dimension, or a quote that nothing opens.
+                // A brace starts another dimension, and a quote here is unbalanced.
                 guard !"{}\"".utf8.contains(byte) else { return nil }
                 bytes.append(byte)
             }

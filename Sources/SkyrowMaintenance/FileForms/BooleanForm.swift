@@ -13,7 +13,7 @@ struct BooleanForm: FileForm {
 }
 
 extension CSVText {
-    /// `true` or `false` in lower, upper or title case.
+    /// Parses `true` or `false` in lower, upper or title case.
     static func boolean(_ text: String) -> Bool? {
         switch text {
         case "true", "True", "TRUE": true

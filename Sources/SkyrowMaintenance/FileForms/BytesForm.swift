@@ -9,7 +9,7 @@ struct BytesForm: FileForm {
 }
 
 extension CSVText {
-    /// PostgreSQL's spelling of bytes: `\x` and an even number of hexadecimal digits.
+    /// Parses PostgreSQL's hex format: `\x` and an even number of hexadecimal digits.
     static func bytes(_ text: String) -> [UInt8]? {
         text.hasPrefix("\\x") ? Hexadecimal.bytes(text.utf8.dropFirst(2)) : nil
     }

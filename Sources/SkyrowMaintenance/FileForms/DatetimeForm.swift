@@ -3,7 +3,7 @@ import SkyrowModel
 
 struct DatetimeForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        // The years before 1 and after 9999 have a sign, and there are two infinities.
+        // Years before 1 and after 9999 have a sign, and two values are infinite.
         guard let value = CSVText.instant(text) ?? (try? Timestamp(rfc3339: text)) else {
             throw FieldFault("is no date or instant of ISO 8601")
         }
@@ -18,13 +18,14 @@ struct DatetimeForm: FileForm {
 }
 
 extension CSVText {
-    /// A day, which means its midnight, or an instant of ISO 8601 with `T` or a space; without an offset it is UTC.
+    /// Parses a date, which means its midnight, or an ISO 8601 instant with `T` or a space. Without an offset it is
+    /// UTC.
     static func instant(_ text: String) -> Timestamp? {
         var spelling = Array(text.utf8)
         guard spelling.count >= 10, spelling[4] == UInt8(ascii: "-") else { return nil }
         if spelling.count == 10 { spelling += Array("T00:00:00Z".utf8) }
         if spelling[10] == UInt8(ascii: " ") { spelling[10] = UInt8(ascii: "T") }
-        // "T12:30" and "T12:30Z" lack their seconds.
+        // "T12:30" and "T12:30Z" have no seconds.
         if spelling.count == 16 || spelling.count > 16 && spelling[16] != UInt8(ascii: ":") {
             spelling.insert(contentsOf: Array(":00".utf8), at: 16)
         }
@@ -33,7 +34,7 @@ extension CSVText {
             $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 | 0x20 == UInt8(ascii: "z")
         }
         if !hasOffset { spelling.append(UInt8(ascii: "Z")) }
-        // "+01" and "+0100" for "+01:00", as PostgreSQL writes them.
+        // PostgreSQL writes "+01" and "+0100" for "+01:00".
         if let sign = time.lastIndex(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }) {
             switch spelling.count - sign {
             case 3: spelling += Array(":00".utf8)

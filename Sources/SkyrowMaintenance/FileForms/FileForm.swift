@@ -1,17 +1,17 @@
 package import SkyrowModel
 
-/// How the values of one field type stand in files: as the text of a CSV field, and as JSON of another type.
+/// The form of a field type's values in files: as the text of a CSV field, and as JSON of another type.
 ///
-/// Each type is one file beside this one.
+/// Each type has its own file beside this one.
 protocol FileForm: Sendable {
-    /// Reads the text of a CSV field for a column of the type; throws why it cannot.
+    /// Parses the text of a CSV field for a column of the type, or throws the reason for failure.
     func value(inText text: String) throws(FieldFault) -> RecordValue
-    /// Whether a text can be nothing but a value of this type, or a string: a new field may get the type for it.
+    /// Returns whether a text is a value of this type or a string, and nothing else. A new field may then get this
+    /// type.
     ///
-    /// Only spellings that name one value of one type count: `007` and `+1` stay text, since a number would not give
-    /// them back.
+    /// Only canonical spellings count: `007` and `+1` stay text, since a number would not reproduce them.
     func suggests(_ text: String) -> Bool
-    /// The value of a JSON value of another type; nil when it is none.
+    /// Converts a JSON value of another type; nil if it is not a value of this type.
     func value(of other: RecordValue) throws(FieldFault) -> RecordValue?
 }
 
@@ -35,27 +35,27 @@ extension FieldType {
         case .location: LocationForm()
         case .geometry: GeometryForm()
         case .array(let element): ArrayForm(element: element)
-        // The references of its members.
+        // A relation is an array of references to its members.
         case .relation(let target): ArrayForm(element: .reference(target))
         case .unknown: nil
         }
     }
 
-    /// The types that texts may suggest, those that decide first before the others.
+    /// The types that texts may suggest, in order of precedence.
     static let suggestible: [FieldType] = [.integer, .number, .boolean, .datetime, .json, .location]
 
-    /// Whether a text can be nothing but a value of this type, or a string.
+    /// Returns whether a text is a value of this type or a string, and nothing else.
     func isSuggested(by text: String) -> Bool {
         form?.suggests(text) ?? false
     }
 
-    /// Reads a text for a column of this type; throws why it cannot.
+    /// Parses a text for a column of this type, or throws the reason for failure.
     package func value(inText text: String) throws(FieldFault) -> RecordValue {
         guard let form else { throw FieldFault("goes to a column whose SQL type Skyrow does not write") }
         return try form.value(inText: text)
     }
 
-    /// Takes a JSON value, which is not null, for a column of this type; throws why it cannot.
+    /// Converts a JSON value other than null for a column of this type, or throws the reason for failure.
     func value(_ value: RecordValue) throws(FieldFault) -> RecordValue {
         if value.fieldType == self { return value }
         guard let value = try form?.value(of: value) else { throw FieldFault("is not of the field's type, \(name)") }
@@ -63,10 +63,10 @@ extension FieldType {
     }
 }
 
-/// What the text of a CSV field means; each type's file has its part.
+/// Parses the text of CSV fields. Each type's file adds its functions.
 enum CSVText {}
 
-/// Why a value does not fit a field; a clause that follows the field's name.
+/// Why a value does not fit a field: a clause that follows the field's name.
 package struct FieldFault: Error, Hashable, Sendable {
     var reason: String
 

@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// In CSV a geometry is the text of its GeoJSON, which PostGIS reads too, or the hexadecimal EWKB that psql prints.
+/// The form of geometries in CSV: GeoJSON text, which PostGIS reads too, or the hexadecimal EWKB that psql prints.
 struct GeometryForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         if let bytes = Hexadecimal.bytes(text.utf8[...]), !bytes.isEmpty {
@@ -23,7 +23,7 @@ struct GeometryForm: FileForm {
 }
 
 extension CSVText {
-    /// The GeoJSON of a geometry in EWKB; nil for one that GeoJSON does not have.
+    /// Returns the GeoJSON of a geometry in EWKB; nil if GeoJSON cannot express it.
     static func geometry(ewkb: UnsafeRawBufferPointer) -> [UInt8]? {
         guard let geometry = Geometry(ewkb: ewkb) else { return nil }
         let writer = JSONWriter(capacity: 256)

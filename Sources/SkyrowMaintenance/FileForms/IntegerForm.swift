@@ -9,7 +9,7 @@ struct IntegerForm: FileForm {
     func suggests(_ text: String) -> Bool { CSVText.integer(text) != nil }
 }
 
-/// A file has the numbers that a sequence gave.
+/// The form of sequences: files contain the assigned numbers.
 struct SequenceForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         try IntegerForm().value(inText: text)
@@ -21,12 +21,12 @@ struct SequenceForm: FileForm {
 }
 
 extension CSVText {
-    /// A whole number in its one usual spelling that fits 64 bits.
+    /// Parses an integer of 64 bits in its canonical spelling.
     static func integer(_ text: String) -> Int64? {
         isWhole(text) ? Int64(text) : nil
     }
 
-    /// True for `-?[1-9][0-9]*` and `0`, of any length.
+    /// Returns whether the text matches `-?[1-9][0-9]*` or `0`, at any length.
     static func isWhole(_ text: String) -> Bool {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         guard let first = digits.first, digits.allSatisfy(isDigit) else { return false }

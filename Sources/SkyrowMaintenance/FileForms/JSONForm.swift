@@ -5,7 +5,7 @@ import SkyrowWire
 struct JSONForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         guard let value = CSVText.json(text) else { throw FieldFault("is no JSON array or object") }
-        // What a column of JSON would keep of `1e131071` are all its digits.
+        // A JSON column stores all digits of `1e131071`.
         guard let document = try? JSONDocument(value.utf8),
             document.withRoot({ root in root.descendants.allSatisfy { $0.plainLength <= WireLimits.numberLength } })
         else {
@@ -18,7 +18,7 @@ struct JSONForm: FileForm {
 }
 
 extension CSVText {
-    /// A JSON array or object.
+    /// Parses a JSON array or object.
     static func json(_ text: String) -> JSONText? {
         guard let first = text.utf8.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
         return try? JSONDocument(Array(text.utf8)).withRoot { $0.jsonText }

@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowStore
 
-/// In CSV a location is the text that PostGIS reads and `ST_AsText` writes: `POINT(114.15 22.28)`, the longitude first.
+/// The form of locations in CSV: the WKT of PostGIS and `ST_AsText`, `POINT(114.15 22.28)`, longitude first.
 struct LocationForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         guard let value = CSVText.location(text) else {
@@ -21,7 +21,7 @@ extension Location {
 }
 
 extension CSVText {
-    /// A point in WKT, with `SRID=4326;` before it or not, or the hexadecimal EWKB that psql prints.
+    /// Parses a point in WKT, with or without `SRID=4326;`, or the hexadecimal EWKB that psql prints.
     static func location(_ text: String) -> Location? {
         if text.utf8.count == 50, let bytes = Hexadecimal.bytes(text.utf8[...]) {
             return bytes.withUnsafeBytes { Location(ewkb: $0) }
@@ -37,7 +37,7 @@ extension CSVText {
         return Location(validLatitude: latitude, longitude: longitude)
     }
 
-    /// A number in the fewest digits that mean it.
+    /// Returns the shortest text that reads back as the number.
     fileprivate static func number(_ value: Double) -> String {
         let writer = JSONWriter(capacity: 32)
         writer.number(value)

@@ -16,7 +16,7 @@ struct NumberForm: FileForm {
             }
             return .number(Double(number))
         case .string(let text):
-            // JSON has no spelling of its own for these.
+            // JSON has no numbers for these.
             guard let number = CSVText.specialNumber(text) else { throw FieldFault("is text, not a number") }
             return .number(number)
         default: return nil
@@ -25,7 +25,7 @@ struct NumberForm: FileForm {
 }
 
 extension CSVText {
-    /// A number with the grammar of JSON, but `.5` is one too.
+    /// Parses a number with the grammar of JSON, extended by `.5`.
     static func number(_ text: String) -> Double? {
         var rest = text.utf8[...]
         func digits() -> Int {
@@ -53,7 +53,7 @@ extension CSVText {
         return value
     }
 
-    /// `NaN`, `Infinity` or `-Infinity`, which a column can hold and a type is not inferred from.
+    /// Parses `NaN`, `Infinity` or `-Infinity`, which a column can hold but which do not suggest a type.
     static func specialNumber(_ text: String) -> Double? {
         switch text {
         case "NaN": .nan

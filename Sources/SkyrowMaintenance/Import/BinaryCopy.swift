@@ -6,21 +6,21 @@ import SkyrowStore
 struct BinaryCopy {
     private var encoder = PostgresEncoder()
 
-    /// The signature, no flags, no header extension.
+    /// Writes the signature, no flags, and no header extension.
     init() {
         encoder.append(bytes: Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00])
         encoder.append(Int32(0))
         encoder.append(Int32(0))
     }
 
-    /// How many bytes there are so far.
+    /// The number of bytes so far.
     var count: Int { encoder.count }
 
     mutating func beginRow(columns: Int) {
         encoder.append(Int16(columns))
     }
 
-    /// Throws `108 InvalidArgument` when a column made in psql is too narrow for a value that was accepted for it.
+    /// Throws `108 InvalidArgument` if a column made in psql is too narrow for an accepted value.
     static func check(_ value: RecordValue, for column: RecordColumn) throws(SkyrowError) {
         guard column.type.column.fits(value, in: column.oid) else {
             throw .invalidArgument("The integer is too large for the field \(column.field).", column.field.rawValue)
@@ -32,7 +32,7 @@ struct BinaryCopy {
         type.encode(value ?? .null, as: oid, into: &encoder)
     }
 
-    /// The whole text of the copy, its end marked.
+    /// Returns the complete data with the end marker.
     consuming func finished() -> [UInt8] {
         encoder.append(Int16(-1))
         return encoder.bytes

@@ -1,7 +1,7 @@
 /// One field of a CSV line.
 package struct CSVField: Hashable, Sendable {
     var text: String
-    /// `""` is an empty text, nothing at all is no value.
+    /// Whether the field is quoted: `""` is an empty text, an unquoted empty field is no value.
     var isQuoted: Bool
 
     init(_ text: String, isQuoted: Bool = false) {
@@ -10,24 +10,24 @@ package struct CSVField: Hashable, Sendable {
     }
 }
 
-/// One record of a CSV file and the line it begins on.
+/// One record of a CSV file, and its first line's number.
 struct CSVLine: Hashable, Sendable {
     var number: Int
     var fields: [CSVField]
 }
 
-/// Takes the bytes of a CSV file and gives its records (RFC 4180).
+/// An incremental parser of CSV files (RFC 4180).
 ///
-/// Fields may be quoted, with quotes doubled and line ends kept inside; lines end with LF, CRLF or CR; a UTF-8 byte order
-/// mark is skipped, and so are empty lines. A quote inside an unquoted field stands for itself.
+/// Fields may be quoted, with doubled quotes and line breaks inside. Lines end with LF, CRLF or CR. A UTF-8 byte order
+/// mark and empty lines are skipped. A quote inside an unquoted field is literal.
 struct CSVParser: Sendable {
     private enum Place: Sendable {
         case startOfField
         case inField
         case inQuotes
-        /// Behind a quote that ends the field, unless another follows.
+        /// After a quote that ends the field, unless another quote follows.
         case behindQuote
-        /// In a line that has a fault already.
+        /// In a line that already has a fault.
         case inFaultyLine
     }
 
@@ -35,7 +35,7 @@ struct CSVParser: Sendable {
     private var place = Place.startOfField
     private var isAtStartOfFile = true
     private var previousWasReturn = false
-    /// The line being read and the one its record began on.
+    /// The current line, and the first line of its record.
     private var line = 1
     private var firstLine = 1
     private var field: [UInt8] = []
@@ -62,7 +62,7 @@ struct CSVParser: Sendable {
         for byte in bytes { take(byte, &records) }
     }
 
-    /// Gives the last record, when the file does not end with a line end.
+    /// Appends the last record if the file does not end with a line break.
     mutating func finish(into records: inout [Result<CSVLine, LineFault>]) {
         switch place {
         case .inQuotes:
@@ -90,7 +90,7 @@ struct CSVParser: Sendable {
             return
         }
         if byte == newline || byte == carriageReturn {
-            // The second half of CRLF has ended its line already.
+            // The CR of a CRLF has already ended the line.
             if completesReturn { return }
             line += 1
             if place == .startOfField, fields.isEmpty {

@@ -5,18 +5,18 @@ package import SkyrowStore
 package import SkyrowSystem
 import SkyrowWire
 
-/// Takes back what `skyrow export` wrote to a directory: all of it or nothing.
+/// The import of a directory that `skyrow export` wrote, completely or not at all.
 package struct DirectoryImport: Sendable {
     package let directory: String
     package let manifest: ExportManifest
-    /// Those to import, in an order in which as few references as possible are to later types.
+    /// The types to import, ordered to minimize references to later types.
     package let entries: [ExportManifest.Entry]
     package let isDryRun: Bool
     let progress: ProgressMaker
 
-    /// - Parameter type: the only type to import; nil imports all.
+    /// - Parameter type: The only type to import; nil for all.
     ///
-    /// Throws ``ToolError`` when the directory is no complete export or has no such type.
+    /// Throws ``ToolError`` if the directory is not a complete export, or lacks the type.
     package init(directory: String, type: String?, isDryRun: Bool, progress: @escaping ProgressMaker) throws(ToolError)
     {
         self.directory = directory
@@ -28,13 +28,12 @@ package struct DirectoryImport: Sendable {
         entries = DirectoryImport.order(chosen)
     }
 
-    /// The records of all of them.
+    /// The total number of records.
     package var recordCount: Int { entries.reduce(0) { $0 + $1.records } }
 
-    /// Types before those that refer to them; where they refer to each other, in the order given.
+    /// Orders types before those that refer to them; within reference cycles, in the given order.
     ///
-    /// References that PostgreSQL checks only at the end, which is how Skyrow makes them, need no order; those of a table
-    /// made in psql may.
+    /// Skyrow's references are deferred to the end of the transaction and need no order; those made in psql may.
     package static func order(_ entries: [ExportManifest.Entry]) -> [ExportManifest.Entry] {
         var ordered: [ExportManifest.Entry] = []
         var visited: Set<RecordTypeName> = []
@@ -49,9 +48,9 @@ package struct DirectoryImport: Sendable {
         return ordered
     }
 
-    /// Throws ``ToolError`` about the first thing that cannot be imported.
+    /// Throws ``ToolError`` for the first thing that cannot be imported.
     ///
-    /// - Parameter planned: called before anything is written.
+    /// - Parameter planned: Called before anything is written.
     package func callAsFunction(
         on store: RecordStore,
         planned: () -> Void
@@ -134,7 +133,7 @@ package struct DirectoryImport: Sendable {
         }
     }
 
-    /// A file that was cut off between two lines looks whole.
+    /// Throws if the record count is wrong: a file truncated between two lines looks complete.
     private func check(_ count: Int, _ entry: ExportManifest.Entry) throws(ToolError) {
         guard count == entry.records else {
             throw .failure(
@@ -159,9 +158,9 @@ package struct DirectoryImport: Sendable {
 }
 
 extension ExportManifest.Entry {
-    /// The type with the fields that it is to get, as they were where it was exported; a field that is there stays as it is.
+    /// The record type with its new fields, as it was exported. Existing fields stay as they are.
     fileprivate func recordType(of newFields: [FieldName: FieldType]) -> RecordType {
-        // Profiles go with their accounts alone, whatever psql made of their references.
+        // Profiles are deleted only with their accounts, whatever references psql made.
         let mayCascade = TypeRules.builtIn(type).origin != .accounts
         return RecordType(
             name: type,

@@ -1,10 +1,9 @@
 import SkyrowModel
 
-/// Makes a field's name from what a file calls it.
+/// Returns a field name for a column name of a file, or nil if nothing is left of it.
 ///
-/// Each run of characters that a name may not have becomes one underscore, underscores at either end go, a name that
-/// begins with a digit gets `field_` before it, and what is longer than 63 bytes is cut: `"Länge (m)"` becomes `L_nge_m`.
-/// nil when nothing is left.
+/// Each run of invalid characters becomes an underscore, underscores at both ends are removed, a leading digit gets the
+/// prefix `field_`, and the result is truncated to 63 bytes: `"Länge (m)"` becomes `L_nge_m`.
 func fieldName(from header: String) -> FieldName? {
     var bytes: [UInt8] = []
     for byte in header.utf8 {

@@ -1,13 +1,13 @@
-/// The form of a file of records.
+/// The format of a file of records.
 package enum FileFormat: String, Hashable, Sendable, CaseIterable {
-    /// A line of names, then a line a record (RFC 4180).
+    /// A header line, then one record a line (RFC 4180).
     case csv
-    /// An array of objects, or objects one after the other.
+    /// An array of objects, or concatenated objects.
     case json
-    /// An object a line.
+    /// One object a line.
     case ndjson
 
-    /// Goes by the name of the file, with or without `.gz`; nil when that is no known one.
+    /// Derives the format from the file name, with or without `.gz`; nil if it is unknown.
     init?(fileName: String) {
         let name = fileName.lowercased()
         let plain = name.hasSuffix(".gz") ? name.dropLast(3) : name[...]
@@ -20,13 +20,13 @@ package enum FileFormat: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What is wrong with one line of a file.
+/// A fault in one line of a file.
 package struct LineFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1 in the file; where a record spans several lines, the first of them.
+    /// The line number, from 1; the first line of a record that spans several lines.
     var line: Int
     /// A clause that follows "line 7: ".
     var reason: String
-    /// Whether what follows in the file cannot be read either.
+    /// Whether the rest of the file is unreadable, too.
     var endsFile = false
 
     package var description: String { "line \(line): \(reason)" }

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 import SkyrowStore
 
 extension RecordStore {
-    /// Hands on a part of the rows at a time, which are sent as one COPY: a number of them, or of bytes.
+    /// Passes on the rows in parts, each sent as one COPY, limited by rows and bytes.
     static func inParts<Rows: AsyncSequence>(
         _ rows: Rows,
         of count: Int = 5000,
@@ -24,7 +24,8 @@ extension RecordStore {
         if !part.isEmpty { try await body(part) }
     }
 
-    /// Copies rows; where PostgreSQL refuses them, parts of them, down to the rows at fault. Returns how many are in.
+    /// Copies rows and returns the number copied. If PostgreSQL refuses them, it copies ever smaller parts to find the
+    /// faulty rows.
     func copy(
         _ lines: ArraySlice<ImportTarget.Line>,
         into target: ImportTarget,
@@ -48,8 +49,8 @@ extension RecordStore {
 }
 
 extension SkyrowError {
-    /// That a record has a value which must be unique; the reader is an operator, so PostgreSQL's words help, which name it:
-    /// "Key (_id)=(1) already exists." nil for any other error.
+    /// Makes the error for a violated unique constraint; nil for other errors. The reader is an operator, so it has
+    /// PostgreSQL's detail, which names the value: "Key (_id)=(1) already exists."
     fileprivate init?(importClash error: PostgresError) {
         guard error.sqlState == .uniqueViolation, let detail = error.detail else { return nil }
         self.init(.duplicated, "\(detail) An import adds records, and never changes one that is there.")

@@ -3,11 +3,11 @@ package import SkyrowModel
 import SkyrowStore
 import SkyrowWire
 
-// What is different in a file that has rows of a table, as `skyrow export` writes them: reserved columns are read too, and
-// ids are those of the table, which contain the database.
+// Files with rows of a table, as `skyrow export` writes them. They include reserved columns, and their ids are stored
+// ones, which contain the database.
 
 extension ImportPlan {
-    /// Throws ``LineFault`` when a row lacks a reserved value that every row has, or its id is none of its database.
+    /// Throws ``LineFault`` if a row lacks a required reserved value, or its id does not belong to its database.
     package func check(_ row: ImportRow) throws(LineFault) {
         func value(_ column: ReservedColumn) throws(LineFault) -> RecordValue? {
             guard let place = reserved.firstIndex(of: column) else { return nil }
@@ -25,7 +25,7 @@ extension ImportPlan {
 }
 
 extension StoredID {
-    /// The rule of the tables (`_id_fits`).
+    /// Returns whether the id satisfies the tables' constraint (`_id_fits`).
     static func fits(_ id: String, database: String) -> Bool {
         if database == "_public" { return (1...255).contains(id.utf8.count) && !id.hasPrefix("~") }
         let length = id.utf8.count - database.utf8.count
@@ -35,7 +35,7 @@ extension StoredID {
 }
 
 extension ReservedColumn {
-    /// Reads what a file has in one place for this column of a type.
+    /// Reads a cell of a file for this column of a type.
     package func value(of cell: SourceRecord.Cell, _ type: RecordTypeName) throws(FieldFault) -> RecordValue {
         switch (self.type, cell) {
         case (.string, .value(.string(let text))) where self == .id:
@@ -61,7 +61,7 @@ extension ReservedColumn {
 }
 
 extension FieldType {
-    /// Reads what a file has in one place for a column of this type in a row.
+    /// Reads a cell of a file for a column of this type in a row of a table.
     func rowValue(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
         switch (self, cell) {
         case (.reference, .text(let field)): return .string(field.text)

@@ -1,52 +1,52 @@
 package import SkyrowModel
 package import SkyrowSystem
 
-/// Where each column of a file goes, and as what.
+/// The mapping of a file's columns to fields.
 package struct ImportPlan: Hashable, Sendable {
     package enum Target: Hashable, Sendable {
-        /// The record's own id.
+        /// The record's id.
         case id
-        /// A reserved column of the table whose rows the file has.
+        /// A reserved column, if the file has rows of a table.
         case reserved(ReservedColumn)
         case field(FieldName, FieldType, isNew: Bool)
-        /// Nothing of it is imported, because of what this clause says.
+        /// Excluded from the import, for the reason that the clause states.
         case leftOut(String)
     }
 
     package struct Column: Hashable, Sendable {
-        /// What the file calls it.
+        /// The name in the file.
         package var source: String
         package var target: Target
-        /// How many records have a value in it.
+        /// The number of records with a value in the column.
         package var valueCount: Int
     }
 
-    /// What is known of the type before the file is looked at.
+    /// The type's fields, known before the file is read.
     package struct KnownFields: Hashable, Sendable {
-        /// The fields that the type has already.
+        /// The type's existing fields.
         var existing: [FieldName: FieldType] = [:]
-        /// Those among them that PostgreSQL fills itself, or whose SQL type is not ours.
+        /// Those that PostgreSQL generates, or whose SQL type is unsupported.
         var readOnly: Set<FieldName> = []
-        /// The types of fields that are to be made, where they are given; others are inferred.
+        /// The given types of new fields; others are inferred.
         var declared: [FieldName: FieldType] = [:]
     }
 
     package let type: RecordTypeName
     package let columns: [Column]
-    /// The fields that are imported to, in the order of the values of each row.
+    /// The imported fields, in the order of a row's values.
     package let fields: [FieldName]
-    /// The reserved columns that are imported to, likewise; none unless the file has rows of a table.
+    /// The imported reserved columns, in the same way; empty unless the file has rows of a table.
     package let reserved: [ReservedColumn]
-    /// For each column its place among the fields, or among the reserved ones.
+    /// Each column's index among the fields, or among the reserved columns.
     private let places: [Int?]
 
-    /// Decides by the survey and the fields that the type has already.
+    /// Maps the columns by the survey and the type's existing fields.
     ///
-    /// A file with the column `_database` has rows that `skyrow export` wrote: they keep their reserved columns.
+    /// A file with the column `_database` has rows that `skyrow export` wrote, which keep their reserved columns.
     ///
-    /// - Parameter idColumn: the column that holds the ids; nil takes `_id` if there is one.
+    /// - Parameter idColumn: The column of the ids; nil selects `_id` if it exists.
     ///
-    /// Throws ``ToolError`` when a column's name cannot be made a field's, or two become the same.
+    /// Throws ``ToolError`` if a column's name cannot become a field name, or two columns get the same one.
     package init(
         type: RecordTypeName,
         survey: ImportSurvey,
@@ -97,7 +97,7 @@ package struct ImportPlan: Hashable, Sendable {
         self.reserved = reserved
     }
 
-    /// Where a column of an exported file goes; nil leaves it to what holds for any file.
+    /// Returns the target of a column of an exported file; nil if the general rules apply.
     private static func rowTarget(of source: String, _ known: KnownFields) -> Target? {
         if let column = ReservedColumn(rawValue: source) ?? ReservedColumn(member: source) {
             return column == .revision
@@ -126,15 +126,15 @@ package struct ImportPlan: Hashable, Sendable {
         return .field(name, type, isNew: true)
     }
 
-    /// Whether the file has rows of a table, and not records of another program.
+    /// Whether the file has rows of a table, rather than another program's records.
     package var hasRows: Bool { !reserved.isEmpty }
 
-    /// What the store is to write.
+    /// The columns that the store writes.
     var importColumns: ImportColumns {
         ImportColumns(type: type, reserved: reserved, fields: fields)
     }
 
-    /// The columns as a reader of rows needs to know them; nil for any other file.
+    /// The columns for the reader of a file with rows; nil for other files.
     package var table: [ImportReading.Column]? {
         guard hasRows else { return nil }
         return columns.map { column in
@@ -145,7 +145,7 @@ package struct ImportPlan: Hashable, Sendable {
         }
     }
 
-    /// The fields that the table is to get.
+    /// The fields to add to the table.
     var newFields: [FieldName: FieldType] {
         var fields: [FieldName: FieldType] = [:]
         for column in columns {
@@ -154,7 +154,7 @@ package struct ImportPlan: Hashable, Sendable {
         return fields
     }
 
-    /// Makes a row of the table; throws ``LineFault`` with the first value that does not fit its column.
+    /// Makes a row of the table. Throws ``LineFault`` for the first value that does not fit its column.
     package func row(from source: SourceRecord) throws(LineFault) -> ImportRow {
         var row = ImportRow(
             line: source.line,
@@ -206,7 +206,7 @@ package struct ImportPlan: Hashable, Sendable {
 }
 
 extension ImportPlan.Target {
-    /// What there can be only one of, for a sentence.
+    /// The name of a target that must be unique, for a message.
     fileprivate var name: String? {
         switch self {
         case .id: "the id"
@@ -218,7 +218,7 @@ extension ImportPlan.Target {
 }
 
 extension FieldType {
-    /// Reads what a file has in one place for a column of this type; nil when it means "no value".
+    /// Reads a cell of a file for a column of this type; nil if it means "no value".
     package func value(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
         switch cell {
         case .privateReference:

@@ -1,10 +1,10 @@
 import SkyrowModel
 
-/// What came of an import.
+/// The result of an import.
 package struct ImportResult: Sendable {
     package let path: String
     package let plan: ImportPlan
-    /// nil when that was not asked for.
+    /// The number of imported records; nil for a dry run.
     package var imported: Int?
     /// Records that could not be imported.
     package var leftOut: Int

@@ -1,16 +1,16 @@
 package import SkyrowModel
 
-/// A record to import: its values in the order of the import's fields, nil where it has none.
+/// A record to import: its values in the order of the import's fields, nil for no value.
 package struct ImportRow: Sendable {
-    /// Where the record stands in its source, for telling what was wrong with it.
+    /// The line of the record in its source, for messages.
     package var line: Int
-    /// nil asks for a fresh id, unless the import sets ``ReservedColumn/id`` itself.
+    /// The id; nil for a new one, unless the import sets ``ReservedColumn/id``.
     package var id: String?
-    /// The values of the reserved columns that the import sets; empty for new public records without an owner.
+    /// The values of the imported reserved columns; empty for new public records without an owner.
     package var reserved: [RecordValue?] = []
     package var values: [RecordValue?]
 
-    /// About how much memory it takes, in bytes.
+    /// The approximate memory size in bytes.
     package var size: Int {
         (reserved + values).reduce(64) { sum, value in
             sum + (value?.size ?? 32)
@@ -18,12 +18,12 @@ package struct ImportRow: Sendable {
     }
 }
 
-/// What an import writes of a type.
+/// The columns of a type that an import writes.
 package struct ImportColumns: Hashable, Sendable {
     package var type: RecordTypeName
-    /// The reserved columns that are set to what they were in the table that the records come from, or none.
+    /// The reserved columns that keep the values of the source table; may be empty.
     ///
-    /// The records are then rows of that table: ids, and references as strings, are as a column holds them
+    /// If there are any, the records are rows of that table, and ids and string references are stored ones
     /// (``StoredID``).
     package var reserved: [ReservedColumn] = []
     package var fields: [FieldName]
@@ -31,12 +31,12 @@ package struct ImportColumns: Hashable, Sendable {
 
 /// A record that could not be imported.
 package struct ImportFault: Error, Hashable, Sendable {
-    /// nil when the fault showed only at the end, such as a reference to a record that never came.
+    /// The line; nil if the fault appeared only at the end, such as a reference to a missing record.
     package var line: Int?
     package var error: SkyrowError
 }
 
-/// What an import came to.
+/// The result of importing records.
 package struct ImportSummary: Hashable, Sendable {
     package var imported = 0
     package var faults: [ImportFault] = []

@@ -3,10 +3,10 @@ import SkyrowModel
 package import SkyrowStore
 package import SkyrowSystem
 
-/// One import of a file, from the table of columns to the last sentence.
+/// One import of a file, from survey to result.
 package struct ImportRun: Sendable {
     package let settings: ImportSettings
-    /// Whether what cannot be imported is left out.
+    /// Whether faulty records are skipped.
     package let continuesOnError: Bool
     package let isDryRun: Bool
     package let progress: ProgressMaker
@@ -18,15 +18,15 @@ package struct ImportRun: Sendable {
         self.progress = progress
     }
 
-    /// What an operator may want to see before the run ends.
+    /// A progress event for the operator.
     package enum Event {
-        /// What will be done, before anything is written.
+        /// The plan, before anything is written.
         case planned(ImportPlan, recordCount: Int)
-        /// What cannot be imported, a sentence each.
+        /// The faults, a sentence each.
         case faults([String])
     }
 
-    /// Reads the file for its columns; throws ``ToolError`` when it cannot be understood to its end.
+    /// Surveys the file's columns. Throws ``ToolError`` if the file is not readable to its end.
     package func survey() async throws(ToolError) -> ImportSurvey {
         let survey = try await ImportSource(path: settings.path, reading: settings.reading).survey()
         if let fault = survey.faults.first(where: \.endsFile) { throw .failure("\(settings.path), \(fault).") }
@@ -37,7 +37,7 @@ package struct ImportRun: Sendable {
         return survey
     }
 
-    /// Does it, and reports on the way.
+    /// Imports the file, and reports events.
     package func callAsFunction(
         _ survey: ImportSurvey,
         on store: RecordStore,
@@ -101,7 +101,7 @@ package struct ImportRun: Sendable {
 }
 
 extension RecordStore {
-    /// What a plan must know of the type as it is now.
+    /// Returns the type's current fields for a plan.
     func knownFields(of type: RecordTypeName) async throws(ToolError) -> ImportPlan.KnownFields {
         do {
             var known = ImportPlan.KnownFields()

@@ -1,18 +1,18 @@
 package import SkyrowModel
 package import SkyrowSystem
 
-/// What an import is to do, decided from its flags.
+/// The settings of an import, from its flags.
 package struct ImportSettings: Hashable, Sendable {
     package var path: String
     package var type: RecordTypeName
     package var reading: ImportReading
     package var idColumn: String?
-    /// Whether reserved columns of the file are taken: who owns the records, and who may read and write them.
+    /// Whether the file's reserved columns are imported: the records' owners and access lists.
     package var keepsOwners: Bool
-    /// Whether what stands between the fields of a CSV file was said, and not taken for granted.
+    /// Whether the CSV delimiter was given explicitly.
     private var saysDelimiter: Bool
 
-    /// Throws ``ToolError`` about the first flag that is wrong.
+    /// Throws ``ToolError`` for the first invalid flag.
     package init(
         path: String,
         type: String,
@@ -45,11 +45,11 @@ package struct ImportSettings: Hashable, Sendable {
         }
     }
 
-    /// The columns that say whose a record is and whom it is open to.
+    /// The columns with a record's owner and access list.
     private static let ownerColumns: Set = ["_database", "_owner", "_ownerID", "_owner_id", "_access"]
 
-    /// Throws ``ToolError`` when the file decides on owners and access and no flag allows it, or the other way
-    /// round, and when its fields are probably separated by something else.
+    /// Throws ``ToolError`` if the file has owners and access lists without the flag that allows it, or vice versa, or
+    /// if its delimiter is probably another one.
     package func check(_ survey: ImportSurvey) throws(ToolError) {
         if reading.format == .csv, !saysDelimiter, survey.columns.count == 1, let name = survey.columns.first,
             let other = [";", "\t", "|", ","].first(where: { name.contains($0) })

@@ -1,12 +1,12 @@
 import SkyrowStore
 import SkyrowSystem
 
-/// A file to import, which is read several times: to learn its columns, to judge its values, and to write them.
+/// A file to import. It is read several times: for its columns, to check its values, and to write them.
 struct ImportSource: Sendable {
     let path: String
     var reading: ImportReading
 
-    /// Reads the whole file; `body` gets the records as they come and the columns known by then.
+    /// Reads the whole file. `body` gets the records in parts, with the columns known so far.
     func forEachPart(
         _ body: ([Result<SourceRecord, LineFault>], _ columns: [String]) throws(ToolError) -> Void
     ) async throws(ToolError) {
@@ -19,14 +19,14 @@ struct ImportSource: Sendable {
         }
     }
 
-    /// Learns the columns.
+    /// Reads the columns.
     func survey() async throws(ToolError) -> ImportSurvey {
         var survey = ImportSurvey()
         try await forEachPart { records, columns in survey.observe(records, columns: columns) }
         return survey
     }
 
-    /// Finds every record that the plan cannot take.
+    /// Returns a fault for every record that does not fit the plan.
     func faults(of plan: ImportPlan) async throws(ToolError) -> [LineFault] {
         var faults: [LineFault] = []
         try await forEachPart { records, _ in
@@ -46,8 +46,8 @@ struct ImportSource: Sendable {
 struct ImportRows: AsyncSequence {
     let source: ImportSource
     let plan: ImportPlan
-    /// Whether a record that the plan cannot take ends them with a ``LineFault``; otherwise it is left out, since it was
-    /// reported before.
+    /// Whether a record that does not fit the plan ends the sequence with a ``LineFault``. Otherwise it is skipped, as
+    /// it was reported before.
     var isStrict = false
 
     struct AsyncIterator: AsyncIteratorProtocol {

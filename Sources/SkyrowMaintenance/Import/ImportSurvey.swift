@@ -1,6 +1,6 @@
 import SkyrowModel
 
-/// The result of a first pass over a file: its columns, the types of their values, and how many records there are.
+/// The result of a first pass over a file: its columns, their value types, and the number of records.
 package struct ImportSurvey: Sendable {
     private(set) var columns: [String] = []
     private(set) var inferences: [TypeInference] = []
@@ -9,13 +9,13 @@ package struct ImportSurvey: Sendable {
 
     init() {}
 
-    /// The survey of a file whose columns are given.
+    /// Makes the survey of a file with given columns.
     init(columns: [String]) {
         self.columns = columns
         inferences = columns.map { _ in TypeInference() }
     }
 
-    /// Takes what a ``SourceReader`` gave, and the columns it knows by now.
+    /// Adds the output of a ``SourceReader``, and its columns so far.
     mutating func observe(_ records: [Result<SourceRecord, LineFault>], columns: [String]) {
         self.columns = columns
         while inferences.count < columns.count { inferences.append(TypeInference()) }

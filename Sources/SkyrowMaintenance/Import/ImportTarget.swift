@@ -4,31 +4,31 @@ internal import SkyrowPostgres
 import SkyrowStore
 import SkyrowWire
 
-/// The columns that an import writes, and how its rows are encoded for them.
+/// The columns that an import writes, and the encoding of its rows.
 struct ImportTarget {
-    /// A row that fits, still to be sent.
+    /// An accepted row, ready to send.
     struct Line {
         let number: Int
-        /// A value for each column; nil is NULL.
+        /// A value per column; nil is NULL.
         let values: [RecordValue?]
-        /// The stored ids of the members of each relation.
+        /// The stored member ids of each relation.
         let members: [[String]]
     }
 
-    /// A COPY and what it is sent.
+    /// A COPY statement and its data.
     typealias Transfer = (statement: SQL, chunk: OneChunk)
 
     let table: RecordTable
-    /// The reserved columns that the rows bring; otherwise they bring an id at most.
+    /// The reserved columns in the rows; if empty, rows have at most an id.
     private let reserved: [ReservedColumn]
     private let fields: [RecordColumn]
     private let columns: [(type: any ColumnType, oid: PostgresOID)]
-    /// The tables of the members of relations that the rows bring.
+    /// The member tables of the relations in the rows.
     private let relations: [SQL]
     /// `COPY "app"."movie" ("_id", "title") FROM STDIN (FORMAT binary)`
     let statement: SQL
 
-    /// Throws `114 IncompatibleSchema` when a field does not exist or can be read only.
+    /// Throws `114 IncompatibleSchema` if a field does not exist or is read-only.
     init(table: RecordTable, columns: ImportColumns) throws(SkyrowError) {
         self.table = table
         reserved = columns.reserved
@@ -46,17 +46,17 @@ struct ImportTarget {
         statement = "COPY \(table.qualifiedName) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
     }
 
-    /// The columns that are written whose default is the next number of a sequence.
+    /// The written columns that default to a sequence's next number.
     var sequences: [RecordColumn] { fields.filter { $0.type == .sequence } }
 
-    /// What lets the sequences count on from the highest numbers.
+    /// The statements that advance the sequences to the highest numbers.
     var sequenceAdvances: [SQL] {
         sequences.map { advancing($0, to: "(SELECT max(\($0.identifier)) FROM \(table.qualifiedName))") }
     }
 
-    /// Lets a sequence count on from a number, unless it is further on.
+    /// Returns the statement that advances a sequence to a number, unless it is already higher.
     ///
-    /// One that a failed import has moved leaves a gap in its numbers, as every rollback does.
+    /// A sequence advanced by a failed import has a gap, as after every rollback.
     func advancing(_ column: RecordColumn, to number: SQL) -> SQL {
         """
         SELECT setval(place, number)
@@ -66,7 +66,7 @@ struct ImportTarget {
         """
     }
 
-    /// The rows as their columns take them; those that do not fit become faults.
+    /// Returns the rows encoded for their columns; those that do not fit become faults.
     func encoded(_ rows: [ImportRow], _ faults: inout [ImportFault]) -> ArraySlice<Line> {
         var lines: [Line] = []
         lines.reserveCapacity(rows.count)
@@ -99,14 +99,14 @@ struct ImportTarget {
             if let accepted { try BinaryCopy.check(accepted, for: column) }
             values.append(accepted)
         }
-        // A record of a client's is no larger; rows of a table may have been made in psql, and go back to one.
+        // Clients cannot make larger records. Rows of a table may come from psql, and go back to a table.
         guard !reserved.isEmpty || row.size <= WireLimits.recordBytes else {
             throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes.")
         }
         return Line(number: row.line, values: values, members: members)
     }
 
-    /// The stored ids of the members that a row brings as an array of references.
+    /// Returns the stored ids of the members that a row has as an array of references.
     private func members(
         of column: RecordColumn,
         _ target: RecordTypeName,
@@ -115,7 +115,7 @@ struct ImportTarget {
         guard let value, value != .null, value != .relation(target) else { return [] }
         var known: Set<TextKey> = []
         var ids: [String] = []
-        // Throws what every other value is refused with.
+        // Throws the same error as for any other invalid value.
         guard case .array(let elements) = value else { return try column.accepted(value).map { _ in [] } ?? [] }
         for element in elements {
             let id: String
@@ -132,8 +132,8 @@ struct ImportTarget {
     private func accepted(_ value: RecordValue, by column: RecordColumn) throws(SkyrowError) -> RecordValue? {
         if !reserved.isEmpty {
             switch (column.type, value) {
-            // A row's reference may be the id of a private record, which no `RecordID` can be; its array is as long as psql
-            // made it, and may hold NULL.
+            // A row's reference may be the id of a private record, which `RecordID` cannot express. An array made in
+            // psql has any length, and may contain NULL.
             case (.reference, .string), (.array, .array): return value
             default: break
             }
@@ -141,7 +141,7 @@ struct ImportTarget {
         return try column.accepted(value)
     }
 
-    /// What is sent for some rows: the records first, then the members of each of their relations.
+    /// Returns the data of some rows: the records first, then the members of each relation.
     func transfers(of lines: ArraySlice<Line>) -> [Transfer] {
         var transfers: [Transfer] = [(statement, OneChunk(bytes: chunk(lines)))]
         let id = FieldType.string.column
@@ -164,7 +164,7 @@ struct ImportTarget {
         return transfers
     }
 
-    /// The rows as one text of binary COPY.
+    /// Returns the rows as one binary COPY.
     private func chunk(_ lines: ArraySlice<Line>) -> [UInt8] {
         var copy = BinaryCopy()
         for line in lines {
@@ -175,7 +175,7 @@ struct ImportTarget {
     }
 }
 
-/// A COPY that is sent in one piece.
+/// The data of a COPY, sent at once.
 struct OneChunk: AsyncSequence, Sendable {
     let bytes: [UInt8]
 

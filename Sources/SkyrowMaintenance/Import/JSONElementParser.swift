@@ -1,13 +1,13 @@
-/// The text of one element of a JSON file and the line it begins on.
+/// The text of one element of a JSON file, and its first line's number.
 struct JSONElement: Hashable, Sendable {
     var line: Int
     var text: [UInt8]
 }
 
-/// Takes the bytes of a file and gives the texts of the objects in it, without judging what is inside them.
+/// An incremental parser that splits a file into the texts of its objects, without validating their contents.
 ///
-/// The file is an array, or values one after the other; as NDJSON it is a value a line, so that a faulty line leaves the
-/// next ones readable.
+/// The file is an array or concatenated values. NDJSON has one value a line, so the lines after a faulty one stay
+/// readable.
 struct JSONElementParser: Sendable {
     private enum Place: Sendable {
         case startOfFile
@@ -18,7 +18,7 @@ struct JSONElementParser: Sendable {
         case behindArray
     }
 
-    /// What the last thing between the elements of an array was.
+    /// The last token between the elements of an array.
     private enum Separation: Sendable {
         case startOfArray
         case element
@@ -52,7 +52,7 @@ struct JSONElementParser: Sendable {
         }
     }
 
-    /// Gives the last element, and a fault when the file ends inside one.
+    /// Appends the last element, and a fault if the file ends inside of one.
     mutating func finish(into elements: inout [Result<JSONElement, LineFault>]) {
         if hasFailed { return }
         if isByLine {
@@ -137,7 +137,7 @@ struct JSONElementParser: Sendable {
         default:
             if depth == 0, isWhitespace(byte) || byte == UInt8(ascii: ",") {
                 endElement(&elements)
-                // What it separates is judged between the elements.
+                // A comma is handled between the elements.
                 if !hasFailed, byte == UInt8(ascii: ",") { take(byte, &elements) }
             } else {
                 element.text.append(byte)

@@ -3,9 +3,9 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// Records that are imported together, with the types and fields they need: all of it or nothing.
+/// An import of records with their types and fields, completely or not at all.
 ///
-/// Lent by ``RecordStore/withImport(creating:_:)`` and not `Sendable`, like the transaction that it is.
+/// Lent by ``RecordStore/withImport(creating:_:)`` and not `Sendable`, like its transaction.
 package final class RecordImport {
     private let store: RecordStore
     private let transaction: PostgresTransaction
@@ -16,13 +16,12 @@ package final class RecordImport {
         self.transaction = transaction
     }
 
-    /// Adds records of a type, through COPY, and returns how many they were.
+    /// Adds records of a type through COPY, and returns their number.
     ///
-    /// A record may refer to another one of the import that comes later. Throws ``ImportFault`` for the first record
-    /// that cannot be imported, `114 IncompatibleSchema` for a type or field that does not exist, and what `rows`
-    /// throws.
+    /// A record may refer to a later one of the import. Throws ``ImportFault`` for the first record that cannot be
+    /// imported, `114 IncompatibleSchema` for an unknown type or field, and the errors of `rows`.
     ///
-    /// - Parameter progress: gets after each part how many of these records are in.
+    /// - Parameter progress: Called after each part with the number of records added so far.
     package func add<Rows: AsyncSequence>(
         _ rows: Rows,
         to columns: ImportColumns,
@@ -50,7 +49,7 @@ package final class RecordImport {
         return imported
     }
 
-    /// Lets the sequence of a field count on from a number at least.
+    /// Advances a field's sequence to a number, unless it is already higher.
     package func advanceSequence(_ field: FieldName, of type: RecordTypeName, to number: Int64) async throws {
         guard let target = targets.first(where: { $0.table.name == type }),
             let column = target.sequences.first(where: { $0.field == field })
@@ -60,7 +59,7 @@ package final class RecordImport {
         }
     }
 
-    /// What only makes sense when all records are there.
+    /// Performs the steps that need all records.
     package func finish() async throws {
         for target in targets {
             for statement in target.sequenceAdvances { _ = try await transaction.query(statement) }
@@ -74,12 +73,12 @@ package final class RecordImport {
         }
     }
 
-    /// The planner has statistics of the new rows at once and not when autovacuum comes by.
+    /// The planner gets statistics of the new rows without waiting for autovacuum.
     func analyze() async throws {
         for target in targets { _ = try await store.client.write("ANALYZE \(target.table.qualifiedName)") }
     }
 
-    /// Every profile has an account; these cannot log in, since passwords are not imported.
+    /// Creates the accounts of new profiles. They cannot log in, since passwords are not imported.
     private func createAccounts() async throws {
         let schema = store.schema
         try await transaction.execute(
@@ -93,9 +92,9 @@ package final class RecordImport {
 }
 
 extension RecordStore {
-    /// Lends an import and commits what it did when `body` returns; no record of it stays when `body` throws. Types and fields that are
-    /// new are made before, so that others wait for no import; when it fails they go, unless others have used them or the type is
-    /// large.
+    /// Lends an import, and commits it when `body` returns; if `body` throws, no record stays. New types and fields are
+    /// made in an earlier transaction, so the import holds no schema locks. If the import fails, they are deleted,
+    /// unless others have used them or the type is large.
     ///
     /// ```swift
     /// let count = try await store.withImport(creating: [movie]) { records in
@@ -103,10 +102,9 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// - Parameter access: the rules of new types, which hold before there is such a type; those that there are stay.
+    /// - Parameter access: The rules of new types, set before the types are made. Existing rules stay.
     ///
-    /// Throws what `body` throws, ``ImportFault`` for a reference to a record that never came, and
-    /// `SkyrowError`.
+    /// Throws the errors of `body`, ``ImportFault`` for a reference to a missing record, and `SkyrowError`.
     package func withImport<Success>(
         creating types: [RecordType] = [],
         access: [RecordTypeName: ClassAccess] = [:],
@@ -130,7 +128,7 @@ extension RecordStore {
                         success = try await body(records)
                         try await records.finish()
                     } catch let error as PostgresError {
-                        // Not to be tried again: the rows are gone.
+                        // Not retryable: the rows are consumed.
                         throw report(error)
                     }
                     return (success, records)
@@ -145,15 +143,14 @@ extension RecordStore {
         }
     }
 
-    /// Gives a type that is about to be made the rules that it had where it was exported, unless it has some already; returns whether
-    /// it had none.
+    /// Sets the exported rules of a type before it is made, unless it has rules already. Returns whether it set them.
     private func setRules(_ access: ClassAccess, of type: RecordTypeName) async throws -> Bool {
         try await client.withTransaction { transaction in
             _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
             let known = try await transaction.query(
                 "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
             )
-            // A row may say no more than that lists of its records name relations.
+            // A row may contain only the note that access lists name relations.
             let rules = known.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try known.decode(row: 0, column: 0))
             guard rules == ClassAccess() else { return false }
             let change = ClassAccessChange(type: type, to: access)
@@ -165,19 +162,19 @@ extension RecordStore {
         }
     }
 
-    /// Stores in the audit log what the rules of a type are now.
+    /// Adds the type's new rules to the audit log.
     private func record(_ type: RecordTypeName, in transaction: PostgresTransaction) async throws {
         let event = AuditEvent(.rule, by: .operator)
         _ = try await transaction.query(ClassAccessTable.recording(event, of: type, in: schema))
     }
 
-    /// Deletes the types, their rules, and the fields that an import has made and that are not used.
+    /// Deletes the types, their rules, and the fields that a failed import made and that are not used.
     private func takeBack(
         _ types: [RecordType],
         madeSince known: SchemaCatalog,
         ruled: Set<RecordTypeName>
     ) async {
-        // A type stays as long as a field refers to it, and new types may refer to each other.
+        // A type stays while a field refers to it, and new types may refer to each other.
         for type in types {
             for (field, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) where known[type.name]?[field] == nil
             {
@@ -235,7 +232,7 @@ extension RecordStore {
 }
 
 extension PostgresTransaction {
-    /// Carries out some transfers and returns the number of rows of the first.
+    /// Performs the transfers, and returns the number of rows of the first one.
     func copyIn(_ transfers: [ImportTarget.Transfer]) async throws -> Int {
         var count: Int?
         for transfer in transfers {

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 import SkyrowStore
 
 extension RecordStore {
-    /// Imports records of one type, through COPY; public ones without an owner unless `columns` says otherwise.
+    /// Imports records of one type through COPY; public records without an owner unless `columns` says otherwise.
     ///
     /// ```swift
     /// let columns = ImportColumns(type: movie, fields: [title, year])
@@ -11,14 +11,14 @@ extension RecordStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - newFields: fields that the type, which may be new itself, is to get.
-    ///   - keepsGoing: whether a record that cannot be imported is left out and reported, and the rest imported, some
-    ///     thousand records a commit. Otherwise everything is imported, or nothing happens, to the schema neither.
-    ///   - progress: gets after each part how many records are in.
+    ///   - newFields: Fields to add to the type, which may itself be new.
+    ///   - keepsGoing: Whether faulty records are skipped and reported, and the rest imported, some thousand records a
+    ///     commit. Otherwise everything is imported, or nothing changes, including the schema.
+    ///   - progress: Called after each part with the number of records imported so far.
     ///
-    /// A record may refer to another one of the import that comes later only when everything is imported or nothing.
-    /// Throws ``ImportFault`` for the first record that cannot be imported, unless `keepsGoing`; `114
-    /// IncompatibleSchema` for a type or field that does not exist; and what `rows` throws.
+    /// A record may refer to a later one of the import only without `keepsGoing`. Throws ``ImportFault`` for the first
+    /// record that cannot be imported, unless `keepsGoing`; `114 IncompatibleSchema` for an unknown type or field; and
+    /// the errors of `rows`.
     package func importRecords<Rows: AsyncSequence>(
         _ rows: Rows,
         to columns: ImportColumns,

@@ -2,18 +2,18 @@ import SkyrowJSON
 package import SkyrowModel
 import SkyrowWire
 
-/// One record of a file, not yet judged by the columns of a table.
+/// One record of a file, not yet checked against a table's columns.
 package struct SourceRecord: Hashable, Sendable {
-    /// What a file has in one place.
+    /// A value in a file.
     package enum Cell: Hashable, Sendable {
         case text(CSVField)
         case value(RecordValue)
-        /// A reference to a record of a private database, by the id that the table has.
+        /// A reference to a private record, by its stored id.
         case privateReference(RecordTypeName, String)
     }
 
     var line: Int
-    /// By the index of the column; what is missing has no entry.
+    /// The values by column index; missing ones have no entry.
     var cells: [(column: Int, cell: Cell)]
 
     package static func == (a: SourceRecord, b: SourceRecord) -> Bool {
@@ -25,26 +25,26 @@ package struct SourceRecord: Hashable, Sendable {
     }
 }
 
-/// How the bytes of a file are to be understood.
+/// How a file's bytes are interpreted.
 package struct ImportReading: Hashable, Sendable {
     var format: FileFormat
-    /// What stands between the fields of a CSV file.
+    /// The field delimiter of a CSV file.
     var delimiter = UInt8(ascii: ",")
-    /// Unquoted texts of a CSV file that mean "no value", beside the empty one.
+    /// Unquoted texts of a CSV file that mean "no value", in addition to the empty one.
     var nullTexts: Set<String> = []
-    /// The columns of a table whose rows the file has, and the types of those that are fields; nil for any other file.
+    /// The columns of a file with rows of a table, with the types of fields; nil for other files.
     ///
-    /// What stands in a column of JSON is then its value, whatever it looks like.
+    /// A value in a JSON column is then taken literally.
     var table: [Column]?
 
     package struct Column: Hashable, Sendable {
-        /// What the file calls it.
+        /// The name in the file.
         var name: String
         var type: FieldType?
     }
 }
 
-/// Takes the bytes of a file and gives its records, with the columns that it has met so far.
+/// An incremental reader of a file's records, with the columns found so far.
 struct SourceReader: Sendable {
     private enum Parser: Sendable {
         case csv(CSVParser)
@@ -55,7 +55,7 @@ struct SourceReader: Sendable {
     private var parser: Parser
     private var hasHeader = false
     private var indexes: [String: Int] = [:]
-    /// The names that the file gives to its columns, in their order.
+    /// The column names in the file, in order.
     private(set) var columns: [String] = []
     private let jsonColumns: Set<String>
 
@@ -72,7 +72,7 @@ struct SourceReader: Sendable {
         }
     }
 
-    /// Takes the next bytes, or none at the end of the file, and gives the records that they complete.
+    /// Takes the next bytes, or none at the end of the file, and returns the records that they complete.
     mutating func take(_ bytes: [UInt8]) -> [Result<SourceRecord, LineFault>] {
         switch parser {
         case .csv(var csv):
@@ -83,7 +83,7 @@ struct SourceReader: Sendable {
                 switch line {
                 case .success(let line): record(line)
                 case .failure(var fault):
-                    // Without its header the rest of a file means nothing.
+                    // Without its header, the rest of a file is unreadable.
                     {
                         if !hasHeader { fault.endsFile = true }
                         return .failure(fault)
@@ -128,7 +128,7 @@ struct SourceReader: Sendable {
         func fault(_ reason: String) -> LineFault { LineFault(line: element.line, reason: reason) }
         let document: JSONDocument
         do {
-            // PostgreSQL nests deeper than clients may.
+            // PostgreSQL allows deeper nesting than clients may use.
             document = try JSONDocument(
                 element.text,
                 depthLimit: reading.table == nil ? JSONDocument.defaultDepthLimit : 10_000
@@ -168,7 +168,7 @@ struct SourceReader: Sendable {
         return SourceRecord(line: element.line, cells: cells)
     }
 
-    /// A reserved member, which only rows of a table have a use for and so is not judged here.
+    /// Reads a reserved member. It is not checked here, as only rows of a table use it.
     private static func reserved(_ json: JSONView) -> SourceRecord.Cell {
         if json.isNull { return .value(.null) }
         if let text = json.string { return .value(.string(text)) }

@@ -1,18 +1,18 @@
 import SkyrowModel
 
-/// Finds the type of a new field from all of its values.
+/// Infers the type of a new field from all of its values.
 ///
-/// Text of a CSV file is a string unless every value can be read as one other type. A JSON value has a type already; the
-/// first decides, and integers among numbers are numbers.
+/// CSV text is a string unless every value parses as one other type. JSON values are typed: the first one decides, and
+/// integers among numbers are numbers.
 struct TypeInference: Hashable, Sendable {
-    /// How many values there were.
+    /// The number of values.
     private(set) var valueCount = 0
     private var textCandidates = FieldType.suggestible
     /// Integers that a `double precision` cannot represent exactly.
     private var hasLongInteger = false
     private var jsonType: FieldType?
 
-    /// Takes the text of a CSV field that is not empty.
+    /// Takes a nonempty text of a CSV field.
     mutating func observe(text: String) {
         valueCount += 1
         if textCandidates.isEmpty { return }
@@ -35,7 +35,7 @@ struct TypeInference: Hashable, Sendable {
         jsonType = jsonType ?? .reference(type)
     }
 
-    /// The type; nil when there was no value.
+    /// The type; nil without any value.
     var type: FieldType? {
         if valueCount == 0 { return nil }
         if let jsonType { return jsonType }

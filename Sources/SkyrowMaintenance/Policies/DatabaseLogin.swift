@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// A role of PostgreSQL and the user whose records it works with: `ann_sql=ann`.
+/// A PostgreSQL role and the user as whom it accesses records: `ann_sql=ann`.
 package struct DatabaseLogin: Hashable, Sendable {
     package var role: SQLIdentifier
     package var user: UserID
@@ -11,13 +11,13 @@ package struct DatabaseLogin: Hashable, Sendable {
         self.user = user
     }
 
-    /// Reads `ann_sql=ann`; nil for a text without a role or a user.
+    /// Parses `ann_sql=ann`; nil if the role or the user is missing.
     ///
     /// ```swift
     /// DatabaseLogin("ann_sql=ann")?.user   // ann
     /// ```
     package init?(_ text: String) {
-        // A user id may have an equals sign, and a role as good as never does.
+        // User ids may contain an equals sign; roles practically never do.
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[1].isEmpty, let role = try? SQLIdentifier(String(parts[0])) else { return nil }
         self.init(role: role, user: UserID(String(parts[1])))

@@ -1,12 +1,12 @@
-/// A role of PostgreSQL that stands for a user, as the catalogue has it.
+/// A PostgreSQL role that acts as a user, as the catalog describes it.
 package struct LoginRole: Hashable, Sendable {
     package var role: String
     package var user: String
     package var exists = true
-    /// The roles that it is or may become whose rights no policy limits, and why: `postgres` → `is a superuser`.
+    /// The roles it is or may become that bypass policies, and why: `postgres` → `is a superuser`.
     package var powers: [String: String] = [:]
 
-    /// Why policies are no wall for the role; nil where they are.
+    /// Why policies do not restrict the role; nil if they do.
     package var refusal: String? {
         guard exists else {
             return "There is no role \(role) in PostgreSQL: make it with CREATE ROLE first, with LOGIN and a password."

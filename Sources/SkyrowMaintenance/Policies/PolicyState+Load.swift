@@ -3,13 +3,13 @@ package import SkyrowPostgres
 import SkyrowStore
 
 extension PolicyState {
-    /// Reads what a transaction sees; writes nothing but a setting of the transaction.
+    /// Loads what a transaction sees. The only write is a setting of the transaction.
     package static func load(
         of schema: SQLIdentifier,
         tables names: [String],
         in transaction: PostgresTransaction
     ) async throws -> PolicyState {
-        // PostgreSQL prints a name with its schema where the path does not lead to it.
+        // PostgreSQL prints schema-qualified names for objects outside the search path.
         _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
         var state = PolicyState()
         state.logins = try await logins(of: schema, in: transaction)
@@ -19,7 +19,8 @@ extension PolicyState {
         return state
     }
 
-    /// What keeps roles from being held by policies: their own attributes, and those of roles that they may become.
+    /// Returns the roles with the reasons why policies do not restrict them: their attributes, and those of roles they
+    /// may become.
     package static func logins(
         _ given: [DatabaseLogin] = [],
         of schema: SQLIdentifier,
@@ -100,9 +101,9 @@ extension PolicyState {
         }
     }
 
-    /// Reads what was made, and what there is of it.
+    /// Loads the recorded objects, and those that exist.
     ///
-    /// - Parameter types: of which types; nil for all.
+    /// - Parameter types: The types to load; nil for all.
     package mutating func readObjects(
         of schema: SQLIdentifier,
         types: [String]? = nil,
@@ -161,7 +162,7 @@ extension PolicyState {
         }
     }
 
-    /// Reads what the roles may do, by whatever way they came to it.
+    /// Loads the effective privileges of the roles, however granted.
     private mutating func readRights(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let visible = try SQLIdentifier(visible: schema)
         let rows = try await transaction.query(
@@ -211,13 +212,13 @@ extension PolicyState {
         }
     }
 
-    /// The names of the schema of the records and of that of the reserved tables, after `IN`.
+    /// Returns the names of the schemas of records and of reserved tables, for `IN`.
     private static func homes(of schema: SQLIdentifier) -> SQL {
         "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))"
     }
 
-    /// The reserved functions that run with the rights of their owner and are no one else's to call. A trigger's function is
-    /// among them: a role that may call it may have it fired by a table of its own.
+    /// Selects the reserved functions that run with their owner's privileges and that no other role may call. They
+    /// include trigger functions, which a role could otherwise fire from its own table.
     static func guardedFunctions(of schema: SQLIdentifier) -> SQL {
         """
         SELECT oid, proname, oid::regprocedure::text AS signature FROM pg_proc

@@ -2,23 +2,23 @@ import SkyrowModel
 import SkyrowPostgres
 package import SkyrowStore
 
-/// What there is in a database of policies and what belongs to them, and how that differs from what it should be.
+/// The policies of a database with their objects, and how they differ from the expected ones.
 ///
-/// It is read from PostgreSQL and judged here, so that every difference can be tested without a server.
+/// It is loaded from PostgreSQL and judged here, so every difference can be tested without a server.
 package struct PolicyState: Hashable, Sendable {
-    /// An object that was made, by the type and what it is called.
+    /// An object that was made, by type and name.
     package struct Object: Hashable, Sendable {
         package var type: String
-        /// As `_policy.kind` has it.
+        /// The value of `_policy.kind`.
         package var kind: String
         package var name = ""
     }
 
-    /// What `_policy` says of an object.
+    /// The `_policy` row of an object.
     package struct Made: Hashable, Sendable {
-        /// The statement, the digest of rules, or rights.
+        /// The statement, the digest of rules, or privileges.
         package var source: String
-        /// What PostgreSQL made of it.
+        /// The text that PostgreSQL stored for it.
         package var stored = ""
     }
 
@@ -27,31 +27,31 @@ package struct PolicyState: Hashable, Sendable {
         package var type: String
         package var isClosed: Bool
         package var isForced = false
-        /// The digest of the rules of the type.
+        /// The digest of the type's rules.
         package var rules: String
     }
 
     package var logins: [LoginRole] = []
     package var tables: [Table] = []
-    /// What was made, as it was then.
+    /// The objects that were made, as recorded then.
     package var made: [Object: Made] = [:]
-    /// The policies of record tables, the triggers and the views, as they are now.
+    /// The current policies of record tables, triggers and views.
     package var present: [Object: String] = [:]
-    /// What each role may do, a line for each: `SELECT note.title`.
+    /// The privileges of each role, a line each: `SELECT note.title`.
     package var rights: [String: Set<String>] = [:]
-    /// Reserved functions that run with the rights of their owner and may be called by a role.
+    /// Reserved functions that run with their owner's privileges and that a role may call.
     package var powers: [String: Set<String>] = [:]
 
-    /// Whether nothing was ever made, or all of it taken away.
+    /// Whether policies were never applied, or were all dropped.
     package var isEmpty: Bool {
         logins.isEmpty && made.isEmpty && !present.keys.contains { $0.kind == "policy" }
             && !tables.contains { $0.isClosed }
     }
 
-    /// A sentence for each difference, in an order that does not change.
+    /// Returns a sentence for each difference, in a stable order.
     ///
-    /// - Parameter policies: what there should be by the rules and settings; nil to compare with what was made, as far as the
-    ///   settings of the service are not known.
+    /// - Parameter policies: The policies expected by the rules and settings; nil compares with those recorded, for
+    ///   callers without the service's settings.
     package func differences(from policies: [TypePolicies]?) -> [String] {
         if isEmpty { return [] }
         var sentences = logins.compactMap(\.refusal)
@@ -97,7 +97,7 @@ package struct PolicyState: Hashable, Sendable {
         return sentences + strangers(of: type)
     }
 
-    /// What the fields, references and settings of a type have come to ask for since.
+    /// Returns the differences caused by changed fields, references and settings of a type.
     private func differences(_ known: [Object: Made], from policies: TypePolicies) -> [String] {
         let type = policies.type.rawValue
         var sentences: [String] = []
@@ -119,7 +119,7 @@ package struct PolicyState: Hashable, Sendable {
         return sentences
     }
 
-    /// Policies of psql's making: each admits more than the rules do, or less.
+    /// Policies made in psql, each of which admits more or less than the rules do.
     private func strangers(of type: String) -> [String] {
         present.keys.filter { $0.type == type && $0.kind == "policy" && made[$0] == nil }.sorted().map {
             "The table \(type) has the policy \($0.name), which skyrow did not make."
@@ -155,7 +155,7 @@ extension PolicyState.Object: Comparable {
 }
 
 extension TypePolicies {
-    /// What a database login may do with the table and the view, a line for each, sorted: `SELECT note.title`.
+    /// A database login's privileges on the table and the view, a line each, sorted: `SELECT note.title`.
     package var rights: String {
         let name = type.rawValue
         var lines = grants.select.map { "SELECT \(name).\($0)" }

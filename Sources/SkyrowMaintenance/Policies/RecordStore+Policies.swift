@@ -2,32 +2,32 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// What applying policies did.
+/// The result of applying policies.
 package struct PolicyOutcome: Hashable, Sendable {
-    /// The types whose policies were made, or made anew.
+    /// The types whose policies were made or remade.
     package var changed: [RecordTypeName]
-    /// The types that have policies now.
+    /// The number of types with policies.
     package var types: Int
-    /// The roles that stand for users now.
+    /// The roles that act as users.
     package var roles: [String]
 }
 
-/// Row-level security for roles of PostgreSQL that stand for users (Documentation/Decisions/0067-policies.md).
+/// Row-level security for PostgreSQL roles that act as users (Documentation/Decisions/0067-policies.md).
 extension RecordStore {
-    /// Makes policies, triggers, views and rights as the rules of types say, for these roles and those that there are; what is
-    /// as it should be is left alone.
+    /// Makes policies, triggers, views and grants by the rules of types, for these roles and the existing ones. Objects
+    /// that are up to date stay.
     ///
-    /// Each transaction takes some types, so that others wait for their tables for a moment only. A type that is made anew is closed to
-    /// these roles until the last one, which gives the rights.
+    /// Each transaction handles a few types, so table locks are short. A type being remade is closed to these roles
+    /// until the last transaction, which grants the privileges.
     ///
-    /// Throws `108 InvalidArgument` for a role that policies would not hold for, and for a user that there is not; and what
-    /// PostgreSQL throws. What was done until then stays, and the next call goes on.
+    /// Throws `108 InvalidArgument` for a role that policies do not restrict, or an unknown user; and PostgreSQL's
+    /// errors. Work done before an error stays, and the next call resumes.
     package func applyPolicies(for logins: [DatabaseLogin] = []) async throws -> PolicyOutcome {
         var changed: Set<RecordTypeName> = []
         var rounds = 0
         while true {
             let (lacking, outcome) = try await patiently {
-                // What others change again and again is left as it is.
+                // After two rounds, types that others keep changing are left as they are.
                 try await applyRights(for: logins, leavingLacks: rounds == 2)
             }
             if var outcome {
@@ -42,13 +42,13 @@ extension RecordStore {
         }
     }
 
-    /// About how many milliseconds the policies, triggers and the view of a type take on a slow core.
+    /// The approximate duration in milliseconds of making a type's policies, triggers and view on a slow core.
     private static let policyCost = 15
 
-    /// A type without the policies that it should have, and the rules that these are of.
+    /// A type with missing policies, and the rules they follow.
     private typealias Lack = (policies: TypePolicies, rules: String)
 
-    /// Gives the rights where all types have their policies; returns those that lack some otherwise.
+    /// Grants the privileges if all types have their policies; otherwise returns the types that do not.
     private func applyRights(
         for logins: [DatabaseLogin],
         leavingLacks: Bool
@@ -75,7 +75,7 @@ extension RecordStore {
         }
     }
 
-    /// The differences between what there is and what the rules say, a sentence for each; changes nothing.
+    /// Returns the differences between the database and the rules, a sentence each; read-only.
     package func policyDifferences() async throws -> (isApplied: Bool, differences: [String]) {
         try await client.withTransaction(isolation: .repeatableRead) { transaction in
             let policies = try await policies(in: transaction)
@@ -88,13 +88,13 @@ extension RecordStore {
         }
     }
 
-    /// Takes rights from these roles, or everything that was made for all of them.
+    /// Revokes the privileges of these roles, or drops all policies if there are no roles given.
     ///
-    /// Throws `110 ResourceNotFound` for a role that is none of those that stand for users.
+    /// Throws `110 ResourceNotFound` for a role that does not act as a user.
     package func dropPolicies(for roles: [SQLIdentifier] = []) async throws {
         let types = try await patiently { try await dropRights(of: roles) }
         guard roles.isEmpty else { return }
-        // The service alone has rights from here on.
+        // From here on, only the service has privileges.
         for some in SchemaPieces.cut(types, cost: { _ in Self.policyCost }) {
             try await patiently {
                 try await client.withTransaction { transaction in
@@ -115,14 +115,14 @@ extension RecordStore {
             try await client.withTransaction { transaction in
                 try await transaction.lockSchema(schema)
                 try await transaction.limitLockWaits()
-                // Without what others have made in it.
+                // Without CASCADE, objects that others made in the schema are not dropped.
                 _ = try await transaction.query("DROP SCHEMA IF EXISTS \(try SQLIdentifier(visible: schema))")
                 _ = try await transaction.query("DELETE FROM \(schema.internal)._database_login")
             }
         }
     }
 
-    /// Takes rights away; returns the types whose policies no login needs then.
+    /// Revokes privileges, and returns the types whose policies are no longer needed.
     private func dropRights(of roles: [SQLIdentifier]) async throws -> [String] {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
@@ -151,7 +151,7 @@ extension RecordStore {
         }
     }
 
-    /// What each type needs, by the rules that the transaction sees.
+    /// Returns the policies of each type, by the rules that the transaction sees.
     private func policies(in transaction: PostgresTransaction) async throws -> [TypePolicies] {
         try await SchemaCatalog.load(of: schema, in: transaction, rules: rules).policies
     }
@@ -163,7 +163,7 @@ extension RecordStore {
         )
     }
 
-    /// The roles that stand for users, as far as there are such roles.
+    /// Returns the existing roles that act as users.
     private func databaseRoles(in transaction: PostgresTransaction) async throws -> [SQLIdentifier] {
         try await transaction.query(
             "SELECT role FROM \(schema.internal)._database_login JOIN pg_catalog.pg_roles ON rolname = role ORDER BY role"
@@ -203,7 +203,7 @@ extension RecordStore {
         _ = try await transaction.query("CREATE SCHEMA IF NOT EXISTS \(visible)")
         let types = policies.map(\.type.rawValue)
         state = try await PolicyState.load(of: schema, tables: types, in: transaction)
-        // Their tables are gone.
+        // The tables of these types no longer exist.
         for type in try await madeTypes(in: transaction) where !types.contains(type) {
             _ = try await transaction.query("SELECT \(schema)._close_type(\(type))")
         }
@@ -214,7 +214,7 @@ extension RecordStore {
     private func makePolicies(_ lacks: [Lack]) async throws {
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
-            // PostgreSQL prints a name with its schema where the path does not lead to it.
+            // PostgreSQL prints schema-qualified names for objects outside the search path.
             _ = try await transaction.query("SELECT set_config('search_path', 'pg_catalog', true)")
             try await transaction.lock(lacks.map { TableLock(.changed, $0.policies.type) }, in: schema)
             for lack in lacks { try await make(lack.policies, in: transaction) }
@@ -231,7 +231,7 @@ extension RecordStore {
         for object in policies.objects { _ = try await transaction.query(object.statement) }
     }
 
-    /// Stores what was made, and what PostgreSQL made of it.
+    /// Records the objects made, with the text that PostgreSQL stored.
     private func note(_ lacks: [Lack], in transaction: PostgresTransaction) async throws {
         var state = PolicyState()
         try await state.readObjects(of: schema, types: lacks.map { $0.policies.type.rawValue }, in: transaction)
@@ -297,7 +297,7 @@ extension RecordStore {
             2,
             as: String.self
         ) {
-            // PostgreSQL's own text of a function's name and arguments.
+            // The text is PostgreSQL's own form of a function's name and arguments.
             _ = try await transaction.query("REVOKE EXECUTE ON FUNCTION \(SQL(trustedText: function)) FROM PUBLIC")
         }
         for policies in policies {
@@ -317,7 +317,7 @@ extension RecordStore {
                 _ = try await transaction.query("GRANT SELECT ON \(visible).\(table) TO \(role)")
             }
             if policies.grants.insert.isEmpty { continue }
-            // The numbers of new rows come from sequences that belong to columns.
+            // New rows need the sequences owned by the table's columns.
             for sequence in try await transaction.query(
                 """
                 SELECT relname::text FROM pg_catalog.pg_depend JOIN pg_catalog.pg_class ON pg_class.oid = objid
@@ -341,7 +341,7 @@ extension RecordStore {
 }
 
 extension PolicyState {
-    /// Whether all of a type is there as it should be, so that its table need not be locked.
+    /// Returns whether all objects of a type are up to date, so that its table need not be locked.
     package func hasAll(of policies: TypePolicies) -> Bool {
         var state = self
         let type = policies.type.rawValue
