@@ -5,7 +5,7 @@ import SkyrowHTTP
 import SkyrowJSON
 import SkyrowModel
 
-/// Writes an event as one line of JSON.
+/// Writes log events as lines of JSON.
 ///
 /// ```json
 /// {"time":"2026-11-21T10:00:00.000123Z","level":"info","message":"Request","action":"record:fetch","outcome":"OK"}
@@ -36,7 +36,8 @@ struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// What is nearest to the event wins, as in swift-log's own handlers; the names above are taken.
+    /// Returns the members of an event. Metadata closer to the event takes precedence, as in swift-log's handlers; the
+    /// reserved names get a trailing underscore.
     private func members(of event: LogEvent) -> Logger.Metadata {
         var members = event.metadata ?? [:]
         if let provided = metadataProvider?.get() { members.merge(provided) { nearest, _ in nearest } }
@@ -50,7 +51,7 @@ struct JSONLogHandler: LogHandler {
 }
 
 extension LogOutput: RequestLogOutput {
-    /// A line as the handler above would write it, its members in the same order.
+    /// Writes a request's line with the members and order of the handler above.
     package func write(_ line: RequestLogLine) {
         write(line.level, "Request") { writer in
             writer.member("action", line.action)
@@ -92,7 +93,7 @@ extension JSONWriter {
         integer(Int64(clamping: value))
     }
 
-    /// Whole numbers stay numbers, so that a reader of logs can reckon with them; all else is a text.
+    /// Writes a value. Integers stay numbers, so log readers can compute with them; all else is text.
     fileprivate func value(_ value: Logger.MetadataValue) {
         if case .stringConvertible(let number as any BinaryInteger) = value, let integer = Int64(exactly: number) {
             self.integer(integer)

@@ -2,33 +2,34 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Where log lines go: collected for up to 20 ms, then written together.
+/// The output of log lines, which are collected for up to 20 ms and written together.
 ///
-/// A line of its own system call cost a fetch a fifth of its processor time. Warnings and worse are written at once,
-/// with all that came before them, so that a crash takes at most some lines about requests along.
+/// A system call per line cost a fetch a fifth of its processor time. Warnings and worse are written at once, with all
+/// earlier lines, so a crash loses only some lines about requests.
 final class LogOutput: Sendable {
     private struct State {
         var lines: [UInt8] = []
         var dropped = 0
-        /// Those of all times, while the count above begins anew with each message about it.
+        /// The total; the count above restarts with each message about dropped lines.
         var allDropped = 0
         var isScheduled = false
     }
 
-    /// Waiting lines beyond this many bytes are dropped and counted: a terminal that stands still stops no request.
+    /// Upper bound on pending bytes. Further lines are dropped and counted, so a stalled terminal never blocks a
+    /// request.
     private static let capacity = 1 << 20
     private static let delay = DispatchTimeInterval.milliseconds(20)
 
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Everything is written on it, so lines keep their order.
+    /// The serial queue of all writes, which keeps the lines in order.
     private let queue = DispatchQueue(label: "log", qos: .utility)
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// Takes a line without its line feed.
+    /// Adds a line, given without its line feed.
     func append(_ line: UnsafeRawBufferPointer, isUrgent: Bool) {
         let begins = state.withLock { state in
             guard state.lines.count + line.count < Self.capacity else {
@@ -49,10 +50,10 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// How many lines were dropped so far.
+    /// The number of lines dropped so far.
     var droppedLines: Int { state.withLock(\.allDropped) }
 
-    /// Returns when all lines so far are written.
+    /// Writes all lines added so far.
     func flush() {
         queue.sync { write() }
     }

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A level that all loggers of the process share, and that can be changed while they are in use.
+/// A log level that all loggers of the process share, and that can change at any time.
 final class SharedLogLevel: Sendable {
     private let place: Atomic<Int>
 
@@ -19,7 +19,7 @@ final class SharedLogLevel: Sendable {
     }
 }
 
-/// Another handler that logs what the shared level says, until a logger of its own is given one of its own.
+/// A handler with the shared level, until its own level is set.
 struct SharedLevelLogHandler<Base: LogHandler>: LogHandler {
     private var base: Base
     private let shared: SharedLogLevel

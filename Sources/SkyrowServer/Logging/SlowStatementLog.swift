@@ -2,14 +2,14 @@ import CoreMetrics
 import Logging
 import SkyrowPostgres
 
-/// Logs statements that ran too long, on behalf of the request that caused them.
+/// Logs slow statements with the request that caused them.
 ///
-/// The text of a statement depends on the shape of a request only; values are not part of it.
+/// A statement's text depends only on the shape of a request; it contains no values.
 struct SlowStatementLog: Sendable {
     let logger: Logger
     let count: Counter
 
-    /// The bytes after which a statement's text is cut.
+    /// The length in bytes at which a statement's text is truncated.
     private static let textLimit = 8192
 
     init(logger: Logger, metrics: any MetricsFactory) {
@@ -25,7 +25,7 @@ struct SlowStatementLog: Sendable {
             "run_milliseconds": .stringConvertible(report.run.milliseconds),
             "wait_milliseconds": .stringConvertible(report.wait.milliseconds),
         ]
-        // The answers of a pipeline come together: its time is that of all who travelled in it.
+        // The results of a pipeline arrive together, so the time is that of all its statements.
         if report.pipelined > 1 { metadata["pipelined"] = .stringConvertible(report.pipelined) }
         if let failure = report.failure { metadata["error"] = .string(failure) }
         logger.notice("A statement was slow", metadata: metadata)
@@ -38,7 +38,7 @@ struct SlowStatementLog: Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// The number of whole milliseconds.
     fileprivate var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -1,8 +1,8 @@
-/// What every metric of the service means.
+/// The descriptions of all metrics of the service.
 ///
-/// The manual's table and the dashboard are checked against it, and it against what a running service shows.
+/// Tests compare the manual's table and the dashboard with it, and it with a running service's metrics.
 enum MetricCatalog {
-    /// A line of the table.
+    /// A row of the table.
     struct Entry: Hashable, Sendable {
         var name: String
         var kind: MetricKind
@@ -23,7 +23,7 @@ enum MetricCatalog {
 
     static let help = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.help) })
 
-    /// In the order of the manual.
+    /// The metrics in the order of the manual.
     static let entries: [Entry] = requests + connections + live + postgres + schema + accounts + observability + process
 
     private static let requests: [Entry] = [

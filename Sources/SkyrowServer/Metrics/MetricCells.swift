@@ -3,19 +3,19 @@ import SkyrowConcurrency
 import SkyrowPostgres
 import Synchronization
 
-/// Where the value of one series is kept; reading and writing need no lock.
+/// The storage of one series' value, with lock-free access.
 protocol MetricCell: AnyObject, Sendable {
     var value: MetricValue { get }
 }
 
-/// A count that only grows.
+/// A monotonic count.
 final class CounterCell: MetricCell, CounterHandler {
     private let count = Atomic<Int64>(0)
 
     var value: MetricValue { .integer(count.load(ordering: .relaxed)) }
 
     func increment(by amount: Int64) {
-        // A counter that goes back looks like a process that began anew.
+        // A decreasing counter looks like a restarted process.
         if amount > 0 { count.wrappingAdd(amount, ordering: .relaxed) }
     }
 
@@ -65,10 +65,10 @@ final class GaugeCell: MetricCell, RecorderHandler, MeterHandler {
     }
 }
 
-/// How often values fell into each of fixed ranges.
+/// The number of values in each of fixed ranges.
 final class DistributionCell: MetricCell, TimerHandler, RecorderHandler {
     private let bounds: [Int64]
-    /// What the recorded values are divided by to be shown: a billion makes seconds of nanoseconds.
+    /// The divisor of displayed values: a billion turns nanoseconds into seconds.
     private let scale: Double
     private let counts: SharedArray<Atomic<Int>>
     private let sum = Atomic<Int64>(0)
@@ -79,12 +79,12 @@ final class DistributionCell: MetricCell, TimerHandler, RecorderHandler {
         counts = SharedArray(count: bounds.count + 1) { _ in Atomic(0) }
     }
 
-    /// For durations: recorded in nanoseconds, shown in seconds.
+    /// Makes a distribution of durations, recorded in nanoseconds and shown in seconds.
     static func durations() -> DistributionCell {
         DistributionCell(bounds: Histogram.durations.bounds, scale: 1e9)
     }
 
-    /// For values of any kind.
+    /// Makes a distribution of arbitrary values.
     static func values() -> DistributionCell {
         DistributionCell(bounds: (0...20).map { 1 << $0 }, scale: 1)
     }
@@ -115,7 +115,7 @@ final class DistributionCell: MetricCell, TimerHandler, RecorderHandler {
 }
 
 extension MetricValue {
-    /// What a histogram of nanoseconds holds, in seconds.
+    /// Makes the value of a nanosecond histogram, in seconds.
     package init(seconds histogram: Histogram) {
         self = .histogram(MetricDistribution(histogram, scale: 1e9))
     }

@@ -17,7 +17,7 @@ extension MetricFamily {
         MetricFamily(name, .gauge, [MetricSeries(value: .number(value))])
     }
 
-    /// One series a queue.
+    /// Makes a family with one series per queue.
     static func queues<Statistics>(
         _ name: String,
         _ kind: MetricKind,

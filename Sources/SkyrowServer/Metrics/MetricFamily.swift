@@ -1,4 +1,4 @@
-/// A metric with all its series, as it was at one moment.
+/// A metric with all its series, at one point in time.
 struct MetricFamily: Hashable, Sendable {
     var name: String
     var kind: MetricKind
@@ -12,7 +12,7 @@ struct MetricFamily: Hashable, Sendable {
 }
 
 enum MetricKind: String, Hashable, Sendable {
-    /// It only grows, until the process ends.
+    /// A value that only grows until the process ends.
     case counter
     case gauge
     case histogram
@@ -35,11 +35,11 @@ enum MetricValue: Hashable, Sendable {
     case histogram(MetricDistribution)
 }
 
-/// How many values fell into each of some ranges.
+/// The number of values in each of several ranges.
 struct MetricDistribution: Hashable, Sendable {
-    /// The ends of the ranges, which belong to them; a last range has none.
+    /// The inclusive upper bounds of the ranges; the last range is unbounded.
     var bounds: [Double]
-    /// How many values each range has alone: one more than there are bounds.
+    /// The non-cumulative counts of the ranges: one more than there are bounds.
     var counts: [Int]
     var sum: Double
 }

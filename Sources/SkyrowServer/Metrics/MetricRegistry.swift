@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps what is counted through swift-metrics until it is asked for.
+/// Stores the values recorded through swift-metrics.
 ///
 /// ```swift
 /// let registry = MetricRegistry()
@@ -10,8 +10,8 @@ import Synchronization
 /// PrometheusText.text(registry.families)
 /// ```
 ///
-/// Handles are looked up under a lock when they are made, and used without one. A name has the kind that it was first
-/// used with; a handle of another kind under the same name counts for itself and is not shown.
+/// Making a handle takes a lock, using it does not. The first use of a name determines its kind. A handle of another
+/// kind with the same name counts separately and is not shown.
 final class MetricRegistry: MetricsFactory {
     private struct Family: Sendable {
         let kind: MetricKind
@@ -20,7 +20,7 @@ final class MetricRegistry: MetricsFactory {
 
     private let cells = Mutex<[String: Family]>([:])
 
-    /// Everything that was ever counted, sorted by name and labels.
+    /// All recorded metrics, sorted by name and labels.
     var families: [MetricFamily] {
         let families = cells.withLock { $0 }
         return families.sorted { $0.key < $1.key }.map { name, family in
@@ -51,7 +51,7 @@ final class MetricRegistry: MetricsFactory {
     func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
     func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
 
-    /// The cell of those labels, the same for all who ask.
+    /// Returns the cell of these labels, which all callers share.
     private func cell<Cell: MetricCell>(
         _ name: String,
         _ dimensions: [(String, String)],
@@ -66,7 +66,7 @@ final class MetricRegistry: MetricsFactory {
             var family = families[name] ?? Family(kind: kind)
             if let known = family.cells[labels] as? Cell, family.kind == kind { return known }
             let cell = make()
-            // Two cells under one name and labels would be two lines that contradict each other.
+            // Two cells with the same name and labels would be two contradictory lines.
             if family.kind == kind, family.cells[labels] == nil {
                 family.cells[labels] = cell
                 families[name] = family

@@ -3,7 +3,7 @@ import ServiceLifecycle
 import SkyrowHTTP
 import SkyrowSystem
 
-/// Serves metrics on an address of their own.
+/// Serves metrics on a separate address.
 struct MetricsServer: Service {
     let host: String
     let port: Int
@@ -11,9 +11,9 @@ struct MetricsServer: Service {
     let responder: MetricsResponder
     let logger: Logger
 
-    /// The socket of the address that metrics have to themselves; nil when they have none.
+    /// Returns the socket of the metrics address; nil without one.
     ///
-    /// Throws ``ToolError`` when it is not to be had.
+    /// Throws ``ToolError`` if the address cannot be bound.
     static func socket(_ settings: Settings) throws(ToolError) -> BoundSocket? {
         guard case .address(let host, let port) = settings.observability.metrics else { return nil }
         do throws(ListenError) { return try BoundSocket(host: host, port: port) } catch {
@@ -25,7 +25,7 @@ struct MetricsServer: Service {
         .failure("Metrics cannot be served on port \(port) of \(host): \(error). Give another --metrics.")
     }
 
-    /// Throws ``ToolError`` when it cannot listen there.
+    /// Throws ``ToolError`` if it cannot listen.
     func run() async throws {
         let server = HTTPServer(
             host: host,

@@ -2,7 +2,7 @@ import Glibc
 import SkyrowSystem
 import Synchronization
 
-/// What the system says about this process.
+/// The system's figures about this process.
 struct ProcessReadings: Hashable, Sendable {
     var cpuSeconds: Double
     var residentBytes: Int64
@@ -11,7 +11,7 @@ struct ProcessReadings: Hashable, Sendable {
     var openDescriptors: Int64
     var maximumDescriptors: Int64
 
-    /// Reads them now; what the system does not provide is zero.
+    /// Reads the current figures; unavailable ones are zero.
     static func now() -> ProcessReadings {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)
@@ -23,13 +23,13 @@ struct ProcessReadings: Hashable, Sendable {
             residentBytes: status.residentBytes,
             virtualBytes: status.virtualBytes,
             threads: status.threads,
-            // Looking at the directory takes a descriptor.
+            // Listing the directory takes a descriptor itself.
             openDescriptors: Int64(max(0, (contentsOfDirectory("/proc/self/fd") ?? []).count - 1)),
             maximumDescriptors: Int64(clamping: limit.rlim_cur)
         )
     }
 
-    /// The resident memory alone, which costs one small file.
+    /// The resident memory only, which takes reading one small file.
     static var residentBytes: Int64 {
         ProcessStatus(contentsOfFile("/proc/self/status") ?? "").residentBytes
     }
@@ -50,8 +50,8 @@ struct ProcessReadings: Hashable, Sendable {
     }
 }
 
-/// Asks the system about this process once a second at most: looking at ten thousand descriptors takes a while, and a
-/// page that is open to all can be asked for at any rate.
+/// Reads the process's figures at most once a second. Listing ten thousand descriptors takes a while, and a public page
+/// may be requested at any rate.
 final class ProcessReader: Sendable {
     private let last = Mutex<(readings: ProcessReadings, time: ContinuousClock.Instant)?>(nil)
 
@@ -65,7 +65,7 @@ final class ProcessReader: Sendable {
     }
 }
 
-/// The part of `/proc/self/status` that is of interest (proc(5)).
+/// The relevant part of `/proc/self/status` (proc(5)).
 struct ProcessStatus: Hashable, Sendable {
     var residentBytes: Int64 = 0
     var virtualBytes: Int64 = 0

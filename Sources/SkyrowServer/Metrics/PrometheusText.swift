@@ -1,10 +1,10 @@
-/// The text format that Prometheus and all that is compatible with it read (version 0.0.4).
+/// The text format (version 0.0.4) of Prometheus and compatible systems.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/
 enum PrometheusText {
-    /// The text of the families, each under what is known of it; one without series is left out.
+    /// Returns the text of the families, each after its help and type. Families without series are omitted.
     ///
-    /// - Parameter help: what a metric means, by its name.
+    /// - Parameter help: The help texts by metric name.
     static func text(_ families: [MetricFamily], help: [String: String] = [:]) -> String {
         var text = ""
         for family in families where !family.series.isEmpty {
@@ -24,7 +24,7 @@ enum PrometheusText {
         case .histogram(let distribution):
             var count = 0
             for (index, bound) in (distribution.bounds + [.infinity]).enumerated() {
-                // What fell into a range is in all ranges that end later, too.
+                // Prometheus buckets are cumulative.
                 count += distribution.counts[index]
                 let labels = series.labels + [MetricLabel(name: "le", value: number(bound))]
                 appendLine(name + "_bucket", labels, "\(count)", to: &text)
@@ -44,11 +44,11 @@ enum PrometheusText {
         text += " \(value)\n"
     }
 
-    /// As Go reads numbers, which is what the format asks for.
+    /// Returns a number in Go's syntax, which the format requires.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // No fraction where there is none: `1`, not `1.0`.
+        // Integers have no fraction: `1`, not `1.0`.
         if value.magnitude < 1e15, value == value.rounded() { return "\(Int64(value))" }
         return "\(value)"
     }
@@ -61,7 +61,7 @@ enum PrometheusText {
         escapedHelp(text).replacing("\"", with: "\\\"")
     }
 
-    /// The name with `_` for what names of metrics and labels must not hold.
+    /// Returns the name with `_` for characters that metric and label names may not contain.
     static func name(_ text: String, allowsColon: Bool) -> String {
         let name = String(
             String.UnicodeScalarView(

@@ -4,20 +4,20 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
-/// All metrics of a service: what was counted as it happened, and what its parts say when they are asked.
+/// All metrics of a service: recorded events, and values read from its parts on request.
 struct ServiceMetrics: Sendable {
     let registry: MetricRegistry
     let client: PostgresClient
     let applications: Applications
     let http: HTTPServerCounts
     let log: LogOutput
-    /// nil when nothing is traced.
+    /// nil without tracing.
     let traces: TraceFile?
     let process = ProcessReader()
-    /// When the process began, in seconds since 1970.
+    /// The process's start in seconds since 1970.
     let startTime: Double
 
-    /// The page that Prometheus reads.
+    /// Returns the page for Prometheus.
     func text() -> String {
         PrometheusText.text(families, help: MetricCatalog.help)
     }
@@ -56,7 +56,7 @@ struct ServiceMetrics: Sendable {
 
     private func postgres(_ statistics: PostgresStatistics) -> [MetricFamily] {
         let queues = statistics.queues
-        // Transactions have a connection to themselves, so nothing of theirs travels together.
+        // Transactions have exclusive connections, so they are never pipelined with others.
         let pipelines = queues.filter { $0.queue != "transaction" }
         return [
             .gauge("skyrow_postgres_up", client.isReady ? 1 : 0),
@@ -77,7 +77,7 @@ struct ServiceMetrics: Sendable {
         ]
     }
 
-    /// What each application that is open says of itself.
+    /// The metrics of each open application.
     private var ofApplications: [MetricFamily] {
         let open = applications.allOpen.map { (name: $0.name, actions: $0.opened.actions) }
         func family(_ name: String, _ kind: MetricKind, _ value: (ActionService) -> Int) -> MetricFamily {
@@ -126,7 +126,7 @@ struct ServiceMetrics: Sendable {
         ]
     }
 
-    /// What all applications have together.
+    /// The metrics shared by all applications.
     private var shared: [MetricFamily] {
         guard let statistics = applications.default?.statistics else { return [] }
         return [
@@ -153,7 +153,7 @@ struct ServiceMetrics: Sendable {
     }
 }
 
-/// The version of the compiler, as far as it is known.
+/// The compiler's version, as far as it can be determined.
 private var compilerVersion: String {
     #if compiler(>=6.4)
         "6.4+"
@@ -165,7 +165,7 @@ private var compilerVersion: String {
 }
 
 extension PostgresStatistics {
-    /// The figures of every queue, that of transactions among them.
+    /// The figures of every queue, including that of transactions.
     fileprivate var queues: [(queue: String, Queue)] {
         var transactions = Queue()
         transactions.queueDepth = transactionsWaiting

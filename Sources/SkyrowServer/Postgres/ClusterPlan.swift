@@ -1,48 +1,48 @@
 import SkyrowSystem
 
-/// What was found where the embedded PostgreSQL keeps its files.
+/// The observed state of the embedded PostgreSQL's directory.
 struct ClusterObservation: Hashable, Sendable {
     enum Contents: Hashable, Sendable {
-        /// There is no such directory, or it is empty.
+        /// The directory is missing or empty.
         case nothing
-        /// A cluster that this major version made.
+        /// A cluster of this major version.
         case cluster(majorVersion: Int)
-        /// Something else.
+        /// Other contents.
         case foreign
     }
 
     var contents: Contents
-    /// Whether the service has a role of its own there, and the database is that role's.
+    /// Whether the cluster has the service's role, and the role owns the database.
     var hasServiceRole: Bool
-    /// Whether the account that PostgreSQL is to run as owns it.
+    /// Whether the account that will run PostgreSQL owns the directory.
     var isOwn: Bool
-    /// The process named in `postmaster.pid`, which a killed server leaves behind.
+    /// The process in `postmaster.pid`, which a killed server leaves behind.
     var recordedServer: Int32?
-    /// The processes that have the directory as their working directory: a server and its children.
+    /// The processes with the directory as their working directory: a server and its children.
     var occupants: Set<Int32>
-    /// The major versions of PostgreSQL on this machine.
+    /// The installed major versions of PostgreSQL.
     var installedVersions: [Int]
 }
 
-/// The next thing to do so that a server may start on the directory.
+/// The next step towards starting a server on the directory.
 enum ClusterStep: Hashable, Sendable {
     /// Make a cluster with this major version.
     case initialize(majorVersion: Int)
-    /// A server of an earlier service still runs, or is just ending because its service is gone: end it.
+    /// Stop the server of an earlier service, which still runs or is shutting down.
     case stopServer(Int32)
-    /// The server is gone, but children of it still hold its shared memory: see to it that they end.
+    /// Wait for the children of a dead server to end, as they still hold its shared memory.
     case awaitProcesses(Set<Int32>)
-    /// No process is left of the server that wrote `postmaster.pid`. PostgreSQL itself would refuse to start when the
-    /// process id has meanwhile gone to another process.
+    /// Remove `postmaster.pid`, as all processes of the server that wrote it are gone. PostgreSQL itself refuses to
+    /// start if the process id has been reused.
     case removeServerRecord
-    /// Give the service a role that is no superuser, in a cluster that an earlier version made.
+    /// Give the service a role without superuser rights, in a cluster that an earlier version made.
     case separateRoles(majorVersion: Int)
     /// Start the server of this major version.
     case start(majorVersion: Int)
 
-    /// Decides; throws ``ToolError`` with what the operator is to do when nothing can be done.
+    /// Returns the next step. Throws ``ToolError`` with the operator's remedy if there is no possible step.
     ///
-    /// The caller holds the directory's lock, so that no other service acts on it.
+    /// The caller holds the directory's lock, so no other service changes it.
     static func next(after observation: ClusterObservation, at path: String) throws(ToolError) -> ClusterStep {
         guard let newest = observation.installedVersions.max() else {
             throw .failure(

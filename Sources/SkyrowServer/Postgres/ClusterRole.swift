@@ -1,33 +1,33 @@
 import SkyrowStore
 
-/// Who may do what in the embedded PostgreSQL: the administrator, a superuser whom nothing but the making of the cluster
-/// and `skyrow psql --administrator` needs, and the role of the service, which owns the database and all in it.
+/// The roles of the embedded PostgreSQL. The administrator is a superuser, used only to make the cluster and by `skyrow
+/// psql --administrator`. The service's role owns the database and everything in it.
 ///
-/// The third one streams changes and has no other right: REPLICATION lets a role copy the whole cluster.
+/// The third role streams changes and has no other privilege: REPLICATION allows copying the whole cluster.
 ///
-/// What runs as the service's role, statements of clients and of a restored archive alike, runs no commands, reads no
-/// files, and makes no role a superuser. Documentation/Decisions/0024 has the alternatives.
+/// Statements of clients and of a restored archive run as the service's role, which cannot run commands, read files, or
+/// make superusers. Documentation/Decisions/0024 has the alternatives.
 package enum ClusterRole: String, Sendable {
     /// The superuser that initdb makes.
     case administrator = "skyrow"
     case service = "skyrow_service"
-    /// Has REPLICATION.
+    /// The role with REPLICATION.
     case replication = "skyrow_replication"
 }
 
 extension ClusterRole {
-    /// The file in a cluster that says that its roles are as the script has them.
+    /// The file in a cluster that records the version of its roles.
     static let marker = "skyrow-roles"
-    /// Counts the forms of ``script``; an older cluster gets the present one before its server starts.
+    /// The version of ``script``. A cluster with an older version is updated before its server starts.
     static let markerText = "4\n"
 
-    /// Makes the service's role and gives it what the administrator owns in the database, however often it runs.
+    /// Makes the service's role and gives it the administrator's objects in the database. It may run repeatedly.
     ///
-    /// It is fed to a server in single-user mode (`postgres --single -j`), where no event trigger fires and nothing is
-    /// connected: a statement ends with a semicolon and an empty line. No right names a role, since a dump would name it too, and
-    /// another cluster does not have it. REASSIGN OWNED refuses to work on the superuser that
-    /// initdb made. What belongs to an extension stays the administrator's, and so do functions of event triggers, which
-    /// run with the rights of the role that changes a table.
+    /// It runs in single-user mode (`postgres --single -j`), without event triggers and other connections. A statement
+    /// ends with a semicolon and an empty line. No grant names a role, since a dump would include the name, and other
+    /// clusters lack the role. REASSIGN OWNED refuses the superuser made by initdb. Extensions' objects stay the
+    /// administrator's, as do functions of event triggers, which run with the privileges of the role that changes a
+    /// table.
     static let script = """
         SET search_path = pg_catalog, pg_temp;
 

@@ -2,25 +2,25 @@ import Glibc
 
 /// The settings of a new cluster, at the end of its `postgresql.conf`, where the operator may change them.
 package struct ClusterSettings: Hashable, Sendable {
-    /// In megabytes.
+    /// Megabytes.
     let sharedBuffers: Int
     let effectiveCacheSize: Int
 
-    /// For a machine with this many megabytes of memory.
+    /// Makes the settings for a machine with this many megabytes of memory.
     ///
-    /// An eighth of it caches pages, a gigabyte at most: twice what a million small records take, and little enough that
-    /// the server still starts in a tenth of a second. What lies beyond it is in the system's cache.
+    /// An eighth of the memory caches pages, at most a gigabyte. That is twice the size of a million small records, and
+    /// small enough for the server to start in a tenth of a second. The system's page cache holds the rest.
     package init(machineMemory: Int) {
         sharedBuffers = min(max(machineMemory / 8, 128), 1024)
         effectiveCacheSize = max(machineMemory / 2, 512)
     }
 
-    /// For this machine.
+    /// The settings for this machine.
     static var ofThisMachine: ClusterSettings {
         ClusterSettings(machineMemory: machineMemory.map { $0 >> 20 } ?? 1024)
     }
 
-    /// The bytes of memory of this machine; nil when the system does not provide it.
+    /// The machine's memory in bytes; nil if unavailable.
     package static var machineMemory: Int? {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         let pageSize = sysconf(Int32(_SC_PAGESIZE))

@@ -1,39 +1,40 @@
 import Glibc
 package import SkyrowSystem
 
-/// Where a service keeps what is its own: keys, the lock, and the embedded PostgreSQL's cluster and log.
+/// The private directory of a service: keys, the lock, and the embedded PostgreSQL's cluster and log.
 package struct DataDirectory: Hashable, Sendable {
-    /// Absolute, without links.
+    /// The absolute path without symbolic links.
     package let path: String
 
     package var keys: String { "\(path)/keys" }
     package var lock: String { "\(path)/lock" }
     package var cluster: String { "\(path)/postgres" }
-    /// Where a cluster is made before it gets its name, so that one under that name is always complete.
+    /// The temporary path of a cluster that is being made. A cluster at the final path is always complete.
     var unfinishedCluster: String { "\(path)/postgres.unfinished" }
     package var log: String { "\(path)/postgres.log" }
 
-    /// Makes the directory, with its parents, unless it exists.
+    /// Makes the directory and its parents, unless it exists.
     package init(creating path: String) throws(ToolError) {
         try makeDirectory(path)
         try self.init(existing: path)
         try makePrivate()
     }
 
-    /// Bars other users, who could read keys and data, or take the lock: of a directory made by hand or by an earlier
-    /// version too.
+    /// Denies access to other users, who could read keys and data, or take the lock. This includes directories made by
+    /// hand or by earlier versions.
     private func makePrivate() throws(ToolError) {
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         var status = stat()
         guard fstat(folder.number, &status) == 0 else { throw .system("Cannot look at the data directory \(path)") }
         guard status.st_mode & 0o077 != 0 else { return }
-        // Not a directory with other uses, such as /tmp or a home.
+        // Directories with other uses, such as /tmp or a home, are left alone.
         let isOwn = contents.isEmpty || !contents.isDisjoint(with: DataDirectory.names)
         guard isOwn, status.st_mode & S_ISVTX == 0 else {
             throw .failure("The data directory \(path) holds other things and is open to others: give one of its own.")
         }
         guard fchmod(folder.number, 0o700) != 0 else { return }
-        // A volume that belongs to another user, and to this one's group: that is for the administrator to decide.
+        // The directory may be a volume of another user, shared with this user's group. The administrator decides about
+        // that.
         guard status.st_mode & 0o007 == 0 else {
             throw .failure(
                 "The data directory \(path) belongs to another user and is open to all: run 'chmod 700' on it."
@@ -45,13 +46,13 @@ package struct DataDirectory: Hashable, Sendable {
 
     private var contents: Set<String> { Set(contentsOfDirectory(path) ?? []) }
 
-    /// Throws ``ToolError`` when there is no such directory.
+    /// Throws ``ToolError`` if the directory does not exist.
     package init(existing path: String) throws(ToolError) {
         guard let resolved = resolvedPath(path) else { throw .system("Cannot open the data directory \(path)") }
         self.path = resolved
     }
 
-    /// Looks at the cluster and at the processes that live in it.
+    /// Observes the cluster and its processes.
     func observeCluster(account: ServerAccount, installations: [PostgresInstallation]) -> ClusterObservation {
         var status = stat()
         return ClusterObservation(
@@ -79,16 +80,16 @@ package struct DataDirectory: Hashable, Sendable {
         contentsOfFile("\(cluster)/postmaster.pid")?.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// The port of the server that runs, after which its socket is called, and whether it listens there for tools.
+    /// The running server's port, which names its socket, and whether it listens there for tools.
     var serverPort: (number: Int, isForTools: Bool)? {
         guard let record = serverRecord, record.count >= 6, let number = Int(record[3]) else { return nil }
         return (number, !record[5].isEmpty)
     }
 
-    /// The password of the port for tools.
+    /// The file with the password for the tools' port.
     var toolPassword: String { "\(path)/postgres-password" }
 
-    /// Whether the server with this process id, or any when it is nil, accepts connections.
+    /// Returns whether the server with this process id, or any server for nil, accepts connections.
     func serverIsReady(_ processID: Int32? = nil) -> Bool {
         guard let record = serverRecord, record.count >= 8 else { return false }
         guard processID == nil || Int32(record[0]) == processID else { return false }
@@ -96,9 +97,9 @@ package struct DataDirectory: Hashable, Sendable {
     }
 }
 
-/// The right to run a service on a data directory, held until the process ends or this value is gone.
+/// The lock that allows one service per data directory, held until the process ends or this value is released.
 ///
-/// The kernel gives it up with the process (flock(2)), so that nothing is left behind by `kill -9`.
+/// The kernel releases it with the process (flock(2)), even after `kill -9`.
 final class DataDirectoryLock: Sendable {
     private let file: FileDescriptor
 
@@ -106,17 +107,18 @@ final class DataDirectoryLock: Sendable {
         self.file = file
     }
 
-    /// What became of an attempt to take the lock.
+    /// The result of an attempt to take the lock.
     enum Attempt: Sendable {
         case taken(DataDirectoryLock)
-        /// Another process holds it; its id where it could be read.
+        /// Another process holds it; its id, if readable.
         case held(by: Int32?)
     }
 
-    /// Throws ``ToolError`` when the lock file cannot be written.
+    /// Throws ``ToolError`` if the lock file cannot be written.
     static func take(in directory: DataDirectory) throws(ToolError) -> Attempt {
         let file = try FileDescriptor(opening: directory.lock, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        // Who can open a file can lock it; earlier versions made it readable. Where this fails it is another user's.
+        // A readable file can be locked, and earlier versions made it readable. This fails only for another user's
+        // file.
         _ = fchmod(file.number, 0o600)
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { throw .system("Cannot lock \(directory.lock)") }

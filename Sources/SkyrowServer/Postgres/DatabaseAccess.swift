@@ -5,24 +5,24 @@ package import SkyrowSystem
 
 /// How a command uses the embedded PostgreSQL.
 package enum DatabaseUse: Hashable, Sendable {
-    /// Beside a service that runs, or alone.
+    /// With or without a running service.
     case shared
-    /// While no service runs, and with a new cluster where there is none.
+    /// Without a running service, making a new cluster if there is none.
     case alone
 }
 
-/// The database that a command beside the service works on: one given by its address, that of a running service, or the
-/// embedded one, started for as long as the command runs.
+/// The database of a maintenance command: one given by its address, that of a running service, or the embedded one,
+/// started for the duration of the command.
 package struct DatabaseAccess: Sendable {
     /// A libpq connection string.
     package let connection: String
     private let embedded: EmbeddedPostgres?
-    /// The embedded cluster and an open descriptor of it, by which the connection string may name it.
+    /// The embedded cluster and an open descriptor of its directory, which the connection string may refer to.
     private let cluster: (path: String, folder: FileDescriptor)?
-    /// What its socket is called after.
+    /// The port that names the socket.
     private let port: Int
 
-    /// Throws ``ToolError`` when there is no database to be had.
+    /// Throws ``ToolError`` if no database is available.
     package init(_ settings: Settings, use: DatabaseUse = .shared, logger: Logger) async throws(ToolError) {
         if let url = settings.database.url {
             connection = url
@@ -46,7 +46,7 @@ package struct DatabaseAccess: Sendable {
             let holder = process.map { " (process \($0))" } ?? ""
             throw .failure("A skyrow\(holder) runs on \(directory.path): end it first.")
         case .held:
-            // A service that has just been started may still be making its cluster.
+            // A service that has just started may still be making its cluster.
             let deadline = ContinuousClock.now + .seconds(30)
             while !directory.serverIsReady() {
                 guard ContinuousClock.now < deadline, !Task.isCancelled else {
@@ -64,7 +64,7 @@ package struct DatabaseAccess: Sendable {
         cluster = (directory.cluster, folder)
     }
 
-    /// The connection string for a child that gets `descriptors` and then this value's own.
+    /// Returns the connection string for a child that inherits `descriptors` followed by this value's own.
     package func connection(
         forChildWith descriptors: [FileDescriptor],
         as role: ClusterRole = .service
@@ -73,14 +73,14 @@ package struct DatabaseAccess: Sendable {
         return (connection, descriptors + own)
     }
 
-    /// The connection string for a child, and the descriptors it must get as its `first` and following.
+    /// Returns the connection string for a child, and the descriptors to pass from number `first` on.
     package func connection(forChildWithOwn first: Int, as role: ClusterRole = .service) -> (String, [FileDescriptor]) {
         guard let cluster else { return (connection, []) }
         let address = DatabaseAddress(cluster: cluster.path, folder: Int32(first), port: port)
         return (address.connection(as: role), [cluster.folder])
     }
 
-    /// Ends what was started for the command.
+    /// Stops a server that was started for the command.
     package func close() async {
         await embedded?.stop()
     }

@@ -1,14 +1,14 @@
 import Glibc
 import SkyrowSystem
 
-/// The cluster of the embedded PostgreSQL: its making, and the commands that work on it.
+/// The embedded PostgreSQL's cluster: its creation, and the programs that work on it.
 struct EmbeddedCluster: Sendable {
     static let database = "skyrow"
 
     let directory: DataDirectory
     let account: ServerAccount
     let installations: [PostgresInstallation]
-    /// The port of 127.0.0.1 for tools that know a password; nil for none.
+    /// The port on 127.0.0.1 for tools with a password; nil for none.
     let toolPort: Int?
 
     init(directory: DataDirectory, toolPort: Int? = nil) throws(ToolError) {
@@ -18,15 +18,16 @@ struct EmbeddedCluster: Sendable {
         installations = PostgresInstallation.installed()
     }
 
-    /// What to do next so that a server may start; see ``ClusterStep``.
+    /// Returns the next step towards starting a server; see ``ClusterStep``.
     func nextStep() throws(ToolError) -> ClusterStep {
         let observation = directory.observeCluster(account: account, installations: installations)
         return try .next(after: observation, at: directory.cluster)
     }
 
-    /// Makes the cluster under another name first and renames it, so that an interrupted start leaves nothing half made.
+    /// Makes the cluster under a temporary name and renames it, so an interrupted start never leaves an incomplete
+    /// cluster.
     ///
-    /// It is UTF-8 in the locale C.UTF-8, whose order no update of the system's libraries changes, with data checksums.
+    /// It is UTF-8 with data checksums, in the locale C.UTF-8, whose order does not change with the system's libraries.
     func initialize(majorVersion: Int) async throws(ToolError) {
         let unfinished = directory.unfinishedCluster
         try removeTree(unfinished)
@@ -59,7 +60,7 @@ struct EmbeddedCluster: Sendable {
         guard fsync(parent.number) == 0 else { throw .system("Cannot write \(directory.path)") }
     }
 
-    /// Gives the service its role in a cluster that no server runs on; what was done before an interruption is done again.
+    /// Makes the service's role in a cluster without a running server. After an interruption it starts over.
     func separateRoles(majorVersion: Int, in path: String? = nil) async throws(ToolError) {
         let path = path ?? directory.cluster
         try await run(
@@ -79,7 +80,7 @@ struct EmbeddedCluster: Sendable {
         guard fsync(marker.number) == 0 else { throw .system("Cannot write \(path)") }
     }
 
-    /// Starts the server; it accepts connections a moment later.
+    /// Starts the server, and returns before it accepts connections.
     func startServer(majorVersion: Int) async throws(ToolError) -> ChildProcess {
         try limitLocalAccess()
         var listening = ["-c", "listen_addresses=", "-c", "port=\(DatabaseAddress.defaultPort)"]
@@ -87,7 +88,7 @@ struct EmbeddedCluster: Sendable {
             try writeHostRules()
             listening = [
                 "-c", "listen_addresses=127.0.0.1", "-c", "port=\(toolPort)",
-                // The server works in its directory.
+                // The server's working directory is the cluster.
                 "-c", "hba_file=/proc/self/cwd/\(HostRules.file)",
             ]
         }
@@ -98,7 +99,7 @@ struct EmbeddedCluster: Sendable {
             listening + [
                 "-c", "unix_socket_directories=.",
                 "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off", "-c", "log_destination=stderr",
-                // Here and not in postgresql.conf, so that clusters of older versions have it too.
+                // Set here instead of in postgresql.conf, to cover clusters of older versions.
                 "-c", "wal_level=logical", "-c", "max_replication_slots=20", "-c", "max_wal_senders=20",
             ]
         )
@@ -122,7 +123,7 @@ struct EmbeddedCluster: Sendable {
         input: String? = nil
     ) async throws(ToolError) {
         let logLength = Self.length(of: directory.log)
-        // The room that there was: what fails gives back what it took, and its log may have had none.
+        // The free space before the run: a failed program frees its files, and its log may have had no space.
         let room = availableBytes(at: directory.path)
         let status = try await launch(majorVersion, program, mode: mode, in: path, arguments, input: input).exit
         guard status == .exited(0) else {
@@ -136,10 +137,10 @@ struct EmbeddedCluster: Sendable {
         return statvfs(path, &status) == 0 ? Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize)) : nil
     }
 
-    /// What a new cluster takes at least.
+    /// The minimum size of a new cluster.
     private static let clusterBytes = 64 << 20
 
-    /// Says where a disk is full; empty where it is not.
+    /// Returns a message about a full disk; empty if it is not full.
     static func advice(room: Int?, log: String, at path: String) -> String {
         let isNamed = log.contains(String(cString: strerror(ENOSPC))) || log.contains(String(cString: strerror(EDQUOT)))
         guard isNamed || room.map({ $0 < clusterBytes }) == true else { return "" }
@@ -151,8 +152,8 @@ struct EmbeddedCluster: Sendable {
             """
     }
 
-    /// As the account `postgres` the command names the cluster's directory by descriptor 3, which it inherits: it need not
-    /// be able to enter the directories above, such as root's home.
+    /// Runs a program on a cluster. For the account `postgres`, the directory is named by the inherited descriptor 3,
+    /// so the account needs no access to the parent directories, such as root's home.
     private func launch(
         _ majorVersion: Int,
         _ program: String,
@@ -167,7 +168,7 @@ struct EmbeddedCluster: Sendable {
         let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
         let place = account == .oneself ? path : "/proc/self/fd/3"
-        // `postgres` takes --single before everything else.
+        // `postgres` requires --single as its first argument.
         let words = account.commandPrefix + ["\(binaries)/\(program)"] + (mode.map { [$0] } ?? []) + ["-D", place]
         var command = Command(
             words + arguments,
@@ -187,12 +188,12 @@ struct EmbeddedCluster: Sendable {
 
     // MARK: - The log
 
-    /// Begins a new log, keeping one old one, when it has grown beyond 16 MB.
+    /// Starts a new log file if the current one exceeds 16 MB, and keeps one old file.
     func rotateLog() {
         if Self.length(of: directory.log) > 16 << 20 { _ = rename(directory.log, "\(directory.log).1") }
     }
 
-    /// What was logged since it had this length, for a sentence: its last lines.
+    /// Returns a message with the last lines logged after the given file length.
     func logExcerpt(from offset: Int) -> String {
         let lines = logText(from: offset).split(separator: "\n").suffix(3)
         return lines.isEmpty ? "See \(directory.log)." : "\(directory.log) ends with:\n\(lines.joined(separator: "\n"))"
@@ -210,12 +211,13 @@ struct EmbeddedCluster: Sendable {
     }
 }
 
-/// Who may connect to the embedded PostgreSQL where it has a port.
+/// The host-based authentication rules of an embedded PostgreSQL with a port.
 enum HostRules {
-    /// Beside `pg_hba.conf`, whose rules for TCP would let in every user of the machine.
+    /// A file beside `pg_hba.conf`, whose TCP rules would admit every user of the machine.
     static let file = "skyrow_hba.conf"
 
-    /// The rules for sockets of a `pg_hba.conf`, and those for the port: the tables, for roles with a password.
+    /// Returns the socket rules of a `pg_hba.conf`, followed by rules for the port: roles with a password may use the
+    /// database.
     static func text(localRulesOf rules: String) -> String {
         let local = rules.split(separator: "\n").filter { $0.drop { $0 == " " || $0 == "\t" }.hasPrefix("local") }
         return """
@@ -228,24 +230,24 @@ enum HostRules {
     }
 }
 
-/// How to reach the embedded PostgreSQL.
+/// The address of the embedded PostgreSQL.
 struct DatabaseAddress: Hashable, Sendable {
-    /// What the socket is called after, where no port is served.
+    /// The port that names the socket without TCP.
     static let defaultPort = 5432
 
     /// The directory of the socket.
     var socketDirectory: String
     var port: Int
 
-    /// The address of a cluster; `folder` is an open descriptor of its directory, which a path too long for a socket is
-    /// named by. A socket's address holds 107 bytes (unix(7)).
+    /// Makes the address of a cluster. If its path is too long for a socket address of 107 bytes (unix(7)), the address
+    /// uses `folder`, an open descriptor of the directory.
     init(cluster: String, folder: Int32, port: Int = DatabaseAddress.defaultPort) {
         self.port = port
         let isShort = "\(cluster)/.s.PGSQL.\(port)".utf8.count <= 107
         socketDirectory = isShort ? cluster : "/proc/self/fd/\(folder)"
     }
 
-    /// A libpq connection string; values are quoted as libpq's manual says (34.1.1.1).
+    /// Returns a libpq connection string, with values quoted by libpq's rules (its manual, 34.1.1.1).
     func connection(as role: ClusterRole = .service) -> String {
         let host = socketDirectory.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
         return "host='\(host)' port=\(port) user=\(role.rawValue) dbname=\(EmbeddedCluster.database)"

@@ -4,10 +4,10 @@ import ServiceLifecycle
 import SkyrowSystem
 import Synchronization
 
-/// A PostgreSQL server of the service's own, on a private socket, for as long as the service runs.
+/// A PostgreSQL server on a private socket that runs as long as the service.
 ///
-/// It starts the server before anything else needs it, starts it again when it dies, and ends it last. When the service
-/// itself is killed, the kernel sends the server a fast shutdown (``ServerAccount/commandPrefix``).
+/// It starts before all services that need it, restarts after a crash, and stops last. If the service is killed, the
+/// kernel sends the server a fast shutdown signal (``ServerAccount/commandPrefix``).
 final class EmbeddedPostgres: Service, Sendable {
     private struct State {
         var server: ChildProcess
@@ -16,17 +16,17 @@ final class EmbeddedPostgres: Service, Sendable {
 
     let address: DatabaseAddress
     private let cluster: EmbeddedCluster
-    /// Keeps ``address`` valid when it names the directory by its descriptor.
+    /// Keeps ``address`` valid if it names the directory by descriptor.
     private let folder: FileDescriptor
     private let lock: DataDirectoryLock
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Starts the server, after making the cluster if there is none, and returns when it accepts connections.
+    /// Starts the server, makes the cluster if there is none, and returns when the server accepts connections.
     ///
-    /// Throws ``ToolError`` with what the operator is to do.
+    /// Throws ``ToolError`` with the operator's remedy.
     ///
-    /// - Parameter toolPort: the port of 127.0.0.1 for tools that know a password; nil for none.
+    /// - Parameter toolPort: The port on 127.0.0.1 for tools with a password; nil for none.
     init(
         in directory: DataDirectory,
         lock: DataDirectoryLock,
@@ -47,7 +47,7 @@ final class EmbeddedPostgres: Service, Sendable {
         state = Mutex(State(server: server))
     }
 
-    /// Supervises the server; returns after a graceful shutdown, or cancellation, has ended it.
+    /// Supervises the server. Returns after a graceful shutdown or cancellation has stopped it.
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.superviseServer() }
@@ -57,7 +57,7 @@ final class EmbeddedPostgres: Service, Sendable {
         }
     }
 
-    /// Ends the server without a service group around it.
+    /// Stops the server outside of a service group.
     func stop() async {
         beginStopping()
         await insist()
@@ -98,7 +98,7 @@ final class EmbeddedPostgres: Service, Sendable {
         }
     }
 
-    /// Asks for PostgreSQL's fast shutdown: transactions are rolled back, everything committed is written.
+    /// Requests PostgreSQL's fast shutdown, which rolls back open transactions and writes all committed data.
     private func beginStopping() {
         let server = state.withLock { state in
             state.isStopping = true
@@ -107,13 +107,13 @@ final class EmbeddedPostgres: Service, Sendable {
         server.send(signal: SIGINT)
     }
 
-    /// After a fast shutdown comes an immediate one, from which the next start recovers by the write-ahead log; then
-    /// SIGKILL, which is all that reaches a process that was stopped.
+    /// The signals after a fast shutdown: an immediate shutdown, after which the next start recovers from the
+    /// write-ahead log; then SIGKILL, the only signal that ends a stopped process.
     private static let escalation: [(after: Duration, signal: Int32)] = [
         (.seconds(20), SIGQUIT), (.seconds(5), SIGKILL),
     ]
 
-    /// Waits for the shutdown to begin, and then no longer than a fast shutdown may take.
+    /// Waits for the shutdown to begin, then enforces it.
     private func insistOnStopping() async {
         try? await gracefulShutdown()
         await insist()
@@ -139,7 +139,7 @@ final class EmbeddedPostgres: Service, Sendable {
 
     // MARK: - Starting
 
-    /// Does what is needed, step by step, until a server runs and accepts connections.
+    /// Performs the necessary steps until a server accepts connections.
     private static func startServer(of cluster: EmbeddedCluster, logger: Logger) async throws(ToolError) -> ChildProcess
     {
         while true {
@@ -178,7 +178,7 @@ final class EmbeddedPostgres: Service, Sendable {
     private static func start(majorVersion: Int, of cluster: EmbeddedCluster) async throws(ToolError) -> ChildProcess {
         let logLength = cluster.logLength
         let server = try await cluster.startServer(majorVersion: majorVersion)
-        // Recovery after a crash may take long; as long as the server lives there is hope.
+        // Crash recovery may take long, so there is no timeout while the server runs.
         while !cluster.directory.serverIsReady(server.processID) {
             if let status = server.exitIfEnded {
                 throw .failure("PostgreSQL did not start (\(status)). \(cluster.logExcerpt(from: logLength))")
@@ -193,7 +193,7 @@ final class EmbeddedPostgres: Service, Sendable {
         return server
     }
 
-    /// Waits until none of these processes, which are not ours to wait for, is left, and signals them as time goes by.
+    /// Waits until these processes, which are not our children, have ended, and escalates the signals over time.
     private static func end(_ processes: Set<Int32>, escalating signals: [(after: Duration, signal: Int32)]) async {
         let start = ContinuousClock.now
         var signals = signals[...]
@@ -209,7 +209,7 @@ final class EmbeddedPostgres: Service, Sendable {
     }
 
     private static func isZombie(_ process: Int32) -> Bool {
-        // "pid (comm) state …", where comm may hold anything (proc(5)).
+        // The format is "pid (comm) state …", where comm may contain any character (proc(5)).
         guard let status = contentsOfFile("/proc/\(process)/stat"), let end = status.lastIndex(of: ")") else {
             return true
         }

@@ -1,27 +1,28 @@
 import Glibc
 import SkyrowSystem
 
-/// Who may connect to the embedded PostgreSQL through its socket, as `pg_hba.conf` and `pg_ident.conf` say it: the users of the system
-/// that the service and its server run as, in the roles of the service, and roles of people with a password.
+/// The socket access rules of the embedded PostgreSQL in `pg_hba.conf` and `pg_ident.conf`. The system users of the
+/// service and its server may use the service's roles, and other roles need a password.
 struct LocalAccess: Hashable, Sendable {
     private static let map = "skyrow"
 
-    /// Names of users of the system.
+    /// The names of the system users.
     let users: [String]
 
     init(users: [String]) {
         self.users = users
     }
 
-    /// nil for a user without a name, whom PostgreSQL does not recognise.
+    /// nil for a user without a name, which PostgreSQL rejects.
     init?(account: ServerAccount) {
-        // Root could become any of them.
+        // Root is included, as it can become any of them.
         let names = Set([0, geteuid(), account.userID]).map { getpwuid($0).map { String(cString: $0.pointee.pw_name) } }
         guard !names.contains(nil) else { return nil }
         self.init(users: names.compactMap(\.self).sorted())
     }
 
-    /// `pg_hba.conf` with these rules in the place of those that initdb wrote for a cluster without a password; what else it has stays.
+    /// Returns `pg_hba.conf` with these rules in place of initdb's rules for a cluster without a password. Other rules
+    /// stay.
     func rules(inPlaceOf text: String) -> String {
         let roles = [ClusterRole.administrator, .service, .replication].map(\.rawValue).joined(separator: ",")
         var rules: [String]? = [
@@ -41,7 +42,7 @@ struct LocalAccess: Hashable, Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// `pg_ident.conf` with the map of these users.
+    /// Returns `pg_ident.conf` with the map of these users.
     func mapping(inPlaceOf text: String) -> String {
         let others = text.split(separator: "\n").filter { !$0.hasPrefix("\(Self.map) ") }
         let own = users.flatMap { user in
@@ -54,7 +55,8 @@ struct LocalAccess: Hashable, Sendable {
 }
 
 extension EmbeddedCluster {
-    /// Has a cluster that no server runs on let in no one else; older ones let in whoever reached the socket.
+    /// Restricts access to a cluster without a running server. Older clusters admitted all users with access to the
+    /// socket.
     func limitLocalAccess() throws(ToolError) {
         guard let access = LocalAccess(account: account) else { return }
         try rewrite("pg_ident.conf", access.mapping)

@@ -1,13 +1,13 @@
 import Glibc
 import SkyrowSystem
 
-/// The programs of one installed major version of the PostgreSQL server.
+/// An installed major version of the PostgreSQL server.
 struct PostgresInstallation: Hashable, Sendable {
     var majorVersion: Int
-    /// The directory that holds `initdb` and `postgres`.
+    /// The directory of `initdb` and `postgres`.
     var binaries: String
 
-    /// What Debian's packages have installed, the newest first.
+    /// Returns the installations of Debian's packages, newest first.
     static func installed(under root: String = "/usr/lib/postgresql") -> [PostgresInstallation] {
         (contentsOfDirectory(root) ?? [])
             .compactMap { name in

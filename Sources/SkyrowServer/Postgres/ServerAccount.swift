@@ -1,14 +1,14 @@
 import Glibc
 import SkyrowSystem
 
-/// The system account that the embedded PostgreSQL runs as; the server refuses to run as root.
+/// The system account of the embedded PostgreSQL, which refuses to run as root.
 enum ServerAccount: Hashable, Sendable {
-    /// The user that runs the service.
+    /// The user of the service.
     case oneself
-    /// `postgres`, when root runs the service.
+    /// `postgres`, if root runs the service.
     case postgres(uid: uid_t, gid: gid_t)
 
-    /// Throws ``ToolError`` when root runs the service and there is no `postgres`.
+    /// Throws ``ToolError`` if root runs the service and the user `postgres` is missing.
     static func current() throws(ToolError) -> ServerAccount {
         guard geteuid() == 0 else { return .oneself }
         guard let entry = getpwnam("postgres") else {
@@ -22,9 +22,9 @@ enum ServerAccount: Hashable, Sendable {
         return .postgres(uid: entry.pointee.pw_uid, gid: entry.pointee.pw_gid)
     }
 
-    /// The words before a command that make it run as this account, and end with the thread that started it.
+    /// The command prefix that runs a program as this account, and ends it with the thread that started it.
     var commandPrefix: [String] {
-        // It begins in a directory that it may enter; SIGINT is PostgreSQL's fast shutdown.
+        // The working directory must be accessible to the account. SIGINT is PostgreSQL's fast shutdown.
         let words = ["env", "--chdir=/", "setpriv", "--pdeathsig", "INT"]
         return switch self {
         case .oneself: words
@@ -32,7 +32,7 @@ enum ServerAccount: Hashable, Sendable {
         }
     }
 
-    /// The id of the account's user.
+    /// The account's user id.
     var userID: uid_t {
         switch self {
         case .oneself: geteuid()
@@ -40,7 +40,7 @@ enum ServerAccount: Hashable, Sendable {
         }
     }
 
-    /// Makes an empty directory that only this account may enter.
+    /// Makes an empty directory that only this account may access.
     func makePrivateDirectory(_ path: String) throws(ToolError) {
         guard mkdir(path, 0o700) == 0 else { throw .system("Cannot make the directory \(path)") }
         switch self {

@@ -2,11 +2,11 @@ import Glibc
 import SkyrowJSON
 package import SkyrowSystem
 
-/// The address at which any PostgreSQL tool reaches the embedded PostgreSQL (setting `embedded-port`).
+/// The embedded PostgreSQL's address for tools (setting `embedded-port`).
 package enum ToolAddress {
-    /// `postgresql://skyrow_service:…@127.0.0.1:5433/skyrow`
+    /// Returns `postgresql://skyrow_service:…@127.0.0.1:5433/skyrow`.
     ///
-    /// Throws ``ToolError`` where no server runs, or it has no port.
+    /// Throws ``ToolError`` if no server runs, or it has no port.
     package static func url(of settings: Settings) throws(ToolError) -> String {
         if let url = settings.database.url { return url }
         let directory = try DataDirectory(existing: settings.database.dataDirectory)
@@ -22,7 +22,7 @@ package enum ToolAddress {
         return "postgresql://\(role):\(password)@127.0.0.1:\(port.number)/\(EmbeddedCluster.database)"
     }
 
-    /// The password that is kept in the data directory for its owner, made when there is none.
+    /// Returns the password stored in the data directory, readable by its owner only; makes one if there is none.
     static func password(in directory: DataDirectory) throws(ToolError) -> String {
         if let kept = contentsOfFile(directory.toolPassword), !kept.isEmpty { return kept }
         var generator = SystemRandomNumberGenerator()

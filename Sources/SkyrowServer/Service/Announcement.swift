@@ -1,14 +1,14 @@
-/// What a service says on standard output when it is ready; tests and scripts read the first line.
+/// The text that a service prints on standard output when it is ready. Tests and scripts read the first line.
 package struct Announcement: Sendable {
     let settings: Settings
     let keys: ServiceKeys
-    /// The real one, where settings have 0.
+    /// The actual port, even if the setting is 0.
     let port: Int
     let directory: DataDirectory
     let program: String
-    /// Whether there was nothing before.
+    /// Whether the service started with an empty database.
     let isFirstStart: Bool
-    /// Whether keys may be shown: what does not go to a terminal goes to a log.
+    /// Whether keys may be printed. Output that does not go to a terminal may end up in a log.
     let showsKeys: Bool
 
     package var text: String {
@@ -38,7 +38,7 @@ package struct Announcement: Sendable {
                 "",
                 settings.records.isDevelopment ? "Save a first record:" : "Make a first type:",
                 "  \(firstCall)",
-                // The address may hold a password, so it is not repeated.
+                // The address may contain a password, so it is not repeated.
                 settings.database.url == nil
                     ? "and look at it:" : "and look at it, with the same database-url:",
                 "  \(psqlCall)",
@@ -62,7 +62,7 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// A `curl` line that works when it is pasted into a shell.
+    /// A `curl` command that works when pasted into a shell.
     private var firstCall: String {
         let parameters =
             settings.records.isDevelopment
@@ -72,7 +72,7 @@ package struct Announcement: Sendable {
             + " -d '{\"jsonrpc\":\"2.0\",\"id\":1,\(parameters)}'"
     }
 
-    /// With the master key, or with what a shell reads it from.
+    /// The header field with the master key, or with the shell expression that reads it.
     private var keyField: String {
         if showsKeys { return "'X-Skygear-API-Key: \(keys.masterKeys[0])'" }
         let variable = "$SKYROW_MASTER_KEY"
@@ -89,7 +89,7 @@ package struct Announcement: Sendable {
     }
 }
 
-/// The word as a shell reads it back.
+/// Returns the word quoted for a shell.
 private func shellWord(_ word: String) -> String {
     let isPlain =
         !word.isEmpty

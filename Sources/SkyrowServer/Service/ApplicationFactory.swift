@@ -7,26 +7,27 @@ import SkyrowStore
 import SkyrowSystem
 import Synchronization
 
-/// Makes the applications of a service, each with the settings that hold for it.
+/// Makes the applications of a service, each with its own settings.
 struct ApplicationFactory: Sendable {
     let loader: SettingsLoader
-    /// Those of the default application.
+    /// The keys of the default application.
     let keys: ServiceKeys
     let client: PostgresClient
-    /// That of the default application.
+    /// The schema of the default application.
     let schema: SQLIdentifier
     let logger: Logger
     let metrics: any MetricsFactory
-    /// What all applications have together, made with the first.
+    /// The state shared by all applications, made with the first one.
     private let shared = SharedOnce()
 
-    /// The applications, none of which is open yet.
+    /// The applications, initially all closed.
     var applications: Applications {
         Applications(registry: registry, logger: logger) { [self] registered in
             do {
                 return try await opened(registered)
             } catch let error as PostgresError where registered != nil && SkyrowError(error).code == .overloaded {
-                // The first request of an application hears what any request hears while the database is away.
+                // The first request of an application gets the same error as any other while the database is
+                // unavailable.
                 throw SkyrowError(error)
             }
         }
@@ -36,7 +37,7 @@ struct ApplicationFactory: Sendable {
         ApplicationRegistry(client: client, defaultSchema: schema, logger: logger)
     }
 
-    /// Has the applications that are open take new limits, as far as their settings can be read.
+    /// Applies new limits to the open applications whose settings can be read.
     func reload(_ applications: Applications) {
         for (name, opened) in applications.allOpen {
             guard let settings = try? loader.load(of: name, stored: opened.settings) else { continue }
@@ -44,19 +45,19 @@ struct ApplicationFactory: Sendable {
         }
     }
 
-    /// Brings the application's tables up to date and makes its actions.
+    /// Migrates the application's tables and makes its actions.
     private func opened(_ registered: RegisteredApplication?) async throws -> Applications.Opened {
         let name = registered?.name ?? .default
         let schema = registered?.schema ?? schema
         var stored: [String: String] = [:]
         if name != .default {
             let migration = MigrationRun(client: client, schema: schema, logger: logger)
-            // What was dropped by hand is not made anew, without its records, behind the operator's back.
+            // Tables dropped by hand are not recreated silently without their records.
             let isThere: Bool
             do {
                 isThere = try await !migration.pendingSteps().contains(.install)
             } catch MigrationError.schemaIsTaken {
-                // One of the two schemas was dropped.
+                // One of the two schemas is missing.
                 isThere = false
             }
             guard isThere else {
@@ -107,7 +108,7 @@ struct ApplicationFactory: Sendable {
     }
 }
 
-/// What the default application has, which is opened before all others, for the others.
+/// The shared state. The default application is opened first and sets it for the others.
 private final class SharedOnce: Sendable {
     private let capacity = Mutex<SharedCapacity?>(nil)
 

@@ -1,26 +1,26 @@
 import Glibc
 
-/// How Linux wakes the service's threads.
+/// The Linux scheduling policy of the service's threads.
 enum BatchScheduling {
-    /// Lets the threads of this process, and those and the processes they start, wait their turn where every core is
-    /// busy, in place of interrupting what runs.
+    /// Makes the threads of this process, and the threads and processes they start, wait for a core when all cores are
+    /// busy, instead of preempting the running thread.
     ///
-    /// An event loop that interrupts the client, or the database, for each request finds one request at a time; one that
-    /// waits a moment finds several, and one pipeline carries them all. It cost a fetch 15 % and a query 11 % less
-    /// processor time under load, and on a machine with an idle core it changes nothing
+    /// An event loop that preempts the client or the database for each request finds one request at a time. One that
+    /// waits briefly finds several, and sends them in one pipeline. Under load, a fetch took 15 % and a query 11 % less
+    /// processor time; on a machine with an idle core nothing changes
     /// (Documentation/Decisions/0002-postgres-pipelines.md).
     static func adopt() {
-        // A hint: a system that refuses it, as some containers do, runs the service all the same.
+        // The policy is optional: some containers refuse it, and the service runs without it.
         for thread in threads() {
             var parameters = sched_param(sched_priority: 0)
             sched_setscheduler(thread, policy, &parameters)
         }
     }
 
-    /// Linux's SCHED_BATCH, which Glibc shows to C with GNU extensions only (sched(7)).
+    /// Linux's SCHED_BATCH. Glibc declares it with GNU extensions only (sched(7)).
     static let policy: CInt = 3
 
-    /// The policy is a thread's own, and the runtime has started some threads already.
+    /// Returns the existing threads. The policy is per thread, and the runtime has already started some.
     private static func threads() -> [pid_t] {
         guard let directory = opendir("/proc/self/task") else { return [] }
         defer { closedir(directory) }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How many files the process may have open; each connection is one.
+/// The limit of the process's open files. Each connection is one.
 enum FileLimit {
-    /// Raises the limit as far as this user may, and answers it.
+    /// Raises the limit to this user's maximum and returns it.
     static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
@@ -12,10 +12,10 @@ enum FileLimit {
         return Int(clamping: isRaised ? raised.rlim_cur : limit.rlim_cur)
     }
 
-    /// How many of the clients that were asked for can be connected.
+    /// Returns how many of the wanted client connections are possible.
     ///
-    /// What is kept back is for the database, the log, and those clients that get a refusal: a process
-    /// without a file left can accept no connection, not even to refuse it.
+    /// The reserve is for the database, the log, and clients that are refused: a process without a free descriptor
+    /// cannot accept a connection even to refuse it.
     static func connections(wanted: Int, files: Int) -> Int {
         max(1, min(wanted, files - 512))
     }

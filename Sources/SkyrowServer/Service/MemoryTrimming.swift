@@ -2,17 +2,17 @@ import CMalloc
 import ServiceLifecycle
 import SkyrowSystem
 
-/// Returns memory to the system that large requests have left behind in the allocator.
+/// Returns memory to the system that the allocator retains after large requests.
 ///
-/// glibc keeps what was freed for the next request. After a burst of large requests that is a hundred megabytes or more,
-/// in as many arenas as there are threads, and nothing returns it while the process is idle.
+/// glibc keeps freed memory for later requests. After a burst of large requests that is a hundred megabytes or more, in
+/// as many arenas as there are threads, and an idle process never returns it.
 struct MemoryTrimming: Service {
     private static let interval: Duration = .seconds(5)
 
-    /// Has blocks from 256 KB on mapped one by one, so that they return as soon as they are freed.
+    /// Maps blocks of 256 KB and more individually, so they return to the system when freed.
     ///
-    /// glibc raises that size by itself, up to 32 MB, whenever such a block is freed (mallopt(3)); long bodies and results
-    /// then lie between short-lived objects on heaps that never shrink.
+    /// By default, glibc raises that threshold, up to 32 MB, whenever such a block is freed (mallopt(3)). Large bodies
+    /// and results then lie between short-lived objects on heaps that never shrink.
     static func configure() {
         mallopt(M_MMAP_THRESHOLD, 256 << 10)
         mallopt(M_TRIM_THRESHOLD, 4 << 20)
@@ -30,10 +30,10 @@ struct MemoryTrimming: Service {
     }
 }
 
-/// The memory of the process, in bytes.
+/// The process's memory, in bytes.
 struct MemoryReading: Hashable, Sendable {
     let resident: Int64
-    /// What the allocator keeps for the next request, returned or not.
+    /// The free memory of the allocator, including memory already returned.
     let free: Int64
 
     static var now: MemoryReading {
@@ -41,26 +41,26 @@ struct MemoryReading: Hashable, Sendable {
     }
 }
 
-/// When freed memory is worth returning.
+/// Decides when freed memory is worth returning.
 struct TrimDecision: Hashable, Sendable {
-    /// A service under ordinary load stays below this, and never pauses to trim.
+    /// The resident size below which the service never trims; ordinary load stays below it.
     static let floor: Int64 = 64 << 20
-    /// The growth since the last time that makes another attempt worthwhile: what is in use cannot be returned.
+    /// The growth since the last trim that triggers another one. Memory in use cannot be returned.
     static let growth: Int64 = 8 << 20
-    /// The same of what was in use then and is free now, as when 1,000 clients of live queries have left.
+    /// The growth of free memory that triggers a trim, as when 1,000 clients of live queries disconnect.
     static let release: Int64 = 16 << 20
 
     private var rest = MemoryReading(resident: 0, free: 0)
 
-    /// Whether to trim now.
+    /// Returns whether to trim now.
     mutating func trims(at reading: MemoryReading) -> Bool {
-        // Memory that was in use at the last attempt may have been freed since, and then used elsewhere.
+        // Memory in use at the last trim may have been freed and reused since.
         rest = MemoryReading(resident: min(rest.resident, reading.resident), free: min(rest.free, reading.free))
         return reading.resident > Self.floor
             && (reading.resident > rest.resident + Self.growth || reading.free > rest.free + Self.release)
     }
 
-    /// Notes how much stayed.
+    /// Records the memory that remained.
     mutating func trimmed(to reading: MemoryReading) {
         rest = reading
     }

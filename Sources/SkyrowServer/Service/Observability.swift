@@ -6,21 +6,21 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowSystem
 
-/// The observability of a service: metrics, the log of slow statements, traces.
+/// A service's observability: metrics, the log of slow statements, and traces.
 struct Observability: Sendable {
     let registry = MetricRegistry()
-    /// Where PostgreSQL's client reports statements; nil when neither log nor traces need them.
+    /// The receiver of statement reports; nil if neither log nor traces need them.
     let reporting: StatementReporting?
-    /// Makes the spans of requests; nil when nothing is traced.
+    /// Makes the spans of requests; nil without tracing.
     let tracing: RequestTracing?
     private let traces: TraceFile?
     private let access: MetricsAccess
     private let key: Secret?
     private let logger: Logger
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     private let startTime = Double(time(nil))
 
-    /// Throws ``ToolError`` when the file for spans cannot be opened, or the metrics key opens more than metrics.
+    /// Throws ``ToolError`` if the trace file cannot be opened, or the metrics key equals the API key.
     init(_ settings: Settings, keys: ServiceKeys, logger: Logger) throws(ToolError) {
         let observability = settings.observability
         guard observability.metricsKey.map({ keys.apiKeys.contains($0) }) != true else {
@@ -49,12 +49,12 @@ struct Observability: Sendable {
         reporting = StatementObservability.reporting(slow: slow, threshold: threshold, tracer: tracer)
     }
 
-    /// Writes what still waits to be written.
+    /// Writes all pending spans.
     func flush() {
         traces?.flush()
     }
 
-    /// The metrics of a service, for those who may have them.
+    /// Returns the metrics page; nil if metrics are off.
     func page(
         client: PostgresClient,
         applications: Applications,
@@ -76,11 +76,11 @@ struct Observability: Sendable {
         }
     }
 
-    /// The server on the address that metrics have to themselves; nil when they have none.
+    /// Returns the server of the metrics address; nil without one.
     ///
     /// - Parameters:
-    ///   - socket: that of the address.
-    ///   - clients: from where the master key opens them.
+    ///   - socket: The socket bound to the address.
+    ///   - clients: The networks from which the master key is accepted.
     func server(
         page: MetricsPage?,
         socket: BoundSocket?,
@@ -92,7 +92,7 @@ struct Observability: Sendable {
         return MetricsServer(host: host, port: port, socket: socket, responder: responder, logger: logger)
     }
 
-    /// Whether `/metrics` is on the service's own port.
+    /// Whether the service's own port serves `/metrics`.
     var isOnServicePort: Bool {
         switch access {
         case .keyHolders, .everybody: true

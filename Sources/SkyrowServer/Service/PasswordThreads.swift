@@ -2,19 +2,20 @@ import Glibc
 import NIOCore
 import SkyrowActions
 
-/// How many threads hash passwords where the settings do not say.
+/// The default number of threads that hash passwords.
 enum PasswordThreads {
-    /// One a processor, as long as all of them together take an eighth of the memory at most; there is always one.
+    /// Returns one thread per processor, limited so that all hashes together take an eighth of the memory; at least
+    /// one.
     ///
     /// - Parameters:
-    ///   - memory: what the process may use, in bytes; nil when that is unknown.
-    ///   - hash: what one hash takes, in bytes.
+    ///   - memory: The process's available memory in bytes; nil if unknown.
+    ///   - hash: The memory of one hash in bytes.
     static func fitting(processors: Int, memory: Int?, hash: Int) -> Int {
         let affordable = memory.map { $0 / 8 / max(1, hash) } ?? processors
         return max(1, min(processors, affordable, 64))
     }
 
-    /// What fits this machine, or the container that the process runs in.
+    /// Returns the number for this machine, or for the container that runs the process.
     static func ofThisMachine(cost: ScryptCost = .default) -> Int {
         fitting(processors: System.coreCount, memory: memory, hash: cost.memoryBytes)
     }
@@ -25,7 +26,7 @@ enum PasswordThreads {
         return [physical, containerMemory].compactMap { $0 }.min()
     }
 
-    /// The limit of the control group, as a container sees its own; nil where there is none.
+    /// The cgroup's memory limit as a container sees it; nil without one.
     private static var containerMemory: Int? {
         guard let file = fopen("/sys/fs/cgroup/memory.max", "r") else { return nil }
         defer { fclose(file) }

@@ -1,7 +1,7 @@
 import SkyrowSystem
 
 extension Settings {
-    /// Throws ``ToolError`` when development mode would be open to other machines and nothing says that it may be.
+    /// Throws ``ToolError`` if development mode would be open to other machines without explicit permission.
     func refusePublicDevelopment() throws(ToolError) {
         let host = self.listening.host
         let mode = self.records

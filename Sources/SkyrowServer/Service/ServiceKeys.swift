@@ -3,21 +3,21 @@ import SkyrowActions
 import SkyrowJSON
 import SkyrowSystem
 
-/// The two keys of a service, given by its environment or kept in its data directory.
+/// The API and master keys of a service, from its settings or its data directory.
 package struct ServiceKeys: Hashable, Sendable {
-    /// One, or two while it is changed; the first one is shown.
+    /// One key, or two during a key change; the first one is shown.
     var apiKeys: [String]
     var masterKeys: [String]
-    /// Whether one of them was made here and has not been shown yet.
+    /// Whether a key was made by this start and is not yet shown.
     var areNew = false
 
-    /// Takes what is given, then what is kept in the file, and makes and keeps the rest.
+    /// Takes the given keys, then those in the file, and makes and stores the missing ones.
     ///
-    /// The file can be read by a shell (`. data/keys`), and by its owner alone. Throws ``ToolError`` when it cannot be
-    /// read or written.
+    /// A shell can read the file (`. data/keys`), and only its owner may. Throws ``ToolError`` if it cannot be read or
+    /// written.
     static func resolve(apiKeys: [String], masterKeys: [String], file: String) throws(ToolError) -> ServiceKeys {
         if !apiKeys.isEmpty, !masterKeys.isEmpty { return ServiceKeys(apiKeys: apiKeys, masterKeys: masterKeys) }
-        // New keys have another name until the operator has seen them, even if this start fails on its way there.
+        // New keys have another file name until the operator has seen them, even if this start fails before that.
         let areNew = access(file, F_OK) != 0
         let current = areNew ? unannounced(file) : file
         if areNew, access(current, F_OK) != 0 {
@@ -36,12 +36,12 @@ package struct ServiceKeys: Hashable, Sendable {
         )
     }
 
-    /// What the service judges by.
+    /// The keys that the service accepts.
     var given: GivenKeys {
         GivenKeys(api: apiKeys.map { Secret($0) }, master: masterKeys.map { Secret($0) })
     }
 
-    /// Records that the operator has seen the keys.
+    /// Renames the file after the operator has seen the keys.
     static func announced(file: String) {
         _ = rename(unannounced(file), file)
     }
@@ -58,7 +58,7 @@ package struct ServiceKeys: Hashable, Sendable {
         return nil
     }
 
-    /// Puts a complete file in place, unless another process was first.
+    /// Creates a complete file, unless another process has created it.
     private static func publish(_ content: String, as path: String) throws(ToolError) {
         let draft = "\(path).\(getpid())"
         let file = try FileDescriptor(opening: draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
@@ -68,7 +68,7 @@ package struct ServiceKeys: Hashable, Sendable {
         guard link(draft, path) == 0 || errno == EEXIST else { throw .system("Cannot make \(path)") }
     }
 
-    /// 256 random bits in hexadecimal.
+    /// Returns 256 random bits in hexadecimal.
     private static func randomKey() -> String {
         var generator = SystemRandomNumberGenerator()
         return Hexadecimal.text(of: (0..<4).map { _ in generator.next() })

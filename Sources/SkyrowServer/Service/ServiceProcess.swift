@@ -8,15 +8,15 @@ import SkyrowStore
 package import SkyrowSystem
 import UnixSignals
 
-/// The service as one process: its parts in the order in which each needs the one before.
+/// The service process: its services in dependency order.
 package struct ServiceProcess: Sendable {
     private let loader: SettingsLoader
     package let settings: Settings
     private let level: SharedLogLevel
-    /// How the tool was called, for the lines that show how to call it again.
+    /// The command line name of the tool, for suggested commands.
     private let program: String
 
-    /// Throws ``ToolError`` about the first setting that is wrong.
+    /// Throws ``ToolError`` for the first invalid setting.
     package init(_ loader: SettingsLoader, program: String) throws(ToolError) {
         self.loader = loader
         self.program = program
@@ -25,10 +25,10 @@ package struct ServiceProcess: Sendable {
         level = SharedLogLevel(settings.logging.level)
     }
 
-    /// What a service has before it can reach its database, made by ``run(announce:)``.
+    /// The resources acquired before the database is available, made by ``run(announce:)``.
     private struct Ground: Sendable {
         let directory: DataDirectory
-        /// nil for a database that is given by its address.
+        /// nil for a database given by its address.
         let embedded: EmbeddedPostgres?
         let socket: BoundSocket
         let metricsSocket: BoundSocket?
@@ -38,13 +38,14 @@ package struct ServiceProcess: Sendable {
         let log: LogOutput
     }
 
-    /// Serves until SIGTERM or SIGINT, then finishes what it accepted.
+    /// Serves until SIGTERM or SIGINT, then finishes the accepted requests.
     ///
-    /// Throws ``ToolError``, `ListenError` or `PostgresError` when it cannot start, and whatever ended a part of it.
+    /// Throws ``ToolError``, `ListenError` or `PostgresError` if the start fails, and the error of any service that
+    /// fails.
     ///
-    /// - Parameter announce: called once the service accepts connections.
+    /// - Parameter announce: Called when the service accepts connections.
     package func run(announce: @escaping @Sendable (Announcement) -> Void) async throws {
-        // A client or a terminal that went away is no reason to end.
+        // A disconnected client or terminal must not end the process.
         signal(SIGPIPE, SIG_IGN)
         MemoryTrimming.configure()
         BatchScheduling.adopt()
@@ -55,7 +56,7 @@ package struct ServiceProcess: Sendable {
         let certificate = try serverCertificate(logger: logger)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let lock = try dataDirectoryLock(of: directory)
-        // Before a cluster is made that may be of no use.
+        // The port is bound first, so that no cluster is made for a service that cannot start.
         let socket = try BoundSocket(host: settings.listening.host, port: settings.listening.port)
         let metricsSocket = try MetricsServer.socket(settings)
         let embedded: EmbeddedPostgres? =
@@ -82,7 +83,7 @@ package struct ServiceProcess: Sendable {
             )
             try await serve(on: ground, announce: announce)
         } catch {
-            // The group ends its services when one of them fails, but not when it was never run.
+            // The service group stops its services if one fails, but not if the group never ran.
             await embedded?.stop()
             throw error
         }
@@ -126,11 +127,11 @@ package struct ServiceProcess: Sendable {
         )
         let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
             if ground.embedded != nil { await letToolsIn(client, schema, on: ground) }
-            // Where that cannot be found out, what is new are the keys.
+            // If this cannot be determined, new keys count as a first start.
             let migration = MigrationRun(client: client, schema: schema, logger: ground.logger)
             let isFilled = keys.areNew ? (try? await migration.isFilled()) ?? false : false
             let showsKeys = isatty(STDOUT_FILENO) == 1
-            // Where they are not shown, what is shown reads them from their file.
+            // If the keys are not shown, the announced commands read them from this file.
             if keys.areNew, !showsKeys { ServiceKeys.announced(file: ground.directory.keys) }
             announce(
                 Announcement(
@@ -146,8 +147,8 @@ package struct ServiceProcess: Sendable {
             if keys.areNew, showsKeys { ServiceKeys.announced(file: ground.directory.keys) }
             StartupMemory.release()
         }
-        // In the order in which each needs the one before. Shutdown goes the other way: first the service says that it
-        // will end, then the server stops, the database last.
+        // The services are in dependency order. Shutdown runs in reverse: the drain first, then the server, the
+        // database last.
         let prepared = ApplicationsService(applications)
         var services: [any Service] = []
         if let embedded = ground.embedded { services.append(embedded) }
@@ -166,7 +167,7 @@ package struct ServiceProcess: Sendable {
         try await run(services, until: reload(of: applications, factory, on: ground), logger: ground.logger)
     }
 
-    /// Lets any PostgreSQL tool find the tables, and log in where there is a port for it.
+    /// Lets PostgreSQL tools find the tables without a schema name, and log in if a port is set.
     private func letToolsIn(_ client: PostgresClient, _ schema: SQLIdentifier, on ground: Ground) async {
         do {
             try await ToolAccess.setSearchPath(to: schema, client: client)
@@ -202,7 +203,7 @@ package struct ServiceProcess: Sendable {
         )
     }
 
-    /// - Parameter listening: called with the port, once the server accepts connections.
+    /// - Parameter listening: Called with the port when the server accepts connections.
     private func makeServer(
         _ responder: ServiceResponder,
         on ground: Ground,
@@ -254,7 +255,7 @@ package struct ServiceProcess: Sendable {
         try await group.run()
     }
 
-    /// nil for a database that is given by its address.
+    /// Takes the lock; nil for a database given by its address.
     private func dataDirectoryLock(of directory: DataDirectory) throws(ToolError) -> DataDirectoryLock? {
         if settings.database.url != nil { return nil }
         switch try DataDirectoryLock.take(in: directory) {
@@ -289,9 +290,9 @@ package struct ServiceProcess: Sendable {
         }
     }
 
-    /// A logger whose level SIGHUP can change.
+    /// Makes a logger with a level that SIGHUP can change.
     private func makeLogger(to output: LogOutput) -> Logger {
-        // What a part of the service logs while it works on a request carries the request's id.
+        // Log lines written during a request include its id.
         let provider = RequestTrace.metadataProvider
         let isText = settings.logging.isText
         return Logger(label: "skyrow") { label -> any LogHandler in
@@ -305,7 +306,7 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// A client of the applications' database, which `run()` must be called on, and the schema of the default one.
+/// Makes a client of the applications' database, whose `run()` the caller must call, and returns the default schema.
 package func makeClient(
     connection: String,
     _ settings: Settings,
@@ -320,7 +321,7 @@ package func makeClient(
     }
     var configuration = PostgresConfiguration(connection: connection, settings)
     configuration.applicationName = PostgresConfiguration.serviceName(of: schema)
-    // That of the embedded database is for people.
+    // The embedded database's default search path is for interactive tools, so the service sets its own.
     if settings.database.url == nil { configuration.sessionSettings["search_path"] = #""$user", public"# }
     adjust(&configuration)
     return (PostgresClient(configuration: configuration, logger: logger), schema)

@@ -5,10 +5,10 @@ import SkyrowHTTP
 import SkyrowModel
 package import SkyrowPostgres
 
-// What each part of the service takes from the settings.
+// The configuration of each service part, from the settings.
 
 extension HTTPLimits {
-    /// - Parameter files: how many the process may have open.
+    /// - Parameter files: The process's limit of open files.
     package init(_ settings: Settings, files: Int) {
         let listening = settings.listening
         let times = settings.times
@@ -50,17 +50,17 @@ extension PostgresConfiguration {
         self.init(connection: connection)
         let pools = settings.pools
         let times = settings.times
-        // Applications share the connections, so no name is looked up in the schema of one of them.
+        // Applications share the connections, so unqualified names must not resolve to one application's schema.
         searchPath = []
-        // PostgreSQL compiles a statement by what it expects it to cost, which takes longer than any of these run: reading the
-        // catalogue took 140 ms for 15.
+        // PostgreSQL compiles statements with a high estimated cost, and the compilation takes longer than any of these
+        // statements: reading the catalogue took 140 ms instead of 15.
         sessionSettings["jit"] = "off"
         preparedStatements = settings.database.preparedStatements.map { $0 ? .always : .never } ?? .whereKept
         if settings.database.url != nil {
             listenConnection = settings.database.listenURL
             replicationConnection = settings.database.replicationURL
         } else {
-            // Statements of clients run as a role that may not replicate.
+            // Client statements run as a role without REPLICATION.
             replicationConnection = "\(connection) user=\(ClusterRole.replication.rawValue)"
         }
         readConnections = pools.readConnections
@@ -78,7 +78,7 @@ extension PostgresConfiguration {
 }
 
 extension ServiceConfiguration {
-    /// - Parameter keys: those of the default application; nil for one whose keys the database has.
+    /// - Parameter keys: The keys of the default application; nil for applications with keys in the database.
     package init(_ keys: ServiceKeys?, _ settings: Settings) {
         let accounts = settings.accounts
         self.init(
@@ -131,7 +131,7 @@ extension ServiceConfiguration {
 extension LiveConfiguration {
     package init(_ settings: Settings) {
         let records = settings.records
-        // As much again waits for the event loop of the connection.
+        // The connection's event loop may hold as many bytes again.
         self.init(
             source: records.changeSource,
             pollInterval: records.livePollInterval,
@@ -172,7 +172,7 @@ extension RateLimits {
 }
 
 extension SettingValues<LoggingSettings> {
-    /// Whether lines are for people rather than programs.
+    /// Whether log lines are text rather than JSON.
     var isText: Bool {
         switch self.format {
         case .automatic: isatty(STDERR_FILENO) == 1

@@ -4,19 +4,19 @@ import ServiceLifecycle
 import SkyrowHTTP
 import UnixSignals
 
-/// Reads the settings and the certificate again on SIGHUP, and has the parts of the service take what may change.
+/// Reloads settings and certificate on SIGHUP, and applies the reloadable settings.
 ///
-/// A terminal that goes away sends SIGHUP too: a service that was started on one then shuts down, rather than live on
-/// unseen. `run()` returns in that case only, and when the service shuts down.
+/// A closed terminal also sends SIGHUP. A service started on one then shuts down instead of running unnoticed. `run()`
+/// returns only in that case and on shutdown.
 struct SettingsReload: Service {
-    /// SIGHUPs, trapped before anything else so that none ends the process.
+    /// The SIGHUPs, trapped first so that none ends the process.
     let signals: UnixSignalsSequence
     let loader: SettingsLoader
-    /// What the service was started with.
+    /// The settings at the start of the service.
     let settings: Settings
     let certificate: ServerCertificate?
     let logger: Logger
-    /// What takes the new values; everything it does not look at stays as it was.
+    /// Applies the new values; settings it does not read stay unchanged.
     let apply: @Sendable (Settings) -> Void
 
     func run() async {

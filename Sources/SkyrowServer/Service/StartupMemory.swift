@@ -1,24 +1,24 @@
 import Glibc
 
-/// Gives back the memory that only the start needed.
+/// Releases the memory that only the start needs.
 enum StartupMemory {
-    /// Unmaps the program's own code, which the system maps again, page by page, as it is run.
+    /// Unmaps the program's code, which the system maps again page by page when it runs.
     ///
-    /// The start runs through most of the program once (settings, migrations, catalogue, TLS), and Linux maps sixteen
-    /// pages for each that is touched, so that nearly all of the program stayed resident: 19 of 31 MB. What the service
-    /// runs from now on comes back from the system's cache at a fraction of a microsecond a page.
+    /// The start runs most of the program once (settings, migrations, catalogue, TLS), and Linux maps sixteen pages per
+    /// page fault, so nearly all of the program stayed resident: 19 of 31 MB. Code that runs later is mapped from the
+    /// page cache in a fraction of a microsecond per page.
     static func release() {
         for region in codeRegions(in: readMaps()) {
-            // Code is never written, so nothing but its place in the page table is lost.
+            // Code pages are never modified, so only their page table entries are dropped.
             madvise(UnsafeMutableRawPointer(bitPattern: region.lowerBound), region.count, MADV_DONTNEED)
         }
     }
 
-    /// The executable mappings of the program's file, as `/proc/self/maps` lists them: the first file named is the
-    /// program's own (proc(5)).
+    /// Returns the executable mappings of the program's file in `/proc/self/maps`. The first file listed is the program
+    /// (proc(5)).
     static func codeRegions(in maps: String) -> [Range<UInt>] {
         let lines = maps.split(separator: "\n").map { line in
-            // The path, which may hold spaces, is padded.
+            // The path is padded, and may contain spaces.
             let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
             return fields.count == 6 ? fields[..<5] + [fields[5].drop { $0 == " " }] : fields[...]
         }

@@ -16,10 +16,10 @@ struct DatabaseService: Service {
     }
 }
 
-/// Opens the default application, lets the services that need it begin, and follows what changes of the applications.
+/// Opens the default application, then lets its dependent services start, and follows changes of the applications.
 struct ApplicationsService: Service {
     let applications: Applications
-    /// Whether it is open, as soon as that is settled.
+    /// Whether the application was opened; settled when it is or fails.
     let isOpen = Deferred<Bool>()
 
     init(_ applications: Applications) {
@@ -34,7 +34,7 @@ struct ApplicationsService: Service {
     }
 }
 
-/// A service that begins when the default application is open.
+/// A service that starts when the default application is open.
 struct PreparedService: Service {
     private let base: any Service
     private let isOpen: Deferred<Bool>
@@ -46,7 +46,7 @@ struct PreparedService: Service {
 
     func run() async throws {
         guard await cancelWhenGracefulShutdown({ await isOpen.value(ifCancelled: false) }) else {
-            // The group is about to shut down, for a reason of its own.
+            // The application did not open, so the group is about to shut down.
             try? await gracefulShutdown()
             return
         }

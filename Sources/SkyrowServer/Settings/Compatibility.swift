@@ -1,14 +1,14 @@
-/// What an application is written for, as far as defaults of other settings follow from it.
+/// A kind of client that other settings' defaults are adapted to.
 ///
 /// ```swift
 /// Compatibility.skygearV1.defaults["password-minimum"]   // "1"
 /// ```
 package enum Compatibility: String, CaseIterable, Sendable {
     case none
-    /// The SDKs of Skygear v1 and applications made with them.
+    /// The SDKs of Skygear v1 and applications that use them.
     case skygearV1 = "skygear-v1"
 
-    /// The texts that stand for the defaults of settings, by their names.
+    /// The adapted defaults as texts, by setting name.
     package var defaults: [String: String] {
         switch self {
         case .none: [:]

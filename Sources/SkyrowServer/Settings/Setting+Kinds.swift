@@ -1,7 +1,7 @@
 import SkyrowModel
 
 extension Setting where Value == Int {
-    /// A whole number of a range.
+    /// Makes a setting for an integer in a range.
     package static func integer(
         _ name: String,
         _ defaultValue: Int,
@@ -23,7 +23,8 @@ extension Setting where Value == Int {
 }
 
 extension Setting where Value == Bool {
-    /// A switch: a flag with its opposite, and `1`, `true`, `yes`, `on` and their opposites elsewhere.
+    /// Makes a Boolean setting: a flag and its negation, or `1`, `true`, `yes`, `on` and their opposites in other
+    /// sources.
     package static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
         Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
             boolean(text)
@@ -32,7 +33,7 @@ extension Setting where Value == Bool {
 }
 
 extension Setting where Value == Bool {
-    /// One of two words, of which the second is `off`.
+    /// Makes a setting for one of two words, of which the second is `off`.
     static func choice(_ name: String, _ defaultValue: Bool, on: String = "on", _ sentence: String) -> Setting {
         Setting(
             name,
@@ -48,7 +49,7 @@ extension Setting where Value == Bool {
 }
 
 extension Setting where Value: CaseIterable & RawRepresentable<String> {
-    /// One of the words that the cases have.
+    /// Makes a setting for one of the cases' words.
     static func choice(
         _ name: String,
         _ defaultValue: Value,
@@ -71,7 +72,7 @@ extension Setting where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension Setting where Value == Bool? {
-    /// A switch that need not be given.
+    /// Makes an optional Boolean setting.
     package static func flag(_ name: String, _ sentence: String) -> Setting {
         Setting(name, nil, shown: "", .flag, mustBe: "true or false", sentence) { text in
             boolean(text).map { .some($0) }
@@ -88,7 +89,7 @@ private func boolean(_ text: String) -> Bool? {
 }
 
 extension Setting where Value == Duration {
-    /// A length of time within bounds, such as `500ms`, `30s`, `15m`, `12h` or `30d`.
+    /// Makes a setting for a duration in a range, such as `500ms`, `30s`, `15m`, `12h` or `30d`.
     static func duration(
         _ name: String,
         _ defaultValue: Duration,
@@ -110,7 +111,7 @@ extension Setting where Value == Duration {
 }
 
 extension Setting where Value == Duration? {
-    /// A length of time within bounds, or a word that means none.
+    /// Makes a setting for a duration in a range, or a word that means none.
     static func duration(
         _ name: String,
         _ defaultValue: Duration?,
@@ -134,7 +135,7 @@ extension Setting where Value == Duration? {
 }
 
 extension Setting where Value == [AddressRange] {
-    /// Addresses and ranges with commas between them.
+    /// Makes a setting for addresses and ranges, separated by commas.
     static func ranges(
         _ name: String,
         _ defaultValue: [AddressRange],
@@ -151,7 +152,7 @@ extension Setting where Value == [AddressRange] {
 }
 
 extension String {
-    /// What stands in the text with commas between; nil where an element is not valid.
+    /// Returns the comma-separated elements; nil if one is invalid.
     func list<Element>(_ element: (String) -> Element?) -> [Element]? {
         let texts = split(separator: ",", omittingEmptySubsequences: false)
         let elements = texts.compactMap { element(String($0)) }
@@ -160,7 +161,7 @@ extension String {
 }
 
 extension Setting where Value == String? {
-    /// A key that must not print, not even in a complaint.
+    /// Makes a setting for a key that is never printed, not even in an error.
     package static func key(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
         Setting(
             name,
@@ -175,7 +176,7 @@ extension Setting where Value == String? {
         }.secret(hasFlag: false)
     }
 
-    /// The path of a file that need not be given.
+    /// Makes a setting for an optional file path.
     package static func file(_ name: String, _ sentence: String) -> Setting {
         Setting(name, nil, shown: "", .file, mustBe: "the path of a file", sentence) { text in
             text.isEmpty || text.utf8.contains(0) ? nil : .some(text)
@@ -184,7 +185,7 @@ extension Setting where Value == String? {
 }
 
 extension Setting where Value == [String] {
-    /// One key that must not print, not even in a complaint, or two of them; none when it is not set.
+    /// Makes a setting for up to two keys that are never printed, not even in an error.
     package static func keys(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
         Setting(
             name,
@@ -204,20 +205,20 @@ extension Setting where Value == [String] {
     }
 }
 
-/// Durations as people write them: a whole number and a unit of `ms`, `s`, `m`, `h` or `d`; seconds when there is none.
+/// The text form of durations: an integer and a unit of `ms`, `s`, `m`, `h` or `d`; seconds without a unit.
 package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000),
     ]
 
-    /// nil for anything else, and beyond some thousand years.
+    /// Parses a duration; nil for invalid text, or more than 100,000,000 units.
     package static func duration(_ text: String) -> Duration? {
         let unit = units.first { text.hasSuffix($0.name) } ?? ("", 1000)
         guard let count = Int64(text.dropLast(unit.name.count)), (0...100_000_000).contains(count) else { return nil }
         return .milliseconds(count * unit.milliseconds)
     }
 
-    /// The shortest text for whole milliseconds: `90s`, `2m`.
+    /// Returns the shortest text for a whole number of milliseconds: `90s`, `2m`.
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -1,7 +1,7 @@
-/// One setting of the tool: what it is called and how its text becomes a value.
+/// A setting of the tool: its name, and how its text becomes a value.
 ///
-/// It is declared in a ``SettingGroup``, and nothing else has to be said about it anywhere: its flag, its variable, its
-/// key in the file, `skyrow config` and the manual follow.
+/// It is declared in a ``SettingGroup``. Its flag, environment variable, file key, line of `skyrow config` and section
+/// of the manual are derived from that declaration.
 ///
 /// ```swift
 /// let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
@@ -10,13 +10,13 @@ package struct Setting<Value: Sendable>: AnySetting {
     package var row: SettingRow
     /// The value without any source.
     package let defaultValue: Value
-    /// nil for a text that makes no sense.
+    /// Parses a text; nil if it is invalid.
     let parse: @Sendable (String) -> Value?
 
     /// - Parameters:
-    ///   - shown: the text that stands for `standard`; empty when that is nothing.
-    ///   - expectation: ends the sentence "--port must be …".
-    ///   - sentence: what the setting is for, one sentence.
+    ///   - shown: The text of the default value; empty for none.
+    ///   - expectation: The end of the message "--port must be …".
+    ///   - sentence: The setting's purpose in one sentence.
     package init(
         _ name: String,
         _ defaultValue: Value,
@@ -35,28 +35,28 @@ package struct Setting<Value: Sendable>: AnySetting {
         parse(text).map { $0 }
     }
 
-    /// This setting, taken again from the file when the service gets SIGHUP.
+    /// This setting, reloaded from the file on SIGHUP.
     var reloading: Setting {
         var copy = self
         copy.row.reloads = true
         return copy
     }
 
-    /// This setting, which each application may have of its own.
+    /// This setting, which each application may override.
     var ofApplications: Setting {
         var copy = self
         copy.row.isOfApplications = true
         return copy
     }
 
-    /// This setting, of which each application has its own value or none: that of the service is the default application's alone.
+    /// This setting, specific to each application. The service's value is for the default application only.
     var ofEachApplication: Setting {
         var copy = ofApplications
         copy.row.isInherited = false
         return copy
     }
 
-    /// This setting, never printed, and read from a file as well.
+    /// This setting, never printed, and also readable from a file.
     package func secret(hasFlag: Bool) -> Setting {
         var copy = self
         copy.row.isSecret = true
@@ -64,7 +64,7 @@ package struct Setting<Value: Sendable>: AnySetting {
         return copy
     }
 
-    /// This setting, which a settings file cannot hold.
+    /// This setting, excluded from settings files.
     var outsideFiles: Setting {
         var copy = self
         copy.row.isInFile = false
@@ -75,28 +75,28 @@ package struct Setting<Value: Sendable>: AnySetting {
 /// A setting of any type.
 package protocol AnySetting: Sendable {
     var row: SettingRow { get }
-    /// The value that a text stands for, or nil.
+    /// Parses a text; nil if it is invalid.
     func read(_ text: String) -> (any Sendable)?
 }
 
-/// A line of the table of settings.
+/// A row of the settings table.
 package struct SettingRow: Hashable, Sendable {
-    /// `maximum-body`, from which the other spellings follow.
+    /// The name, such as `maximum-body`, from which the other spellings derive.
     package var name: String
     package var kind: SettingKind
     package var expectation: String
-    /// The default as a text; empty when there is none.
+    /// The text of the default; empty for none.
     package var defaultValue: String
     package var sentence: String
-    /// A key or what may hold a password: never printed, and no flag unless one was always there.
+    /// Whether the value is or may contain a secret. Secrets are never printed, and have a flag only for compatibility.
     package var isSecret = false
     var hasFlag = true
     var isInFile = true
-    /// Whether the service takes a new value on SIGHUP.
+    /// Whether the service reloads the value on SIGHUP.
     package var reloads = false
-    /// Whether each application may have a value of its own.
+    /// Whether applications may override the value.
     package var isOfApplications = false
-    /// Whether the service's value holds for the applications that have none of their own.
+    /// Whether the service's value applies to applications without their own.
     var isInherited = true
 
     /// `--maximum-body`
@@ -107,7 +107,7 @@ package struct SettingRow: Hashable, Sendable {
         "SKYROW_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// What names the file that holds a secret; nil for all other settings.
+    /// The row of the setting that names a secret's file; nil for other settings.
     package var fileRow: SettingRow? {
         guard isSecret else { return nil }
         var row = SettingRow(
@@ -123,9 +123,9 @@ package struct SettingRow: Hashable, Sendable {
     }
 }
 
-/// What a setting's text looks like, for help and completion.
+/// The kind of a setting's text, for help and completion.
 package enum SettingKind: Hashable, Sendable {
-    /// Any text; the name stands in `--port <number>`.
+    /// Any text, with the placeholder in `--port <number>`.
     case text(String)
     case choice(String, of: [String])
     case file

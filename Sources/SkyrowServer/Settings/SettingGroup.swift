@@ -1,12 +1,12 @@
 package import SkyrowSystem
 
-/// Settings that belong together: a section of the manual and of `--help`.
+/// A group of settings: a section of the manual and of `--help`.
 ///
-/// The properties of type ``Setting`` are its rows, in their order.
+/// The properties of type ``Setting`` are its rows, in order.
 package protocol SettingGroup: AnyObject, Sendable {
     init()
     static var title: String { get }
-    /// Throws ``ToolError`` about what no setting of the group can get wrong alone.
+    /// Throws ``ToolError`` if the values of several settings conflict.
     static func check(_ settings: SettingValues<Self>) throws(ToolError)
 }
 
@@ -26,15 +26,15 @@ extension SettingsTable {
         (child.value as? any SettingGroup).map { type(of: $0) }
     }
 
-    /// What a command needs that works on the database beside the service.
+    /// The groups of maintenance commands.
     package static let databaseGroups: [any SettingGroup.Type] = [
         GeneralSettings.self, DatabaseSettings.self, ApplicationSettings.self,
     ]
 
-    /// What the service needs: it serves all applications.
+    /// The groups of the service, which serves all applications.
     package static let serviceGroups = groups.filter { $0 != ApplicationSettings.self }
 
-    /// Every row, with those that name files of secrets.
+    /// Every row, including those that name files of secrets.
     package static let rows: [SettingRow] = groups.flatMap { $0.settings }.flatMap { setting in
         [setting.row] + [setting.row.fileRow].compactMap(\.self)
     }

@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowSystem
 
-/// Who said what a setting is.
+/// The source of a setting's value.
 package enum SettingOrigin: Hashable, Sendable {
     /// `--port`
     case flag(String)
@@ -14,7 +14,7 @@ package enum SettingOrigin: Hashable, Sendable {
     /// The setting `compatibility`
     case preset(Compatibility)
 
-    /// The place as a sentence begins with it.
+    /// The source as the beginning of a sentence.
     package var description: String {
         switch self {
         case .flag(let flag): flag
@@ -25,13 +25,13 @@ package enum SettingOrigin: Hashable, Sendable {
         }
     }
 
-    /// What to say about a text that the setting cannot be.
+    /// Returns the error for a text that the setting does not accept.
     package func refusal(of text: String, _ row: SettingRow) -> ToolError {
-        // A secret is not repeated, not even a wrong one.
+        // A secret is never repeated, even if it is invalid.
         complaint("\(description) must be \(row.expectation)\(row.isSecret ? "" : "; it is '\(text)'").")
     }
 
-    /// A complaint with the exit code of a wrong command line, or of a wrong setting elsewhere.
+    /// Makes an error with the exit code for an invalid command line, or for an invalid setting elsewhere.
     func complaint(_ sentence: String) -> ToolError {
         switch self {
         case .flag: .usage(sentence)

@@ -1,12 +1,12 @@
 import SkyrowModel
 import SkyrowSystem
 
-/// Where settings come from: flags, which win over the environment, which wins over the file.
+/// The sources of settings: flags take precedence over the environment, and the environment over the file.
 ///
-/// What an application has of its own wins over all of these, which are the whole service's: its section of the file
-/// first, then its table in the database.
+/// An application's own settings take precedence over these, which apply to the whole service: first its section of the
+/// file, then its table in the database.
 package struct SettingSources: Sendable {
-    /// What a setting was said to be.
+    /// The text found for a setting.
     struct Found: Hashable, Sendable {
         var text: String
         var origin: SettingOrigin
@@ -17,17 +17,17 @@ package struct SettingSources: Sendable {
     private let file: SettingsFile?
     private let application: ApplicationSource?
 
-    /// What an application has of its own.
+    /// An application's own settings.
     struct ApplicationSource: Sendable {
         var name: ApplicationName
-        /// What its table in the database holds, by the settings' names.
+        /// The settings in its database table, by name.
         var stored: [String: String]
     }
 
     /// - Parameters:
-    ///   - flags: by the settings' names.
-    ///   - environment: a variable that is empty counts as none.
-    ///   - application: the one that the settings are for; nil for the service.
+    ///   - flags: The flags by setting name.
+    ///   - environment: The environment; empty variables are ignored.
+    ///   - application: The application of the settings; nil for the service.
     init(
         flags: [String: String],
         environment: [String: String],
@@ -40,9 +40,9 @@ package struct SettingSources: Sendable {
         self.application = application
     }
 
-    /// The text of a setting, or of the file that a secret is in; nil without any source.
+    /// Returns the text of a setting, or the contents of a secret's file; nil without any source.
     ///
-    /// Throws ``ToolError`` when such a file cannot be read, or a secret is given in both ways at once.
+    /// Throws ``ToolError`` if such a file is unreadable, or a secret is given in both ways by the same source.
     func find(_ row: SettingRow) throws(ToolError) -> Found? {
         let plain = look(up: row)
         guard let fileRow = row.fileRow, let file = look(up: fileRow) else { return plain?.found }
@@ -56,7 +56,7 @@ package struct SettingSources: Sendable {
         }
         do {
             let content = String(decoding: try bytesOfFile(file.found.text), as: UTF8.self)
-            // An editor or echo ends the line; a key does not.
+            // Editors and echo add a line break, which is not part of a key.
             let secret = String(content.reversed().drop { $0.isNewline }.reversed())
             return Found(text: secret, origin: file.found.origin)
         } catch {
@@ -64,7 +64,7 @@ package struct SettingSources: Sendable {
         }
     }
 
-    /// The text of the strongest source that has one, and the source's place in their order.
+    /// Returns the text from the source with the highest precedence, and that source's rank.
     private func look(up row: SettingRow) -> (found: Found, place: Int)? {
         if let application, row.isOfApplications {
             let name = application.name
@@ -85,9 +85,9 @@ package struct SettingSources: Sendable {
         return nil
     }
 
-    // MARK: - Names that are none
+    // MARK: - Unknown names
 
-    /// Variables that begin like ours and are read by the tests and the benchmarks alone.
+    /// Variables with our prefix that only tests and benchmarks read.
     private static let foreignVariables: Set<String> = {
         let names: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
         #if DEBUG
@@ -97,7 +97,7 @@ package struct SettingSources: Sendable {
         #endif
     }()
 
-    /// Throws ``ToolError`` for a variable or a key of the file that is no setting, and names the nearest one.
+    /// Throws ``ToolError`` for an unknown variable or file key, and suggests the nearest name.
     func refuseUnknownNames(rows: [SettingRow]) throws(ToolError) {
         let variables = rows.map(\.variable)
         let known = SettingSources.foreignVariables.union(variables)

@@ -1,6 +1,6 @@
 package import SkyrowSystem
 
-/// The settings as they hold: each with its value, and where that came from.
+/// The effective settings: each with its value and origin.
 ///
 /// ```swift
 /// let settings = try SettingsLoader(flags: flags, environment: processEnvironment()).load()
@@ -8,7 +8,7 @@ package import SkyrowSystem
 /// ```
 @dynamicMemberLookup
 package struct Settings: Sendable {
-    /// A setting with a given value.
+    /// A setting with an explicit value.
     package struct Given: Sendable {
         package var text: String
         package var origin: SettingOrigin
@@ -20,7 +20,7 @@ package struct Settings: Sendable {
 
     /// Reads the groups' settings; those of other groups keep their defaults.
     ///
-    /// Throws ``ToolError`` about the first setting that is wrong or unknown.
+    /// Throws ``ToolError`` for the first invalid or unknown setting.
     package init(_ sources: SettingSources, groups: [any SettingGroup.Type] = SettingsTable.groups) throws(ToolError) {
         try sources.refuseUnknownNames(rows: SettingsTable.rows)
         var given: [String: Given] = [:]
@@ -36,7 +36,7 @@ package struct Settings: Sendable {
         for group in groups { try check(group) }
     }
 
-    /// What stands in the place of defaults, by the names of the settings.
+    /// Returns the defaults of the compatibility setting, by setting name.
     private static func preset(of sources: SettingSources) throws(ToolError) -> [String: SettingSources.Found] {
         let setting = table.accounts.compatibility
         guard let found = try sources.find(setting.row) else { return [:] }
@@ -50,12 +50,12 @@ package struct Settings: Sendable {
         try group.check(SettingValues(settings: self, group: Group()))
     }
 
-    /// What was said about a setting; nil when its default holds.
+    /// Returns the explicit value of a setting; nil if its default applies.
     package func given(_ row: SettingRow) -> Given? {
         given[row.name]
     }
 
-    /// `settings.listening` has the values of that group.
+    /// The values of a group: `settings.listening`.
     package subscript<Group: SettingGroup>(dynamicMember path: KeyPath<SettingsTable, Group>) -> SettingValues<Group> {
         SettingValues(settings: self, group: Settings.table[keyPath: path])
     }
@@ -75,7 +75,7 @@ package struct SettingValues<Group: SettingGroup>: Sendable {
         settings.value(group[keyPath: path])
     }
 
-    /// Where a value came from; nil when it is the default.
+    /// Returns the origin of a value; nil for the default.
     package func origin<Value>(of path: KeyPath<Group, Setting<Value>>) -> SettingOrigin? {
         settings.given(group[keyPath: path].row)?.origin
     }

@@ -1,8 +1,8 @@
-/// What another reading of the settings brought, by their names.
+/// The names of the settings that a reload changed.
 struct SettingsChange: Hashable, Sendable {
-    /// Taken at once.
+    /// Settings that were applied.
     var applied: [String] = []
-    /// Waiting for the next start.
+    /// Settings that take effect at the next start.
     var waiting: [String] = []
 
     init(from old: Settings, to new: Settings) {

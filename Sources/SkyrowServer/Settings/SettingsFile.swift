@@ -8,16 +8,16 @@ package import SkyrowSystem
 /// {"port": 8080, "data-directory": "/var/lib/skyrow", "login-keys": ["email"], "development": false}
 /// ```
 ///
-/// The key `applications` holds an object for each application that has settings of its own:
-/// `{"applications": {"shop": {"development": true}}}`.
+/// The key `applications` has an object for each application with its own settings: `{"applications": {"shop":
+/// {"development": true}}}`.
 package struct SettingsFile: Hashable, Sendable {
     package var path: String
-    /// What stands behind each key, in the form that flags and variables have; null counts as nothing.
+    /// The value of each key, in the text form of flags and variables. null is ignored.
     package var texts: [String: String] = [:]
-    /// The same of the applications that have some.
+    /// The values of each application.
     package var applications: [ApplicationName: [String: String]] = [:]
 
-    /// Reads the file; throws ``ToolError`` when it cannot be read or is no such object.
+    /// Reads the file. Throws ``ToolError`` if it is unreadable or not such an object.
     package init(reading path: String) throws(ToolError) {
         let bytes: [UInt8]
         do {
@@ -48,7 +48,7 @@ package struct SettingsFile: Hashable, Sendable {
         }
     }
 
-    /// - Parameter special: takes a member that is no setting; false for all others.
+    /// - Parameter special: Handles a member that is not a setting, and returns whether it did.
     private static func texts(
         of object: JSONView,
         prefix: String = "",
@@ -95,7 +95,7 @@ package struct SettingsFile: Hashable, Sendable {
         return applications
     }
 
-    /// A scalar's text, or those of a list with commas between them.
+    /// Returns a scalar's text, or those of a list joined with commas.
     private static func text(_ value: JSONView) -> String? {
         switch value.kind {
         case .string, .escapedString:

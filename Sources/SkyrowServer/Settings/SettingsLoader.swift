@@ -1,9 +1,9 @@
 package import SkyrowModel
 package import SkyrowSystem
 
-/// The sources of a command's settings, kept to read the file again later.
+/// The sources of a command's settings, kept for reloading.
 package struct SettingsLoader: Sendable {
-    /// By the settings' names.
+    /// The flags by setting name.
     package var flags: [String: String]
     package var environment: [String: String]
     package var groups = SettingsTable.groups
@@ -18,18 +18,18 @@ package struct SettingsLoader: Sendable {
         self.groups = groups
     }
 
-    /// Reads the settings file, if one is named, and all settings.
+    /// Reads the settings file, if there is one, and all settings.
     ///
-    /// Throws ``ToolError`` about the first thing that is wrong.
+    /// Throws ``ToolError`` for the first error.
     package func load() throws(ToolError) -> Settings {
         try Settings(SettingSources(flags: flags, environment: environment, file: try file()), groups: groups)
     }
 
-    /// The settings that hold for an application: what it has of its own, and the service's for the rest.
+    /// Returns the settings of an application: its own, and the service's for the rest.
     ///
-    /// - Parameter stored: what its table in the database holds, by the settings' names.
+    /// - Parameter stored: The settings in its database table, by name.
     package func load(of application: ApplicationName, stored: [String: String]) throws(ToolError) -> Settings {
-        // The default application is the service's own.
+        // The default application uses the service's settings.
         guard application != .default else { return try load() }
         let sources = SettingSources(
             flags: flags,
@@ -41,7 +41,7 @@ package struct SettingsLoader: Sendable {
     }
 
     private func file() throws(ToolError) -> SettingsFile? {
-        // Where the file is cannot stand in the file.
+        // The file cannot name itself.
         let outside = try Settings(
             SettingSources(flags: flags, environment: environment),
             groups: [GeneralSettings.self]

@@ -1,7 +1,7 @@
-/// Every setting there is, group by group.
+/// The table of all settings, in groups.
 ///
-/// A new setting is a property of one of the groups; a new group is a property here. Both are classes, since copies of so
-/// many properties are code.
+/// A new setting is a property of a group, and a new group is a property here. They are classes, since copying this
+/// many properties takes much code.
 package final class SettingsTable: Sendable {
     package let general = GeneralSettings()
     package let database = DatabaseSettings()

@@ -4,10 +4,10 @@ import Tracing
 
 /// Spans in the JSON form of the OpenTelemetry protocol (OTLP 1), which collectors and most backends read.
 ///
-/// One document a line is the format of OpenTelemetry's file exporter: a collector's `otlpjsonfile` receiver reads it, and a
-/// line can be posted to `/v1/traces` as it is. https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
+/// One document a line is the format of OpenTelemetry's file exporter. A collector's `otlpjsonfile` receiver reads it,
+/// and a line can be posted to `/v1/traces`. https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 enum OTLPText {
-    /// One document, without a line feed in it or after it.
+    /// Returns one document without line feeds.
     static func document(_ spans: [FinishedSpan], version: String) -> [UInt8] {
         let writer = JSONWriter(capacity: 512 * spans.count)
         writer.object {
@@ -40,7 +40,7 @@ extension JSONWriter {
             member("name", span.name)
             key("kind")
             integer(span.kind.number)
-            // 64-bit numbers are texts in the JSON form of protocol buffers.
+            // The JSON form of protocol buffers has 64-bit numbers as strings.
             member("startTimeUnixNano", "\(span.start)")
             member("endTimeUnixNano", "\(span.end)")
             attributes(span.attributes.sorted)
@@ -93,7 +93,7 @@ extension JSONWriter {
                 boolean(value)
             case .string(let text): member("stringValue", text)
             case .stringConvertible(let value): member("stringValue", "\(value)")
-            // No attribute is a list.
+            // Attributes are never lists.
             default: break
             }
         }
@@ -124,7 +124,7 @@ extension JSONWriter {
 }
 
 extension SpanKind {
-    /// The number in `Span.SpanKind` of OTLP.
+    /// The value of OTLP's `Span.SpanKind`.
     fileprivate var number: Int64 {
         switch self {
         case .server: 2

@@ -2,7 +2,7 @@ import SkyrowHTTP
 import Synchronization
 import Tracing
 
-/// A span while it lasts; what happens to it after its end is not recorded.
+/// A span that is being recorded. Events after its end are ignored.
 final class RecordedSpan: Span {
     private struct State: Sendable {
         var name: String
@@ -20,7 +20,7 @@ final class RecordedSpan: Span {
     private let sink: @Sendable (FinishedSpan) -> Void
     private let state: Mutex<State>
 
-    /// The number after which a span takes no more events, so that one span stays small.
+    /// Upper bound on the events of a span.
     private static let limit = 32
 
     init(
@@ -63,10 +63,10 @@ final class RecordedSpan: Span {
         }
     }
 
-    /// Nothing here is part of two traces, so links are not kept.
+    /// Links are ignored, as spans belong to one trace.
     func addLink(_ link: SpanLink) {}
 
-    /// Keeps the error's type only: what it says may hold values.
+    /// Records only the error's type, as its message may contain values.
     func recordError<Instant: TracerInstant>(
         _ error: any Error,
         attributes: SpanAttributes,
@@ -92,7 +92,7 @@ final class RecordedSpan: Span {
                 identity: identity,
                 parentID: parentID,
                 start: start,
-                // A clock that was set back meanwhile.
+                // The clock may have been set back.
                 end: max(start, end),
                 attributes: finished.attributes,
                 status: finished.status,
@@ -109,13 +109,13 @@ final class RecordedSpan: Span {
     }
 }
 
-/// A span that has ended.
+/// A finished span.
 struct FinishedSpan: Sendable {
     var name: String
     var kind: SpanKind
     var identity: TraceParent
     var parentID: SpanID?
-    /// In nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     var start: UInt64
     var end: UInt64
     var attributes: SpanAttributes = [:]

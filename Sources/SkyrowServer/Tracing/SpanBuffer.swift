@@ -1,4 +1,5 @@
-/// Finished spans that wait to be written; beyond a limit they are dropped and counted, so that no request waits for a disk.
+/// Finished spans before they are written. Spans over the capacity are dropped and counted, so no request waits for a
+/// disk.
 struct SpanBuffer: Sendable {
     private var spans: [FinishedSpan] = []
     private let capacity: Int
@@ -9,12 +10,12 @@ struct SpanBuffer: Sendable {
         self.capacity = capacity
     }
 
-    /// What is to be done after a span was taken.
+    /// The action after a span was added.
     enum Next: Equatable {
         case nothing
-        /// It is the first; the others may still be collected for a while.
+        /// Write after a delay that collects more spans: this is the first one.
         case writeSoon
-        /// Half of the room is used up.
+        /// Write now: the buffer is half full.
         case writeNow
     }
 
@@ -29,7 +30,7 @@ struct SpanBuffer: Sendable {
         return spans.count == (capacity + 1) / 2 ? .writeNow : .nothing
     }
 
-    /// Takes out all that wait.
+    /// Removes and returns all spans.
     mutating func takeAll() -> [FinishedSpan] {
         defer { spans = [] }
         return spans

@@ -2,16 +2,16 @@ import SkyrowHTTP
 import Synchronization
 import Tracing
 
-/// Records spans and hands them over to be written; speaks W3C Trace Context with other services.
+/// Records spans and passes them to a sink. Exchanges W3C Trace Context with other services.
 ///
-/// Who begins a trace tosses the coin that decides whether it is recorded. A caller can say that its trace is not to be
-/// recorded, but not that it must be: otherwise anybody could fill the disk.
+/// The service that starts a trace decides at random whether it is recorded. A caller can exclude its trace from
+/// recording but not request it, as clients could otherwise fill the disk.
 struct SpanTracer: Tracer {
-    /// How many of a hundred thousand traces are recorded.
+    /// The number of recorded traces per hundred thousand.
     private let share: UInt64
     private let sink: @Sendable (FinishedSpan) -> Void
 
-    /// - Parameter ratio: which part of the traces is recorded, from 0 to 1.
+    /// - Parameter ratio: The fraction of recorded traces, from 0 to 1.
     init(ratio: Double = 1, sink: @escaping @Sendable (FinishedSpan) -> Void) {
         share = UInt64((min(max(ratio, 0), 1) * 100_000).rounded())
         self.sink = sink
@@ -71,10 +71,10 @@ struct SpanTracer: Tracer {
     }
 }
 
-/// The span that a context stands in.
+/// The current span of a context.
 struct SpanOrigin: Hashable, Sendable {
     var span: TraceParent
-    /// Whether it is another service's.
+    /// Whether the span belongs to another service.
     var isRemote: Bool
 }
 

@@ -3,9 +3,9 @@ import SkyrowModel
 import SkyrowPostgres
 import Tracing
 
-/// Reports of statements: log lines of slow ones, spans of all.
+/// Statement reports: log lines for slow statements, spans for all.
 enum StatementObservability {
-    /// What PostgreSQL's client is to report; nil when neither log nor traces need them.
+    /// Returns the reporting for PostgreSQL's client; nil if neither log nor traces need it.
     static func reporting(
         slow: SlowStatementLog?,
         threshold: Duration,
@@ -21,7 +21,7 @@ enum StatementObservability {
         }
     }
 
-    /// A span after the event, in the trace of the request; what runs for no request has none.
+    /// Makes a span after the fact, in the request's trace. Statements outside of requests have none.
     private static func makeSpan(_ report: StatementReport, with tracer: some Tracer) {
         guard let context = ServiceContext.current else { return }
         let end = DefaultTracerClock.now.nanosecondsSinceEpoch
@@ -44,7 +44,7 @@ enum StatementObservability {
         span.end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: end))
     }
 
-    /// The first word of a statement: `SELECT`, `INSERT`.
+    /// Returns the first word of a statement: `SELECT`, `INSERT`.
     private static func operation(_ text: String) -> String {
         let word = text.prefix { $0.isASCII && $0.isLetter }
         return word.isEmpty ? "statement" : String(word)

@@ -4,17 +4,17 @@ import Logging
 import SkyrowSystem
 import Synchronization
 
-/// Writes spans to a file, one OTLP document a line, from a queue of its own.
+/// Writes spans to a file, one OTLP document a line, on its own queue.
 ///
-/// When the file has grown to its limit it becomes `<path>.1`, in the place of the one before, and a new one begins: what
-/// anybody can make us write, never takes more than twice the limit of the disk.
+/// A file that reaches its size limit is renamed to `<path>.1`, replacing the previous one, and a new file starts.
+/// Traces that clients cause therefore never take more than twice the limit.
 final class TraceFile: Sendable {
     private let path: String
     private let limit: Int
     private let logger: Logger
     private let version: String
     private let buffer: Mutex<SpanBuffer>
-    /// The file is open on it alone, and spans are written in their order.
+    /// The serial queue that alone accesses the file, which keeps the spans in order.
     private let queue = DispatchQueue(label: "trace", qos: .utility)
     private let file: Mutex<OpenFile?>
 
@@ -24,14 +24,14 @@ final class TraceFile: Sendable {
     }
 
     private static let delay = DispatchTimeInterval.milliseconds(500)
-    /// The most spans of one line.
+    /// Upper bound on the spans of a line.
     private static let lineSpans = 512
 
     /// - Parameters:
-    ///   - limit: at which size, in bytes, the next file begins.
-    ///   - capacity: how many spans may wait.
+    ///   - limit: The size in bytes at which a new file starts.
+    ///   - capacity: Upper bound on pending spans.
     ///
-    /// Throws ``ToolError`` when the file cannot be opened.
+    /// Throws ``ToolError`` if the file cannot be opened.
     init(path: String, limit: Int, capacity: Int = 16_384, version: String, logger: Logger) throws(ToolError) {
         self.path = path
         self.limit = limit
@@ -41,7 +41,7 @@ final class TraceFile: Sendable {
         file = Mutex(try TraceFile.open(path))
     }
 
-    /// Spans taken so far, and those dropped.
+    /// The numbers of accepted and dropped spans.
     var counts: (accepted: Int, dropped: Int) { buffer.withLock { ($0.accepted, $0.dropped) } }
 
     func append(_ span: FinishedSpan) {
@@ -52,7 +52,7 @@ final class TraceFile: Sendable {
         }
     }
 
-    /// Returns when all spans so far are written.
+    /// Writes all spans added so far.
     func flush() {
         queue.sync { write() }
     }
@@ -85,7 +85,7 @@ final class TraceFile: Sendable {
         do throws(ToolError) {
             try open.descriptor.write(line)
         } catch {
-            // Half a line would spoil the next.
+            // A partial line would corrupt the next one.
             ftruncate(open.descriptor.number, off_t(open.size))
             throw error
         }
@@ -94,7 +94,7 @@ final class TraceFile: Sendable {
     }
 
     private static func open(_ path: String) throws(ToolError) -> OpenFile {
-        // Not into a pipe or a file that another user has put there, under one name or two.
+        // Pipes, and files placed or hard-linked there by another user, are refused.
         let descriptor = try FileDescriptor(opening: path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
         fstat(descriptor.number, &status)

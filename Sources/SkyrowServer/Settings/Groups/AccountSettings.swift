@@ -3,7 +3,7 @@ package import SkyrowModel
 import SkyrowStore
 package import SkyrowSystem
 
-/// Accounts, their sessions and passwords.
+/// Settings of accounts, sessions and passwords.
 package final class AccountSettings: SettingGroup {
     package static let title = "Accounts"
 
@@ -348,7 +348,7 @@ package final class AccountSettings: SettingGroup {
     ).ofApplications
 }
 
-/// Limits of which 0 means that there is none.
+/// Limits for which 0 means unlimited.
 private enum GuessLimitSetting {
     static func limit(_ name: String, _ defaultValue: Int, _ sentence: String) -> Setting<Int?> {
         Setting(
@@ -365,7 +365,7 @@ private enum GuessLimitSetting {
 }
 
 extension SettingValues<AccountSettings> {
-    /// The list of breached passwords, opened; throws ``ToolError`` for a file that is none.
+    /// Opens the list of breached passwords. Throws ``ToolError`` for an invalid file.
     package func breachedPasswords() throws(ToolError) -> BreachedPasswords? {
         guard let path = self.passwordBreached else { return nil }
         do {

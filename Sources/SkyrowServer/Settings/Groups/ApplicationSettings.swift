@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// Which application a command beside the service works on.
+/// The setting that selects a maintenance command's application.
 package final class ApplicationSettings: SettingGroup {
     package static let title = "Application"
 

@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowPostgres
 package import SkyrowSystem
 
-/// Which database a command works on.
+/// Settings of the database that a command works on.
 package final class DatabaseSettings: SettingGroup {
     package static let title = "Database"
 
@@ -94,7 +94,7 @@ package final class DatabaseSettings: SettingGroup {
         }.secret(hasFlag: true)
     }
 
-    /// Every user of a machine can read the command lines of its processes.
+    /// Throws if a flag contains a password, as all users of a machine can read the command lines of its processes.
     package static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
         try check(settings.url, origin: settings.origin(of: \.url), name: "database-url")
         try check(settings.listenURL, origin: settings.origin(of: \.listenURL), name: "listen-database-url")

@@ -1,4 +1,4 @@
-/// What all commands take.
+/// Settings of all commands.
 package final class GeneralSettings: SettingGroup {
     package static let title = "Settings file"
 

@@ -2,7 +2,7 @@ import SkyrowJSON
 package import SkyrowStore
 package import SkyrowSystem
 
-/// The two keys of a service, each of which may be two while it is changed.
+/// The service's API and master keys, each of which may be two keys during a change.
 package final class KeySettings: SettingGroup {
     package static let title = "Keys"
 
@@ -42,9 +42,9 @@ package final class KeySettings: SettingGroup {
 }
 
 extension SettingValues<KeySettings> {
-    /// The keys of the file that `secrets-key` names; none without it.
+    /// Returns the keys in the file named by `secrets-key`; none without it.
     ///
-    /// Throws `ToolError` for a file that cannot be read, and for a line that is no key, of which it says the number alone.
+    /// Throws `ToolError` for an unreadable file, or an invalid line, of which the error contains only the number.
     package func sealingKeys() throws(ToolError) -> [SealingKey] {
         guard let path = self.secretsKey else { return [] }
         let text = String(decoding: try bytesOfFile(path), as: UTF8.self)

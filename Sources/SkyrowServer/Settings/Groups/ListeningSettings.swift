@@ -2,7 +2,7 @@ import SkyrowActions
 package import SkyrowHTTP
 package import SkyrowSystem
 
-/// Where the service listens, and what it takes from clients.
+/// Settings of the listening address, and limits of client requests.
 package final class ListeningSettings: SettingGroup {
     package static let title = "Clients"
 
@@ -125,7 +125,7 @@ package final class ListeningSettings: SettingGroup {
         }
     }
 
-    /// `*`, `none`, or the origins of web pages with commas between them.
+    /// Parses `*`, `none`, or the origins of web pages, separated by commas.
     @Sendable private static func corsPolicy(_ text: String) -> CORSPolicy? {
         switch text {
         case "*": return .anyOrigin

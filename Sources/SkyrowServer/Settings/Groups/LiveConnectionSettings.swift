@@ -1,7 +1,7 @@
 import SkyrowHTTP
 package import SkyrowSystem
 
-/// WebSockets and event streams.
+/// Settings of WebSockets and event streams.
 package final class LiveConnectionSettings: SettingGroup {
     package static let title = "Connections that stay"
 

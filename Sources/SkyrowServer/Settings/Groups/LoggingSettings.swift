@@ -1,6 +1,6 @@
 package import Logging
 
-/// What the service says about its work, on standard error.
+/// Settings of the service's log on standard error.
 package final class LoggingSettings: SettingGroup {
     package static let title = "Logging"
 
@@ -27,7 +27,7 @@ package final class LoggingSettings: SettingGroup {
     ) { LogFormat(rawValue: $0.lowercased()) }
 }
 
-/// How log lines look.
+/// The format of log lines.
 package enum LogFormat: String, CaseIterable, Hashable, Sendable {
     case automatic = "auto"
     case json

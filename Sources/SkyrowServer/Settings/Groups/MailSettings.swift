@@ -2,13 +2,13 @@ package import SkyrowActions
 package import SkyrowRemote
 package import SkyrowSystem
 
-/// Mail, and the addresses of accounts.
+/// Settings of mail and of the addresses of accounts.
 package final class MailSettings: SettingGroup {
     package static let title = "Mail"
 
     package init() {}
 
-    /// Where mail goes.
+    /// The destination of mail.
     package enum Destination: Hashable, Sendable {
         case off
         case file(directory: String)
@@ -156,9 +156,9 @@ package final class MailSettings: SettingGroup {
     }
 }
 
-/// A base of links.
+/// The base URL of links.
 enum PublicURL {
-    /// The text without slashes at its end; nil for one that has a query, a fragment, a user or no host.
+    /// Parses a base URL and removes trailing slashes; nil if it has a query, a fragment, a user, or no host.
     static func read(_ text: String) -> String? {
         guard let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) }), text.utf8.count <= 500 else {
             return nil
@@ -178,9 +178,9 @@ enum PublicURL {
     }
 }
 
-/// Where links lead that log in.
+/// The URL of log-in links.
 enum LogInURL {
-    /// Whether a query can be added to the text: a scheme and what stands behind it, of characters that a mail keeps.
+    /// Returns whether a query can be appended to the URL: a scheme and a rest, of characters that are safe in mail.
     static func isFit(_ text: String) -> Bool {
         guard text.utf8.count <= 500, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let scheme = text.utf8[..<colon]
@@ -207,7 +207,7 @@ enum LogInURL {
 }
 
 extension SettingValues<MailSettings> {
-    /// The server that mail is sent to; nil where it goes elsewhere.
+    /// The SMTP server; nil if mail has another destination.
     package var server: SMTPServer? {
         if case .server(let server) = self.destination { completed(server) } else { nil }
     }
@@ -220,12 +220,12 @@ extension SettingValues<MailSettings> {
         return server
     }
 
-    /// Whether an application sends mail.
+    /// Whether the application sends mail.
     package var isSent: Bool { self.destination != .off && self.from != nil && self.publicURL != nil }
 
-    /// How an application sends mail; nil where it sends none.
+    /// Returns an application's mail configuration; nil if it does not send mail.
     ///
-    /// Throws ``ToolError`` about a template or a directory.
+    /// Throws ``ToolError`` for an invalid template or directory.
     package func configuration(of application: String) throws(ToolError) -> MailConfiguration? {
         guard let from = self.from, let publicURL = self.publicURL else { return nil }
         let transport: any MailTransport
@@ -269,7 +269,7 @@ extension SettingValues<MailSettings> {
 extension PageLooks {
     /// Reads `style.css` and `logo.svg` or `logo.png` of an application's templates.
     ///
-    /// Throws ``ToolError`` for a file that cannot be read or is larger than 256 KB.
+    /// Throws ``ToolError`` for a file that is unreadable or larger than 256 KB.
     fileprivate init(directory: String?, application: String) throws(ToolError) {
         self.init()
         guard let directory else { return }

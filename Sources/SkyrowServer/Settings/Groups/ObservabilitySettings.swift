@@ -1,7 +1,7 @@
 import SkyrowHTTP
 import SkyrowModel
 
-/// What a service reports about itself.
+/// Settings of metrics and traces.
 package final class ObservabilitySettings: SettingGroup {
     package static let title = "Observability"
 
@@ -66,17 +66,17 @@ package final class ObservabilitySettings: SettingGroup {
     }
 }
 
-/// Who may read the metrics, and where.
+/// The access to metrics.
 package enum MetricsAccess: Hashable, Sendable {
-    /// Holders of the metrics key or the master key, on the service's own port.
+    /// Requests with the metrics key or the master key, on the service's own port.
     case keyHolders
-    /// Everybody, on the service's own port.
+    /// All requests, on the service's own port.
     case everybody
     case nobody
-    /// Those who reach that address, on which nothing else is served; holders of a key when other machines can.
+    /// Requests to a separate address; they need a key if other machines can connect to it.
     case address(host: String, port: Int)
 
-    /// `key`, `open`, `off`, `127.0.0.1:9464`, `[::1]:9464`; nil for anything else.
+    /// Parses `key`, `open`, `off`, `127.0.0.1:9464` or `[::1]:9464`; nil for anything else.
     @Sendable init?(text: String) {
         switch text {
         case "key": self = .keyHolders
@@ -89,7 +89,7 @@ package enum MetricsAccess: Hashable, Sendable {
             var host = text[..<colon]
             let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
             if isBracketed { host = host.dropFirst().dropLast() }
-            // Without brackets it is unclear which colon ends an IPv6 address.
+            // An IPv6 address without brackets has no unambiguous port.
             let hasColon = host.contains(":")
             guard !host.isEmpty, hasColon == isBracketed, !host.contains(where: { $0.isWhitespace || $0 == "/" }) else {
                 return nil
@@ -98,19 +98,19 @@ package enum MetricsAccess: Hashable, Sendable {
         }
     }
 
-    /// Whether readers must show a key.
+    /// Returns whether requests need a key.
     ///
-    /// - Parameter hasOne: whether there is a key for metrics alone.
+    /// - Parameter hasOne: Whether there is a metrics key.
     func needsKey(hasOne: Bool) -> Bool {
         switch self {
         case .keyHolders, .nobody: true
         case .everybody: false
-        // An address for this machine alone is a fence of its own; with a key there are two.
+        // A loopback address is protection enough; a metrics key is required in addition if set.
         case .address(let host, _): hasOne || !MetricsAccess.isLoopback(host)
         }
     }
 
-    /// Whether `host` is an address, or the name, that a machine has for itself alone.
+    /// Returns whether `host` is `localhost` or a loopback address.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" { return true }
         guard let address = ClientAddress(host) else { return false }

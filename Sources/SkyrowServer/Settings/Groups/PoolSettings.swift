@@ -1,7 +1,7 @@
 package import SkyrowActions
 package import SkyrowSystem
 
-/// How the service uses its database.
+/// Settings of the database connections.
 package final class PoolSettings: SettingGroup {
     package static let title = "Database connections"
 

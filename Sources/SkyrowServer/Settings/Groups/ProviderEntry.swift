@@ -5,12 +5,12 @@ import SkyrowModel
 package import SkyrowRemote
 package import SkyrowSystem
 
-/// The secret of a client, as a setting has it.
+/// A client secret in a setting.
 package struct ProviderSecret: Sendable {
     package let name: String
     package let secret: Secret
 
-    /// Reads `google=GOCSPX-…`.
+    /// Parses `google=GOCSPX-…`.
     init?(_ text: Substring) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, ProviderEntry.isName(parts[0]), (1...4096).contains(parts[1].utf8.count),
@@ -21,11 +21,11 @@ package struct ProviderSecret: Sendable {
     }
 }
 
-/// A provider as a setting names it.
+/// A provider in a setting.
 package struct ProviderEntry: Hashable, Sendable {
     package var name: String
     package var kind: ProviderKind
-    /// nil for one without id tokens.
+    /// The issuer; nil for providers without id tokens.
     package var issuer: WebAddress?
     package var keys: WebAddress?
     package var clientIDs: [String]
@@ -37,20 +37,20 @@ package struct ProviderEntry: Hashable, Sendable {
     package var keepsTokens = false
     package var domains: [String] = []
     package var redirects: [RegisteredRedirect] = []
-    /// nil for those of its kind.
+    /// The scopes; nil for the defaults of the kind.
     package var scopes: [String]?
-    /// Those that a sign-in may ask for beside them.
+    /// Additional scopes that a sign-in may request.
     package var furtherScopes: [String] = []
-    /// Those that it has instead of what its document, or its kind, says.
+    /// Addresses that replace those of the provider's document or kind.
     package var authorization: WebAddress?
     package var token: WebAddress?
     package var user: WebAddress?
     package var emails: WebAddress?
-    /// Apple's.
+    /// Apple's team and key id.
     package var team: String?
     package var keyID: String?
 
-    /// Entries with a semicolon between them; nil where one is wrong or a name comes twice.
+    /// Parses entries separated by semicolons; nil if one is invalid or a name occurs twice.
     static func list(_ text: String) -> [ProviderEntry]? {
         let texts = text.split(separator: ";")
         let entries = texts.compactMap { ProviderEntry($0) }
@@ -76,7 +76,7 @@ package struct ProviderEntry: Hashable, Sendable {
         self.name = String(name)
         self.clientIDs = clientIDs
         kind = .openID
-        // An address of the machine itself is for development, which is not known here.
+        // Loopback addresses are for development mode, which is checked elsewhere.
         for (key, path) in [
             ("issuer", \ProviderEntry.issuer), ("keys", \.keys), ("authorize", \.authorization), ("token", \.token),
             ("user", \.user), ("emails", \.emails),
@@ -133,7 +133,8 @@ package struct ProviderEntry: Hashable, Sendable {
         guard values.isEmpty else { return nil }
     }
 
-    /// A letter, then letters, digits and hyphens; not the name under which the identities of custom tokens are stored.
+    /// Returns whether the text is a letter followed by letters, digits and hyphens, and not the reserved name of
+    /// custom tokens.
     static func isName(_ text: Substring) -> Bool {
         guard (1...32).contains(text.utf8.count), text != AccountIdentity.customToken[...],
             let first = text.utf8.first, (0x61...0x7a).contains(first)
@@ -143,12 +144,12 @@ package struct ProviderEntry: Hashable, Sendable {
         }
     }
 
-    /// All addresses that are fetched from.
+    /// All addresses that the service fetches.
     fileprivate var addresses: [WebAddress] {
         [issuer, keys, authorization, token, user, emails].compactMap { $0 }
     }
 
-    /// The addresses that hold whatever the provider's document says; nil where that has to say some.
+    /// Returns the addresses that override the provider's document; nil if they depend on it.
     fileprivate func endpoints() -> ProviderEndpoints? {
         let ready = kind.addresses
         guard let authorization = authorization ?? ready.flatMap({ WebAddress($0.authorization) }),
@@ -164,13 +165,13 @@ package struct ProviderEntry: Hashable, Sendable {
     }
 }
 
-/// What providers need of other settings.
+/// The other settings that providers depend on.
 package struct ProviderSurroundings: Sendable {
-    /// Whether providers may be on the machine itself.
+    /// Whether loopback providers are allowed.
     package var isDevelopment: Bool
-    /// Where clients reach the service.
+    /// The service's URL for clients.
     package var publicURL: String?
-    /// Whether addresses of accounts are verified.
+    /// Whether account addresses are verified.
     package var verifiesAddresses: Bool
 
     package init(isDevelopment: Bool, publicURL: String? = nil, verifiesAddresses: Bool = false) {
@@ -181,9 +182,9 @@ package struct ProviderSurroundings: Sendable {
 }
 
 extension SettingValues<ProviderSettings> {
-    /// The providers of an application.
+    /// Returns the providers of an application.
     ///
-    /// Throws ``ToolError`` about an entry that does not fit what surrounds it, and where libcurl is missing.
+    /// Throws ``ToolError`` for an entry that conflicts with other settings, or if libcurl is missing.
     package func configuration(_ surroundings: ProviderSurroundings) throws(ToolError) -> [ProviderConfiguration] {
         let entries = self.entries
         let secrets = self.secrets

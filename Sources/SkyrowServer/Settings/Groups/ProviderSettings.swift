@@ -1,7 +1,7 @@
 package import SkyrowActions
 package import SkyrowModel
 
-/// By whose word users log in.
+/// Settings of identity providers.
 package final class ProviderSettings: SettingGroup {
     package static let title = "Providers"
 

@@ -1,7 +1,7 @@
 package import SkyrowHTTP
 package import SkyrowModel
 
-/// What stands between the service and its clients.
+/// Settings of proxies between the service and its clients.
 package final class ProxySettings: SettingGroup {
     package static let title = "Proxies"
 

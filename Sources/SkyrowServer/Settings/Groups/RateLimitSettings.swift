@@ -1,6 +1,6 @@
 package import SkyrowActions
 
-/// How many calls are let through.
+/// Settings of rate limits.
 package final class RateLimitSettings: SettingGroup {
     package static let title = "Rate limits"
 
@@ -33,7 +33,7 @@ package final class RateLimitSettings: SettingGroup {
     }
 }
 
-/// Rates as people write them: `600/m` is 600 at once, and then one every tenth of a second.
+/// The text form of rates: `600/m` allows a burst of 600, then one every tenth of a second.
 enum RateLimitText {
     private static let units: [(name: String, period: Duration)] = [
         ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3600)),

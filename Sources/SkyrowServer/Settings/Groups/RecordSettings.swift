@@ -2,7 +2,7 @@ package import SkyrowActions
 package import SkyrowModel
 import SkyrowStore
 
-/// How records and their types are treated.
+/// Settings of records and their types.
 package final class RecordSettings: SettingGroup {
     package static let title = "Records"
 

@@ -1,7 +1,7 @@
 package import SkyrowHTTP
 package import SkyrowSystem
 
-/// HTTPS and HTTP/2.
+/// Settings of HTTPS and HTTP/2.
 package final class TLSSettings: SettingGroup {
     package static let title = "TLS"
 
@@ -30,7 +30,7 @@ package final class TLSSettings: SettingGroup {
 }
 
 extension SettingValues<TLSSettings> {
-    /// nil to serve without TLS.
+    /// The certificate files; nil to serve without TLS.
     package var files: CertificateFiles? {
         guard let certificate = self.certificate, let key = self.key else { return nil }
         return CertificateFiles(certificate: certificate, key: key)

@@ -1,4 +1,4 @@
-/// How long the service waits for what.
+/// Settings of timeouts.
 package final class TimeSettings: SettingGroup {
     package static let title = "Time"
 
