@@ -3,11 +3,11 @@ import Dispatch
 import SkyrowConcurrency
 import Synchronization
 
-/// Why libcurl did not do what was asked of it.
+/// An error of libcurl.
 enum CurlFault: Error {
-    /// An option was not taken.
+    /// An option was refused.
     case refused(CURLcode)
-    /// The transfer failed, after the other side had responded with a code or before it had.
+    /// The transfer failed; `response` is the server's last response code, if any.
     case failed(CURLcode, response: Int?)
 
     var text: String {
@@ -18,10 +18,10 @@ enum CurlFault: Error {
     }
 }
 
-/// One use of libcurl by one thread: options are set, and then it is performed.
+/// A transfer with libcurl, used by one thread: set options, then perform.
 struct CurlHandle: ~Copyable {
     private let handle: UnsafeMutableRawPointer
-    /// To which options refer.
+    /// Lists that options refer to.
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
     init() throws(CurlFault) {
@@ -34,19 +34,19 @@ struct CurlHandle: ~Copyable {
         for list in lists { skyrow_curl_free_list(list) }
     }
 
-    /// Sets what every use has in common.
+    /// Sets the options common to all transfers.
     ///
     /// - Parameters:
-    ///   - scheme: the only protocol that is spoken.
-    ///   - timeout: after which it fails, whatever has come.
+    ///   - scheme: The only allowed protocol.
+    ///   - timeout: The time limit of the whole transfer.
     func setUp(_ url: String, scheme: String, timeout: Duration) throws(CurlFault) {
         let milliseconds = Int(timeout / .milliseconds(1))
         try set(CURLOPT_URL, url)
         try set(CURLOPT_PROTOCOLS_STR, scheme)
-        // No proxy that the environment names for the web, which would connect to whatever it likes.
+        // A proxy from the environment would be able to connect to any address.
         try set(CURLOPT_NOPROXY, "*")
         try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // Signals are the process's.
+        // Signal handling belongs to the process.
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_TIMEOUT_MS, milliseconds)
         try set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
@@ -74,12 +74,12 @@ struct CurlHandle: ~Copyable {
         try check(skyrow_curl_set_list(handle, option, list))
     }
 
-    /// Sets what reads the bytes to send; it gets the context, which has to last.
+    /// Sets the callback that supplies the bytes to send. Its context must outlive the transfer.
     func setSource(_ read: curl_read_callback, _ context: UnsafeMutableRawPointer) throws(CurlFault) {
         try check(skyrow_curl_set_source(handle, read, context))
     }
 
-    /// Sets what takes the bytes and the lines of the head that come.
+    /// Sets the callbacks that receive the body and the header lines.
     func setSink(
         _ write: curl_write_callback,
         header: curl_write_callback,
@@ -88,30 +88,30 @@ struct CurlHandle: ~Copyable {
         try check(skyrow_curl_set_sink(handle, write, header, context))
     }
 
-    /// Sets what opens the socket to an address, or refuses to.
+    /// Sets the callback that opens the socket to an address, or refuses to.
     func setOpenSocket(_ open: curl_opensocket_callback, _ context: UnsafeMutableRawPointer) throws(CurlFault) {
         try check(skyrow_curl_set_open_socket(handle, open, context))
     }
 
-    /// Has a cancellation end it, which has to last as long.
+    /// Sets the cancellation that ends the transfer. It must outlive the transfer.
     func setCancellation(_ cancellation: CurlCancellation) throws(CurlFault) {
         try set(CURLOPT_NOPROGRESS, 0)
         let progress: curl_xferinfo_callback = { context, _, _, _, _ in
             guard let context else { return 1 }
-            // Anything but zero ends the transfer.
+            // A nonzero result ends the transfer.
             return Unmanaged<CurlCancellation>.fromOpaque(context).takeUnretainedValue().isCancelled ? 1 : 0
         }
         let context = Unmanaged.passUnretained(cancellation).toOpaque()
         try check(skyrow_curl_set_progress(handle, progress, context))
     }
 
-    /// Connects and does what the options say, and blocks until that is done.
+    /// Performs the transfer, and blocks until it ends.
     func perform() throws(CurlFault) {
         let code = skyrow_curl_perform(handle)
         guard code == CURLE_OK else { throw .failed(code, response: response) }
     }
 
-    /// The code that the other side has responded with last; nil where there is none.
+    /// The last response code of the server, if any.
     var response: Int? {
         var response = 0
         return skyrow_curl_response_code(handle, &response) == CURLE_OK && response > 0 ? response : nil
@@ -122,14 +122,14 @@ struct CurlHandle: ~Copyable {
     }
 }
 
-/// Ends a transfer with the task that waits for it.
+/// The cancellation of a transfer by the task that waits for it.
 final class CurlCancellation: Sendable {
     private let flag = Atomic(false)
 
-    /// libcurl asks several times a second.
+    /// libcurl reads this several times a second.
     var isCancelled: Bool { flag.load(ordering: .relaxed) }
 
-    /// Makes a transfer on a queue, whose thread it blocks, and cancels it with the task that waits for it.
+    /// Runs a transfer on a queue, whose thread it blocks, and cancels it if the waiting task is cancelled.
     static func transfer<Success: Sendable, Failure>(
         on queue: DispatchQueue,
         _ body: @escaping @Sendable (CurlCancellation) -> Result<Success, Failure>

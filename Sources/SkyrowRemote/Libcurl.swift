@@ -1,8 +1,8 @@
 import CLibcurl
 
-/// libcurl, which is loaded once in the life of the process, when something first needs it.
+/// libcurl, loaded once per process on first use.
 enum Libcurl {
-    /// What is wrong with it; nil when it can be used.
+    /// Why libcurl is unusable; nil if it is usable.
     static let fault = skyrow_curl_load().map { String(cString: $0) }
 
     static func text(_ code: CURLcode) -> String {

@@ -2,15 +2,15 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-// The store takes what a caller may do (`RecordAccess`); tests name the caller, and have it settled as the actions do.
+// The store takes a caller's `RecordAccess`; tests give the caller, and resolve the access as the actions do.
 
 extension RecordAccess {
-    /// What a caller may do in a database, nothing where it is not open.
+    /// Makes a caller's access to a database; empty if the database is closed to the caller.
     package convenience init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
         self.init(in: scope, for: use, by: caller)
     }
 
-    /// Opens a database for writing; throws where it is not open.
+    /// Opens a database for writing. Throws if it is closed to the caller.
     package convenience init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
         let name: DatabaseName =
             switch scope {

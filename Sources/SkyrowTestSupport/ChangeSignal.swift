@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Wakes tests that wait until something of their process is as they want it.
+/// A signal that wakes tests waiting for a state of their own process.
 package final class ChangeSignal: Sendable {
     private struct State {
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -11,7 +11,7 @@ package final class ChangeSignal: Sendable {
 
     package init() {}
 
-    /// Has those look again who wait.
+    /// Makes all waiting tests check their conditions.
     package func notify() {
         for waiter in state.withLock({ Array($0.waiters.values) }) { waiter.yield() }
     }
@@ -29,12 +29,12 @@ package final class ChangeSignal: Sendable {
     }
 }
 
-/// What a test looks at that says when it changes.
+/// A state that signals its changes.
 package protocol Changing: Sendable {
     var changes: ChangeSignal { get }
 }
 
-/// Asks `condition` now, and again whenever something changes of all that it looks at.
+/// Evaluates `condition` now, and after each change of the given sources, until it holds.
 ///
 /// ```swift
 /// try await waiting(until: "the record arrives", hearing: [outlet]) { outlet.held("s")["note/1"] != nil }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Where the data directories of temporary clusters are made.
+/// The parent directory of temporary clusters' data directories.
 ///
-/// In memory where there is room: a test copies a database of 300 files and removes it again, which takes ext4 ten times
-/// as long as it takes tmpfs. `SKYROW_TEST_DIRECTORY` names another place.
+/// It is in memory if there is room: a test copies a database of 300 files and deletes it, which takes ext4 ten times
+/// as long as tmpfs. `SKYROW_TEST_DIRECTORY` names another directory.
 enum ClusterDirectory {
-    /// What the clusters of a whole run hold at a time stays far below this, in bytes.
+    /// Bytes of free space required, far more than the clusters of a whole run use at a time.
     private static let roomNeeded: UInt64 = 4 << 30
 
-    /// Makes an empty directory that only this user may enter, and returns its path.
+    /// Makes an empty directory that only this user may access, and returns its path.
     ///
-    /// - Throws: ``TemporaryClusterError`` when none can be made.
+    /// - Throws: ``TemporaryClusterError`` if it cannot be made.
     static func make() throws -> String {
         let parent = parent()
         var template = Array("\(parent)/skyrow-pg-XXXXXX".utf8CString)
@@ -30,7 +30,7 @@ enum ClusterDirectory {
 
     private static func isInMemory(_ directory: String) -> Bool {
         let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
-        // "tmpfs /dev/shm tmpfs rw,relatime 0 0": the second word is the place, the third the kind.
+        // In "tmpfs /dev/shm tmpfs rw,relatime 0 0" the second word is the mount point, the third the file system.
         let isMemory = mounts.split(separator: "\n").contains { line in
             line.split(separator: " ").dropFirst().prefix(2).elementsEqual([directory[...], "tmpfs"])
         }
@@ -43,7 +43,7 @@ enum ClusterDirectory {
         return UInt64(system.f_bavail) * UInt64(system.f_frsize)
     }
 
-    /// A tmpfs promises up to half of the memory whether it is free or not.
+    /// Returns the available memory, as a tmpfs allows up to half of the memory even if it is not free.
     private static func availableMemory() -> UInt64 {
         let lines = (try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8)) ?? ""
         guard let line = lines.split(separator: "\n").first(where: { $0.hasPrefix("MemAvailable:") }),

@@ -1,10 +1,9 @@
 import Foundation
 import SkyrowSystem
 
-/// A small process that outlives this one by a moment: when this one has ended it kills the server and removes its
-/// files.
+/// A small process that kills the server and removes its files when this process has ended.
 ///
-/// It waits for the end of a pipe that only this process holds open, so it notices a `kill -9` as well as an exit.
+/// It waits for the end of a pipe that only this process holds open, which covers `kill -9` as well as an exit.
 final class ClusterWatchdog: Sendable {
     private static let script = """
         read -r line

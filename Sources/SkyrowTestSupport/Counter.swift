@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Counts what several tasks do.
+/// A count of events in several tasks.
 package final class Counter: Changing {
     private let count = Atomic<Int>(0)
     package let changes = ChangeSignal()

@@ -1,12 +1,12 @@
-/// Notes what statements that change the schema do to a table while they keep others from it.
+/// Records what schema changes do to a table while they lock out other users.
 ///
-/// An event trigger looks after each such statement at the locks of its transaction and at how many rows of the table it has read
-/// since its first.
+/// After each schema change, an event trigger reads its transaction's locks, and the number of the table's rows read
+/// since its first schema change.
 package struct LockWatch {
     private let fixture: StoreFixture
     private let table: String
 
-    /// Begins to watch, on a database that the test's role is a superuser of.
+    /// Starts recording, on a database in which the test's role is a superuser.
     package init(_ table: String, in fixture: StoreFixture) async throws {
         self.fixture = fixture
         self.table = table
@@ -33,7 +33,8 @@ package struct LockWatch {
         )
     }
 
-    /// The statements that read at least so many rows in a transaction which kept readers or writers from the table.
+    /// Returns the statements that read at least this many rows in a transaction that blocked readers or writers of the
+    /// table.
     package func blocking(rows: Int) async throws -> String {
         try await fixture.psql(
             """
@@ -43,17 +44,17 @@ package struct LockWatch {
         )
     }
 
-    /// Whether anything was seen, and the file that the table is in.
+    /// Returns the file node of the table, which a rewrite changes.
     package func file() async throws -> String {
         try await fixture.psql("SELECT pg_relation_filenode('\(table)')")
     }
 }
 
-/// Notes how many record tables each transaction that changes the schema keeps from readers or writers.
+/// Records how many record tables each schema-changing transaction locks against readers or writers.
 package struct TransactionWatch {
     private let fixture: StoreFixture
 
-    /// Begins to watch, on a database that the test's role is a superuser of.
+    /// Starts recording, on a database in which the test's role is a superuser.
     package init(in fixture: StoreFixture) async throws {
         self.fixture = fixture
         try await fixture.psql(
@@ -78,7 +79,7 @@ package struct TransactionWatch {
         try await fixture.psql("TRUNCATE crowd.seen")
     }
 
-    /// How many transactions were seen, and how many tables one of them kept from others at most.
+    /// Returns the number of recorded transactions, and the highest number of tables that one of them locked.
     package func seen() async throws -> (transactions: Int, tables: Int) {
         let counts = try await fixture.psql(
             "SELECT count(DISTINCT transaction), coalesce(max(tables), 0) FROM crowd.seen"

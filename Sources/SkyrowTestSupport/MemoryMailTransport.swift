@@ -1,7 +1,7 @@
 package import SkyrowRemote
 import Synchronization
 
-/// Keeps mails in memory, for tests to read.
+/// A transport that keeps mails in memory.
 package final class MemoryMailTransport: MailTransport, Changing {
     private struct State {
         var messages: [MailMessage] = []
@@ -11,7 +11,7 @@ package final class MemoryMailTransport: MailTransport, Changing {
     private let state: Mutex<State>
     package let changes = ChangeSignal()
 
-    /// - Parameter failures: what the first attempts fail with.
+    /// - Parameter failures: The failures of the first attempts.
     package init(failures: [MailFailure] = []) {
         state = Mutex(State(failures: failures))
     }
@@ -28,7 +28,7 @@ package final class MemoryMailTransport: MailTransport, Changing {
 
     package var messages: [MailMessage] { state.withLock { $0.messages } }
 
-    /// The mail at this place of their order, as soon as it is there.
+    /// Returns the mail with this index, and waits for it if necessary.
     package func message(_ number: Int) async throws -> MailMessage {
         try await waiting(until: "mail \(number) is sent", hearing: [self]) { messages.count > number }
         return messages[number]
@@ -36,12 +36,12 @@ package final class MemoryMailTransport: MailTransport, Changing {
 }
 
 extension MailMessage {
-    /// The code of the link in the text; empty without one.
+    /// The code of the link in the text; empty without a link.
     package var linkCode: String {
         text.firstMatch(of: /[?]code=([A-Za-z0-9_-]+)/).map { String($0.1) } ?? ""
     }
 
-    /// The six digits in the text; empty without them.
+    /// The six digits in the text; empty without digits.
     package var digits: String {
         text.firstMatch(of: /(?m)^([0-9]{6})$/).map { String($0.1) } ?? ""
     }

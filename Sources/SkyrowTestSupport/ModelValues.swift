@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-// Names and ids that a test writes are known to be good.
+// Names and ids in tests are valid.
 
 package func type(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }
 package func field(_ name: String) -> FieldName { try! FieldName(name) }
@@ -11,7 +11,7 @@ extension Caller {
     package static let bob = Caller(kind: .user("bob"))
     package static let master = Caller(kind: .master(actingAs: nil))
 
-    /// The same by a request with a key of a name.
+    /// Returns the same caller with a named key.
     package func withKey(_ name: KeyName) -> Caller {
         var caller = self
         caller.keyName = name

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Lets a bounded number of tests have a database at the same time; the others wait for their turn.
+/// A limit on the number of tests that have a database at the same time; further tests wait.
 ///
-/// So a suite that runs in parallel stays within the server's connections and memory.
+/// It keeps a parallel suite within the server's connections and memory.
 final class OpenDatabaseLimit: Changing {
     private let open = Mutex(0)
     let changes = ChangeSignal()
 
-    /// A test that has a database and opens another one must not wait for itself.
+    /// Whether the current test already has a database. It must not wait for itself when it opens another one.
     @TaskLocal private static var isInside = false
 
     private let limit: Int
@@ -18,7 +18,7 @@ final class OpenDatabaseLimit: Changing {
 
     func withTurn<Success>(_ body: () async throws -> Success) async throws -> Success {
         if Self.isInside { return try await body() }
-        // The others have their own deadlines, after which their databases are free again.
+        // The other tests have deadlines, which free their databases.
         try await waiting(until: "one of \(limit) databases is free", hearing: [self], within: .seconds(600)) {
             open.withLock { open in
                 guard open < limit else { return false }

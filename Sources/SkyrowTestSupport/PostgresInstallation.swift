@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where the programs of the PostgreSQL server lie on this machine.
+/// The programs of this machine's PostgreSQL server.
 struct PostgresInstallation: Sendable {
     let programs: String
 
-    /// Asks `pg_config`, then looks where Debian keeps the server, newest version first.
+    /// Finds the server with `pg_config`, or in Debian's directories, newest version first.
     ///
-    /// - Throws: ``TemporaryClusterError`` when there is no server, with the command that installs one.
+    /// - Throws: ``TemporaryClusterError`` with the command that installs a server, if it is missing.
     static func find() async throws -> PostgresInstallation {
         var candidates: [String] = []
         if let named = try? await Program.run("/usr/bin/env", ["pg_config", "--bindir"]) {
@@ -36,7 +36,8 @@ struct PostgresInstallation: Sendable {
         return FileManager.default.isExecutableFile(atPath: path) ? path : "/usr/bin/\(program)"
     }
 
-    /// Runs a program of the server, as the user `postgres` when this process is root, which the server refuses to be.
+    /// Runs a program of the server; as the user `postgres` if this process is root, since the server refuses to run as
+    /// root.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
         guard getuid() == 0 else {

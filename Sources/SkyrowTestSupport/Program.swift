@@ -1,15 +1,15 @@
 import Foundation
 import SkyrowSystem
 
-/// Programs that tests run beside themselves.
+/// Child programs of tests.
 ///
-/// Not `Foundation.Process`: on Linux that notices the end of a program by the end of a socket which the program's own
-/// children inherit, so it would wait for as long as a server that the program started.
+/// They do not use `Foundation.Process`: on Linux it detects the end of a program by the end of a socket that the
+/// program's children inherit, so it would wait until a server started by the program ends.
 enum Program {
-    /// Runs a program to its end; returns what it wrote to its standard output.
+    /// Runs a program to its end, and returns its standard output.
     ///
-    /// - Throws: ``TemporaryClusterError`` with the program's error output when it fails, `ToolError` when it cannot be started, or
-    ///   ``WaitTimedOut`` when it does not end; then it is killed.
+    /// - Throws: ``TemporaryClusterError`` with the error output of a failed program, `ToolError` if it cannot be
+    ///   started, or ``WaitTimedOut`` if it does not end, after killing it.
     @discardableResult
     static func run(
         _ program: String,
@@ -17,7 +17,8 @@ enum Program {
         input: String = "",
         within limit: Duration = patience
     ) async throws -> String {
-        // Files, not pipes: a server that inherits a pipe would keep it open, and a full pipe would block the program.
+        // Files are used instead of pipes: a server would keep an inherited pipe open, and a full pipe would block the
+        // program.
         let files = try (
             input: FileDescriptor.temporary(), output: FileDescriptor.temporary(), errors: FileDescriptor.temporary()
         )
@@ -39,7 +40,7 @@ enum Program {
         return files.output.text
     }
 
-    /// Starts a program that ``end(_:with:)`` ends.
+    /// Starts a program, which ``end(_:with:)`` ends.
     static func start(_ words: [String], _ descriptors: [FileDescriptor]) throws -> pid_t {
         try command(words, descriptors).spawn()
     }
@@ -51,8 +52,8 @@ enum Program {
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     }
 
-    /// It leads a session, and so a process group in which its children are: neither an interrupt typed at the terminal nor the end
-    /// of a run reaches it.
+    /// Makes the command of a program. It leads its own session and process group, so neither an interrupt at the
+    /// terminal nor the end of a run signals it.
     private static func command(_ words: [String], _ descriptors: [FileDescriptor]) -> Command {
         let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
         var command = Command(words, environment: environment, descriptors: descriptors)

@@ -3,7 +3,7 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// A store on a database of its own, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
+/// A store on a temporary database, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
 package struct RecordsFixture {
     /// A value for each field of a note.
     package static let everyValue: [String: RecordValue] = [
@@ -29,7 +29,7 @@ package struct RecordsFixture {
         )
     }
 
-    /// Saves records one caller owns; fails the test when one is refused.
+    /// Saves records of one caller. Fails the test if one is refused.
     @discardableResult
     package func save(
         _ drafts: [RecordDraft],
@@ -58,7 +58,7 @@ package struct RecordsFixture {
         return try outcome.record
     }
 
-    /// The ids that a query answers, in order.
+    /// Returns the ids of a query's results, in order.
     package func query(
         _ predicate: Predicate? = nil,
         type name: String = "note",
@@ -72,7 +72,7 @@ package struct RecordsFixture {
     }
 }
 
-/// A record to save.
+/// Returns a draft to save.
 package func draft(
     _ id: String,
     _ fields: [String: RecordValue] = [:],
@@ -87,7 +87,7 @@ package func draft(
     )
 }
 
-/// What a test expected to be a record and was not.
+/// An outcome that is not the record that a test expected.
 package struct UnexpectedOutcome: Error {
     package var error: SkyrowError?
 
@@ -136,7 +136,7 @@ package func withRecords(
     }
 }
 
-/// Runs a client and a store for as long as `body` runs.
+/// Runs a client and a store during `body`.
 private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
 {
     let configure = { (configuration: inout PostgresConfiguration) in configuration.waitsForBusyMachines() }

@@ -1,7 +1,7 @@
-/// The statements of a script, divided as psql divides them, so that each is sent by itself.
+/// Splits a script into statements as psql does, to send them one by one.
 enum SQLScript {
-    /// The statements without what separates them; nil for what only psql can run: its own commands, rows among the statements, and
-    /// bodies of functions without quotes.
+    /// Returns the statements without separators; nil if only psql can run the script: with psql commands, inline COPY
+    /// rows, or unquoted function bodies.
     static func statements(of script: String) -> [String]? {
         guard !script.lowercased().contains("from stdin") else { return nil }
         var scanner = Scanner(bytes: Array(script.utf8))
@@ -11,7 +11,7 @@ enum SQLScript {
     private struct Scanner {
         let bytes: [UInt8]
         private var position = 0
-        /// Where the statement begins; nil before its first word.
+        /// The start of the statement; nil before its first word.
         private var start: Int?
 
         init(bytes: [UInt8]) {
@@ -60,7 +60,7 @@ enum SQLScript {
             bytes[position...].starts(with: prefix.utf8)
         }
 
-        /// Whether a space or a comment was skipped.
+        /// Skips white space or a comment, and returns whether there was one.
         private mutating func skipBlank() -> Bool {
             if bytes[position] <= UInt8(ascii: " ") {
                 position += 1
@@ -85,7 +85,7 @@ enum SQLScript {
             return true
         }
 
-        /// A quote in what is quoted is doubled, which reads as an end and a new beginning.
+        /// Skips quoted text. A doubled quote reads as the end of one text and the start of the next.
         private mutating func skipQuoted(by quote: UInt8, escapes: Bool) {
             position += 1
             while position < bytes.count, bytes[position] != quote {
@@ -108,7 +108,7 @@ enum SQLScript {
             position = min(position + tag.count, bytes.count)
         }
 
-        /// Skips an identifier, a keyword or a number, or the whole of a string with escapes; returns it in lower case.
+        /// Skips an identifier, a keyword, a number, or a string with escapes, and returns it in lower case.
         private mutating func skipWord() -> String {
             let first = position
             while position < bytes.count, Self.isWord(bytes[position]) || bytes[position] == UInt8(ascii: "$") {

@@ -3,9 +3,9 @@ import Foundation
 import SkyrowConcurrency
 import Synchronization
 
-/// A session for one script of a test, on a thread that waits for it; what it answers is what `psql -qAt` prints.
+/// A database session for one script of a test, on a blocking thread. Its output has the form of `psql -qAt`.
 ///
-/// Not psql, of which a whole run would start ten thousand.
+/// It replaces psql, of which a whole run would start ten thousand processes.
 final class ScriptSession: Sendable {
     private struct Connection {
         var socket: Int32?
@@ -19,10 +19,10 @@ final class ScriptSession: Sendable {
         self.idle = idle
     }
 
-    /// Runs statements one after the other, up to the first that fails.
+    /// Runs statements in order, up to the first failure.
     ///
-    /// - Parameter idle: where a session is taken from that is there, and where it is left.
-    /// - Throws: ``TemporaryClusterError`` with the server's message, or ``WaitTimedOut`` when there is no end.
+    /// - Parameter idle: The pool that provides the session and takes it back.
+    /// - Throws: ``TemporaryClusterError`` with the server's message, or ``WaitTimedOut``.
     static func run(
         _ statements: [String],
         url: String,
@@ -50,7 +50,7 @@ final class ScriptSession: Sendable {
             connection.socket = PQsocket(handle)
             return connection.isCut
         }
-        // Before the socket closes and its number may be another's.
+        // Cleared before the socket closes, as its number may be reused.
         defer { connection.withLock { $0.socket = nil } }
         guard !isCut else { throw TemporaryClusterError(description: "The wait for the session had an end") }
         var output: [UInt8] = []
@@ -95,7 +95,7 @@ final class ScriptSession: Sendable {
             PQfreemem(line)
             count = PQgetCopyData(handle, &line, 0)
         }
-        // The result of the statement, and the end of results.
+        // The results are the statement's, and the end of results.
         while let result = PQgetResult(handle) {
             defer { PQclear(result) }
             guard PQresultStatus(result) == PGRES_COMMAND_OK else { throw failure(PQerrorMessage(handle)) }
@@ -111,12 +111,12 @@ final class ScriptSession: Sendable {
     }
 }
 
-/// Sessions that wait for their next script; the start of one takes the server longer than most scripts.
+/// A pool of idle sessions. Starting a session takes the server longer than most scripts.
 final class IdleSessions: Sendable {
-    /// The addresses of libpq's connections, each of which one thread uses at a time.
+    /// The addresses of libpq connections, each used by one thread at a time.
     private let sessions = Mutex<[UInt]>([])
 
-    /// One that its server answers, which may have been stopped meanwhile.
+    /// Returns a session that still works; its server may have been stopped.
     func take() -> OpaquePointer? {
         while let address = sessions.withLock({ $0.popLast() }) {
             let handle = OpaquePointer(bitPattern: address)

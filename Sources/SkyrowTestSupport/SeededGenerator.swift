@@ -1,13 +1,13 @@
 import Foundation
 
-/// Random numbers that a seed repeats exactly (SplitMix64), for property tests.
+/// A reproducible random number generator (SplitMix64) for property tests.
 ///
 /// ```swift
 /// var random = SeededGenerator.forTest()
 /// let size = Int.random(in: 0..<100, using: &random)
 /// ```
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    /// What the sequence started from.
+    /// The seed of the sequence.
     package let seed: UInt64
     private var state: UInt64
 
@@ -24,8 +24,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// The seed of this run: the environment's `SKYROW_TEST_SEED`, or else always the same one. `scripts/test` prints it
-    /// when a test fails, and `make fuzz` sets random ones.
+    /// The seed of this run: the environment's `SKYROW_TEST_SEED`, or else a constant. `scripts/test` prints it when a
+    /// test fails, and `make fuzz` sets random ones.
     package static let seedOfRun: UInt64 = {
         guard let text = ProcessInfo.processInfo.environment["SKYROW_TEST_SEED"] else { return 1 }
         guard let seed = UInt64(text) else {
@@ -34,15 +34,15 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return seed
     }()
 
-    /// A generator with the seed of this run.
+    /// Returns a generator with the seed of this run.
     package static func forTest(_ test: String = #function) -> SeededGenerator {
         if seedOfRun != 1 { print("\(test): repeat with SKYROW_TEST_SEED=\(seedOfRun)") }
         return SeededGenerator(seed: seedOfRun)
     }
 }
 
-/// How many cases a test draws that can draw any number: `count` of them with each change, `SKYROW_TEST_SCALE` times as many in
-/// `make test-all` and `make fuzz`.
+/// Returns the number of random cases of a test: `count` for each change, multiplied by `SKYROW_TEST_SCALE` in `make
+/// test-all` and `make fuzz`.
 ///
 /// ```swift
 /// for _ in 0..<seededCases(100) { … }

@@ -12,23 +12,23 @@ extension DatabaseTemplate {
     }
 }
 
-/// A store of a test's own, and its database for looking at with psql.
+/// A test's store, and its database for access with psql.
 package struct StoreFixture {
     package let store: RecordStore
     package let database: TemporaryDatabase
 
-    /// Runs SQL of the test's own in the application's schema, with psql.
+    /// Runs SQL in the application's schema, outside of the store.
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
         try await database.psql("SET search_path = app, app_internal;\n\(statements)")
     }
 }
 
-/// For how long the rules of types may stay unread in tests of something else: a machine that is busy with other tests reads
-/// them late.
+/// The age up to which tests of other things accept stale type rules: a machine busy with other tests reloads them
+/// late.
 package let testPatience = Duration.seconds(300)
 
-/// Runs `body` with a prepared and running store on a database of the test's own, in the shared cluster unless one is given.
+/// Runs `body` with a prepared, running store on a temporary database, in the shared cluster unless another is given.
 package func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
     loginKeys: [FieldName] = LoginKeys.default,
@@ -44,7 +44,7 @@ package func withStore<Success: Sendable>(
                 schema: "app",
                 mode: mode,
                 loginKeys: loginKeys,
-                // What notices bring is to come by notices.
+                // Tests of notifications must not depend on polling.
                 schemaCheckInterval: .seconds(3600),
                 rulesPatience: testPatience,
                 largeTableBound: largeTableBound,
@@ -60,7 +60,7 @@ package func withStore<Success: Sendable>(
     }
 }
 
-/// A draft as a test writes it.
+/// Returns a draft.
 package func draft(_ recordID: String, _ fields: KeyValuePairs<String, RecordValue> = [:]) -> RecordDraft {
     RecordDraft(id: id(recordID), fields: fields.map { (field($0.key), $0.value) })
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension TemporaryCluster {
-    /// Kills a process of the server, as a machine without memory does; it ends all others, recovers and goes on, with the same
-    /// start.
+    /// Kills a process of the server, as the out-of-memory killer does. The server ends all others, recovers and
+    /// continues, with the same start time.
     package func killOneProcess() async throws {
         guard let process = try await logWriter() else { return }
         _ = Foundation.kill(process, SIGKILL)
@@ -12,18 +12,18 @@ extension TemporaryCluster {
         }
     }
 
-    /// Has the process stand still that writes the log of PostgreSQL where no commit does.
+    /// Stops the WAL writer process, which writes the log for asynchronous commits.
     package func stopLogWriter() async throws {
         guard let process = try await logWriter() else { return }
         _ = Foundation.kill(process, SIGSTOP)
     }
 
-    /// Has every process of the server stand still while `body` runs, as a disk does that does not answer.
+    /// Suspends every process of the server during `body`, like a disk that does not respond.
     package func whileStandingStill<Success>(_ body: () async throws -> Success) async throws -> Success {
         guard let postmaster = postmasterID else {
             throw TemporaryClusterError(description: "The temporary cluster does not run.")
         }
-        // The parent first, so that there are no further children.
+        // The parent is suspended first, so it starts no further children.
         _ = Foundation.kill(postmaster, SIGSTOP)
         let processes = [postmaster] + Self.children(of: postmaster)
         for process in processes { _ = Foundation.kill(process, SIGSTOP) }

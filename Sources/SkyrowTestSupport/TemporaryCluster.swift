@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server of the tests' own: a fresh data directory, reached through a socket in it only.
+/// A temporary PostgreSQL server with a fresh data directory, reachable only through a socket in it.
 ///
 /// ```swift
 /// let cluster = try await TemporaryCluster.shared()                                  // one per test process
 /// let own = try await TemporaryCluster.start(settings: ["autovacuum": "off"])       // for faults and settings
 /// ```
 ///
-/// It ends with the process, however that ends: a watchdog waits for it, kills the server and removes the directory.
+/// A watchdog kills the server and removes the directory when the process ends in any way.
 package final class TemporaryCluster: Sendable {
-    /// Where the data, the socket and the log are.
+    /// The directory of the data, the socket and the log.
     package let directory: String
     let installation: PostgresInstallation
     private let settings: [String: String]
@@ -21,24 +21,24 @@ package final class TemporaryCluster: Sendable {
 
     private static let sharedCluster = Task { try await start() }
 
-    /// The cluster that the tests of this process share; started by the first who asks.
+    /// Returns the cluster shared by the tests of this process, started by the first call.
     package static func shared() async throws -> TemporaryCluster {
         try await sharedCluster.value
     }
 
     private static let streamingCluster = Task { try await start() }
 
-    /// The cluster of tests that stream changes.
+    /// Returns the cluster of tests that stream changes.
     ///
-    /// A replication slot is made when all transactions have ended that wrote at that moment, three times over, and tests of other things
-    /// have some that stay open.
+    /// Creating a replication slot waits three times for all transactions that are writing at that time, and other
+    /// tests keep such transactions open.
     package static func streaming() async throws -> TemporaryCluster {
         try await streamingCluster.value
     }
 
     private static let loggingCluster = Task { try await start(settings: ["log_statement": "all"]) }
 
-    /// The cluster whose log has all statements (``TemporaryDatabase/statements(during:)``).
+    /// Returns the cluster whose log has all statements (``TemporaryDatabase/statements(during:)``).
     package static func logging() async throws -> TemporaryCluster {
         try await loggingCluster.value
     }
@@ -49,16 +49,16 @@ package final class TemporaryCluster: Sendable {
         return prototype
     }
 
-    /// What makes PostgreSQL take two clusters for one.
+    /// The system identifier by which PostgreSQL distinguishes clusters.
     package enum Identity: Sendable {
-        /// That of the other clusters of this process, whose data directories are copies of one.
+        /// The identifier of this process's other clusters, whose data directories are copies of one.
         case common
-        /// One that no other cluster has.
+        /// A unique identifier.
         case own
     }
 
-    /// Starts a cluster for one test. `settings` go into `postgresql.conf`, such as
-    /// `["shared_preload_libraries": "pg_stat_statements"]`.
+    /// Starts a cluster for one test. `settings` are added to `postgresql.conf`, such as `["shared_preload_libraries":
+    /// "pg_stat_statements"]`.
     package static func start(
         settings: [String: String] = [:],
         identity: Identity = .common
@@ -76,7 +76,7 @@ package final class TemporaryCluster: Sendable {
         return cluster
     }
 
-    /// A cluster without data.
+    /// Makes a cluster without data.
     private static func make(settings: [String: String]) async throws -> TemporaryCluster {
         let installation = try await PostgresInstallation.find()
         let directory = try ClusterDirectory.make()
@@ -112,15 +112,15 @@ package final class TemporaryCluster: Sendable {
     /// The server's log.
     package var logPath: String { "\(directory)/log" }
 
-    /// A connection URI for libpq, with all rights.
+    /// Returns a libpq connection URI with superuser rights.
     package func url(database: String = "postgres") -> String {
         "postgresql:///\(database)?host=\(directory)&user=postgres"
     }
 
-    /// Runs statements of the test's own beside the code under test, so that this is not its own witness; returns the rows as psql
-    /// prints them, a line each, columns separated by `|`.
+    /// Runs a test's statements independently of the code under test. Returns the rows as psql prints them, a line
+    /// each, with columns separated by `|`.
     ///
-    /// psql itself runs what has commands of psql.
+    /// psql itself runs scripts with psql commands.
     @discardableResult
     package func psql(_ script: String, database: String = "postgres") async throws -> String {
         let url = self.url(database: database)
@@ -128,41 +128,41 @@ package final class TemporaryCluster: Sendable {
         return try await ScriptSession.run(statements, url: url).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Makes or drops a database.
+    /// Creates or drops a database.
     func administrate(_ statement: String) async throws {
         _ = try await ScriptSession.run([statement], url: url(), keptIn: idle)
     }
 
-    /// The same with psql, by another way to the server.
+    /// Runs statements with psql on a given address of the server.
     package func psql(_ statements: String, url: String) async throws -> String {
         let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", "-"]
         return try await installation.run("psql", arguments, input: statements)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Kills every process of the server as a power cut would (SIGKILL), and returns when all are gone.
+    /// Kills every process of the server like a power cut (SIGKILL), and waits until all are gone.
     package func kill() async throws {
         guard let postmaster = postmasterID else { return }
-        // The parent first, so that it can neither restart its children nor ask them to finish.
+        // The parent is killed first, so it can neither restart its children nor shut them down.
         let processes = [postmaster] + Self.children(of: postmaster)
         for process in processes { _ = Foundation.kill(process, SIGKILL) }
         let dataDirectory = dataDirectory
         try await waiting(until: "the killed server's processes are gone") {
             !processes.contains { Self.isRunning($0, in: dataDirectory) }
         }
-        // Where the dead postmaster is not reaped (a container's first process may not), its id looks alive to the next,
-        // which then minds its lock files.
+        // A dead postmaster may not be reaped (by a container's first process, for instance). The next one would then
+        // see its id as alive and respect its lock files.
         for lockFile in ["\(dataDirectory)/postmaster.pid", "\(directory)/.s.PGSQL.5432.lock"] {
             try FileManager.default.removeItem(atPath: lockFile)
         }
     }
 
-    /// Stops the server in an orderly way, or `immediate` as a crash that recovers at the next start.
+    /// Stops the server in an orderly way, or with `immediate` like a crash that the next start recovers from.
     package func stop(mode: String = "fast") async throws {
         try await installation.run("pg_ctl", ["-D", dataDirectory, "-m", mode, "-w", "stop"])
     }
 
-    /// Starts a server that was killed or stopped and returns when it accepts connections.
+    /// Starts a killed or stopped server, and returns when it accepts connections.
     package func launch() async throws {
         do {
             try await installation.run(
@@ -177,21 +177,21 @@ package final class TemporaryCluster: Sendable {
         }
     }
 
-    /// Kills the server and starts it again.
+    /// Kills the server and restarts it.
     package func restart() async throws {
         try await kill()
         try await launch()
     }
 
-    /// How the data directory is copied.
+    /// The way the data directory is copied.
     package enum DataCopy: Sendable {
-        /// While the server is stopped; it is started again.
+        /// With the server stopped and then restarted.
         case cold
-        /// While it runs, as a snapshot of the disk has it.
+        /// With the server running, like a disk snapshot.
         case running
     }
 
-    /// Copies the data directory to where ``putBack()`` finds it.
+    /// Copies the data directory for ``putBack()``.
     package func copyData(_ kind: DataCopy) async throws {
         switch kind {
         case .cold:
@@ -204,7 +204,7 @@ package final class TemporaryCluster: Sendable {
         }
     }
 
-    /// Stops the server, has the copy take the place of the data directory, and starts it there.
+    /// Stops the server, replaces the data directory with the copy, and starts the server.
     package func putBack() async throws {
         try await stop()
         try await Program.run("/bin/rm", ["-rf", dataDirectory])
@@ -212,20 +212,20 @@ package final class TemporaryCluster: Sendable {
         try await launch()
     }
 
-    /// The text that `pg_dump` makes of a schema.
+    /// Returns the `pg_dump` text of schemas.
     package func dump(schemas: [String], of database: String) async throws -> String {
         try await installation.run("pg_dump", schemas.flatMap { ["-n", $0] } + [url(database: database)])
     }
 
     private var copyDirectory: String { "\(directory)/copy" }
 
-    /// The first number of the server's version.
+    /// The server's major version.
     var version: Int {
         let version = try? String(contentsOfFile: "\(dataDirectory)/PG_VERSION", encoding: .utf8)
         return version.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
     }
 
-    /// A unique database name.
+    /// Returns a unique database name.
     func freshName(for test: String) -> String {
         let number = databaseCount.add(1, ordering: .relaxed).newValue
         let readable = test.prefix { $0 != "(" }.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
@@ -254,11 +254,12 @@ package final class TemporaryCluster: Sendable {
             "timezone": "UTC",
             "log_line_prefix": "%m [%p] %q%d %a ",
             "max_prepared_transactions": "8",
-            // As the embedded PostgreSQL and the compose files have it.
+            // The embedded PostgreSQL and the compose files have these settings.
             "wal_level": "logical",
             "max_replication_slots": "20",
             "max_wal_senders": "20",
-            // The service has it so in its sessions: to compile the query of the catalogue takes as long as a statement may.
+            // The service disables JIT in its sessions: compiling the catalogue query takes as long as the statement
+            // timeout.
             "jit": "off",
         ]
         configuration.merge(settings) { _, own in own }
@@ -279,7 +280,7 @@ package final class TemporaryCluster: Sendable {
         return list?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    /// Whether a process with this id still has the data directory as its working directory.
+    /// Returns whether a process with this id still has the data directory as its working directory.
     private static func isRunning(_ process: pid_t, in dataDirectory: String) -> Bool {
         let workingDirectory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")
         return workingDirectory == dataDirectory

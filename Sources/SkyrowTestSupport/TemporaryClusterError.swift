@@ -1,4 +1,4 @@
-/// Why a test has no PostgreSQL to run on; the test fails with it.
+/// The error of a test that has no usable PostgreSQL.
 package struct TemporaryClusterError: Error, CustomStringConvertible {
     package let description: String
 }

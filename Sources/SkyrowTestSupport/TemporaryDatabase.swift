@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A database that is prepared once per cluster, under a key, and then copied for each test.
+/// A database prepared once per cluster under a key, and copied for each test.
 ///
 /// ```swift
 /// let migrated = DatabaseTemplate(key: "migrated") { url in try await Migrator(url).run() }
@@ -10,14 +10,15 @@ package struct DatabaseTemplate: Sendable {
     let key: String
     let prepare: @Sendable (_ url: String) async throws -> Void
 
-    /// `prepare` must have closed its connections when it returns, since PostgreSQL copies a quiet database only.
+    /// `prepare` must close its connections before it returns, since PostgreSQL only copies databases without
+    /// connections.
     package init(key: String, prepare: @escaping @Sendable (_ url: String) async throws -> Void) {
         self.key = key
         self.prepare = prepare
     }
 }
 
-/// A database of a test's own.
+/// A test's temporary database.
 package struct TemporaryDatabase: Sendable {
     package let cluster: TemporaryCluster
     package let name: String
@@ -27,16 +28,18 @@ package struct TemporaryDatabase: Sendable {
         self.name = name
     }
 
-    /// A connection URI for libpq, with all rights.
+    /// A libpq connection URI with superuser rights.
     package var url: String { cluster.url(database: name) }
 
-    /// Runs statements beside the code under test (``TemporaryCluster/psql(_:database:)``); returns the rows, a line each, columns separated by `|`.
+    /// Runs statements independently of the code under test (``TemporaryCluster/psql(_:database:)``), and returns the
+    /// rows, a line each, with columns separated by `|`.
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
         try await cluster.psql(statements, database: name)
     }
 
-    /// How many rows its sessions have read since it was made, which ends them: only then PostgreSQL has all of the count.
+    /// Returns the number of rows read by all sessions so far. It ends the sessions, as PostgreSQL's count is complete
+    /// only then.
     ///
     /// ```swift
     /// #expect(try await database.rowsRead() < 10 * rows)
@@ -53,21 +56,22 @@ package struct TemporaryDatabase: Sendable {
         return count
     }
 
-    /// What the sessions of this database send while `body` runs, on the cluster ``TemporaryCluster/logging()``: the lines of PostgreSQL's log
-    /// with which statements begin.
+    /// Returns the first log lines of the statements that this database's sessions send during `body`, on the cluster
+    /// ``TemporaryCluster/logging()``.
     package func statements(during body: () async throws -> Void) async throws -> [String] {
         let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: cluster.logPath))
         defer { try? log.close() }
         try log.seekToEnd()
         try await body()
-        // A statement is in the log before it is run.
+        // PostgreSQL logs a statement before it runs it.
         let lines = String(decoding: try log.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n").map(
             String.init
         )
         return lines.filter { $0.contains("] \(name) ") && $0.contains("LOG:  ") }
     }
 
-    /// How many sessions of this database wait for a lock; the cluster's other databases belong to other tests.
+    /// Returns the number of this database's sessions that wait for a lock. The cluster's other databases belong to
+    /// other tests.
     package func sessionsWaitingForALock() async throws -> Int? {
         Int(
             try await psql(
@@ -79,9 +83,9 @@ package struct TemporaryDatabase: Sendable {
         )
     }
 
-    /// How many locks of this database fulfil a condition on `pg_locks`.
+    /// Returns the number of this database's locks that satisfy a condition on `pg_locks`.
     ///
-    /// Copies of one template have the same OIDs, so that the name of a table alone finds locks of other tests too.
+    /// Copies of one template have the same OIDs, so a table's name alone would also match locks of other tests.
     package func locks(where condition: String) async throws -> Int? {
         Int(
             try await psql(
@@ -94,7 +98,7 @@ package struct TemporaryDatabase: Sendable {
     }
 }
 
-/// Makes a database for one test, empty or a copy of a template, and drops it afterwards.
+/// Creates a database for one test, empty or from a template, and drops it afterwards.
 ///
 /// ```swift
 /// try await withTemporaryDatabase(template: migrated) { url in … }
@@ -108,7 +112,7 @@ package func withTemporaryDatabase<Success>(
     try await withTemporaryDatabaseAndPsql(template: template, on: cluster, test: test) { try await body($0.url) }
 }
 
-/// The same, for tests that also look at the database with psql.
+/// Creates a database like ``withTemporaryDatabase(template:on:test:_:)``, for tests that also access it with psql.
 package func withTemporaryDatabaseAndPsql<Success>(
     template: DatabaseTemplate? = nil,
     on cluster: TemporaryCluster? = nil,
@@ -126,25 +130,25 @@ package func withTemporaryDatabaseAndPsql<Success>(
             try await cluster.drop(database: name)
             return success
         } catch {
-            // The body's error matters more than whether the database is dropped; the cluster ends with the process.
+            // The body's error takes precedence over a failed drop; the cluster ends with the process.
             _ = try? await cluster.drop(database: name)
             throw error
         }
     }
 }
 
-/// Each has up to about 20 connections of the server's 300.
+/// Each test has up to about 20 of the server's 300 connections.
 private let openDatabases = OpenDatabaseLimit(10)
 
 extension TemporaryCluster {
-    /// Copies the files of a database; to write its pages to the log of PostgreSQL, as is usual from PostgreSQL 15 on, takes twice the
-    /// processor time.
+    /// Copies a database by its files. PostgreSQL's default from version 15 on, copying through the WAL, takes twice
+    /// the processor time.
     fileprivate func copy(database source: String, to name: String) async throws {
         let strategy = version >= 15 ? "STRATEGY file_copy" : ""
         try await administrate("CREATE DATABASE \(name) TEMPLATE \(source) \(strategy)")
     }
 
-    /// Drops a database once the server has ended the streams of its changes, which it does a moment after their clients have gone.
+    /// Drops a database after its replication streams have ended, which the server notices shortly after their clients.
     fileprivate func drop(database name: String) async throws {
         do {
             try await administrate("DROP DATABASE \(name) WITH (FORCE)")
@@ -156,7 +160,7 @@ extension TemporaryCluster {
         }
     }
 
-    /// The name of the template's database, made by the first who asks.
+    /// Returns the name of the template's database, made by the first call.
     fileprivate func prepared(_ template: DatabaseTemplate) async throws -> String {
         let task = templates.withLock { templates in
             if let task = templates[template.key] { return task }

@@ -1,7 +1,7 @@
 package import Logging
 package import SkyrowPostgres
 
-/// Runs a client of a database for as long as `body` runs.
+/// Runs a client of a database during `body`.
 ///
 /// ```swift
 /// try await withTemporaryDatabase { url in
@@ -25,15 +25,15 @@ package func withPostgresClient<Success>(
 }
 
 extension PostgresConfiguration {
-    /// That of a client whose statements wait until a test lets them run, however busy the machine is.
+    /// Makes the configuration of a client whose statements wait until the test releases them, even on a busy machine.
     ///
-    /// - Parameter limit: how long a statement waits for a connection.
+    /// - Parameter limit: The maximum wait of a statement for a connection.
     package init(connection: String, waitingUpTo limit: Duration) {
         self.init(connection: connection)
         acquireTimeout = limit
     }
 
-    /// Has connections and statements take as long as they do on a machine that is busy with other tests, which is no reason to refuse.
+    /// Raises the timeouts of connections and statements for machines that are busy with other tests.
     package mutating func waitsForBusyMachines() {
         connectTimeout = testPatience
         acquireTimeout = testPatience
@@ -43,12 +43,12 @@ extension PostgresConfiguration {
 }
 
 extension Logger {
-    /// Swallows everything, for tests whose output is not about the log.
+    /// A logger that discards everything, for tests unrelated to the log.
     package static var silent: Logger {
         Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
-    /// Says nothing below an error.
+    /// A logger of errors only.
     package static var quiet: Logger {
         var logger = Logger(label: "test")
         logger.logLevel = .error

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory for one test, which only the user who runs it may enter.
+/// A test's directory, accessible only to the current user.
 package struct TemporaryDirectory: ~Copyable {
     package let path: String
 

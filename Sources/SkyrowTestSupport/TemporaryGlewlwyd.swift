@@ -2,30 +2,30 @@ import Foundation
 import SkyrowRemote
 import SkyrowSystem
 
-/// Glewlwyd, a provider of OpenID Connect that is no part of Skyrow, on the loopback interface.
+/// Glewlwyd, a third-party OpenID Connect provider, on the loopback interface.
 ///
-/// It has one client and one user. What stands for a browser in ``visit(_:)`` agrees to everything; a real one gets the pages on
-/// which the user logs in and agrees. The database is a file of SQLite.
+/// It has one client, one user, and an SQLite database. ``visit(_:)`` simulates a browser whose user logs in and
+/// consents to everything.
 package struct TemporaryGlewlwyd: Sendable {
     package static let clientID = "skyrow"
     package static let clientSecret = "the-secret-of-the-client"
-    /// The address of its user, which it says in every id token.
+    /// The user's address in id tokens.
     package static let userAddress = "ann@example.org"
 
-    /// With which the user logs in.
+    /// The user's login name.
     package static let userName = "ann"
     package static let password = "correct horse"
 
-    /// What the issuer is, `http://127.0.0.1:…/api/oidc`.
+    /// The issuer, `http://127.0.0.1:…/api/oidc`.
     package let issuer: String
     private let control: String
     private let directory: String
     private let process: pid_t
     private let fetcher: WebFetcher
 
-    /// Does what a browser does with an address of the provider when the user logs in there and agrees.
+    /// Simulates a browser at an address of the provider: the user logs in and consents.
     ///
-    /// Returns the address to which the provider sends the browser then.
+    /// Returns the address to which the provider redirects the browser.
     package func visit(_ address: String) async throws -> String {
         let query = Data(address.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
         guard let order = WebAddress("\(control)/visit?\(query.replacing("=", with: "."))", allowsLoopback: true) else {
@@ -34,7 +34,7 @@ package struct TemporaryGlewlwyd: Sendable {
         return String(decoding: try await fetcher.document(at: order).bytes, as: UTF8.self)
     }
 
-    /// - Parameter redirect: where the client has the browser sent back to.
+    /// - Parameter redirect: The client's redirect URI.
     fileprivate init(redirect: String) async throws {
         fetcher = try WebFetcher(timeout: .seconds(60))
         var template = Array("/tmp/skyrow-glewlwyd-XXXXXX".utf8CString)
@@ -74,7 +74,7 @@ package struct TemporaryGlewlwyd: Sendable {
     }
 
     private static func stop(_ process: pid_t, _ directory: String) {
-        // It leads a process group, in which Glewlwyd is.
+        // The process leads a process group that includes Glewlwyd.
         kill(-process, SIGKILL)
         Program.end(process)
         try? FileManager.default.removeItem(atPath: directory)
@@ -227,7 +227,7 @@ package struct TemporaryGlewlwyd: Sendable {
         """
 }
 
-/// Runs `body` with Glewlwyd, whose client has the browser sent back to `redirect`.
+/// Runs `body` with Glewlwyd, whose client has the redirect URI `redirect`.
 package func withGlewlwyd<Success>(
     redirect: String,
     _ body: (TemporaryGlewlwyd) async throws -> Success

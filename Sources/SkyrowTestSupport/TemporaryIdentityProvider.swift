@@ -2,60 +2,60 @@ import Foundation
 import SkyrowRemote
 import SkyrowSystem
 
-/// A provider of OpenID Connect on the loopback interface, which signs whatever a test wants and misbehaves as it says.
+/// An OpenID Connect provider on the loopback interface, which signs any token a test requests and simulates faults.
 package struct TemporaryIdentityProvider: Sendable {
-    /// How it responds to a request for its keys.
+    /// The provider's behavior. The first group of cases is about requests for its keys.
     package enum Mode: String, Sendable, CaseIterable {
         case normal
-        /// It has another key now, `k9`, and no other.
+        /// It has a new key, `k9`, and no other.
         case rotated
-        /// It leads elsewhere,
+        /// It redirects.
         case redirect
-        /// to another port, where someone else has a key `k9`.
+        /// It redirects to another port, whose server has a different key `k9`.
         case otherPort
-        /// To a document of more than 256 KB.
+        /// It sends a document of more than 256 KB.
         case large
-        /// With the first byte after a minute.
+        /// It sends the first byte after a minute.
         case slow
-        /// With 500.
+        /// It responds with status 500.
         case failing
-        /// With what is not JSON.
+        /// It responds with text that is not JSON.
         case garbled
-        /// With a document for another issuer.
+        /// It sends another issuer's document.
         case impostor
-        /// With a time that is 75 seconds late,
+        /// Its clock is 75 seconds ahead.
         case ahead
-        /// or as much early.
+        /// Its clock is 75 seconds behind.
         case behind
-        /// How it responds to browsers and exchanges: with the name of another provider,
+        /// Behavior towards browsers and code exchanges: it names another issuer.
         case wrongIssuer
-        /// without its name,
+        /// It omits the issuer's name.
         case namelessIssuer
-        /// with an error, as when the user turns back,
+        /// It responds with an error, as if the user had cancelled.
         case denied
-        /// with an id token of another nonce,
+        /// It sends an id token with another nonce.
         case wrongNonce
-        /// without an id token,
+        /// It omits the id token.
         case tokenless
-        /// with more than 256 KB of tokens,
+        /// It sends more than 256 KB of tokens.
         case largeTokens
-        /// with the tokens after a minute,
+        /// It sends the tokens after a minute.
         case slowTokens
-        /// with the status 500,
+        /// It responds to the exchange with status 500.
         case failingTokens
-        /// by sending the exchange on to another port,
+        /// It redirects the exchange to another port.
         case otherPortTokens
-        /// with an error and the status 200, as GitHub does.
+        /// It responds with an error and status 200, as GitHub does.
         case errorTokens
     }
 
-    /// What the issuer is, `http://127.0.0.1:…`.
+    /// The issuer, `http://127.0.0.1:…`.
     package let issuer: String
     private let directory: String
     private let process: pid_t
     private let fetcher: WebFetcher
 
-    /// What the key `shared` is as a setting has it.
+    /// The key `shared` in the form of a setting.
     package static let sharedKey = "HS256:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
 
     /// The address of its keys.
@@ -64,10 +64,10 @@ package struct TemporaryIdentityProvider: Sendable {
     /// Signs a token.
     ///
     /// - Parameters:
-    ///   - claims: a JSON object.
-    ///   - algorithm: `none`, and `HS256` with the public key of `k1` as its secret, too.
-    ///   - key: `k1` (RSA), `k2` (P-256), `k3` (Ed25519) and `k9` (RSA); with HS256 also ``sharedKey``, as `shared`.
-    ///   - header: a JSON object, whose members come before the usual ones.
+    ///   - claims: A JSON object.
+    ///   - algorithm: Any algorithm, including `none`, and `HS256` with the public key of `k1` as its secret.
+    ///   - key: `k1` (RSA), `k2` (P-256), `k3` (Ed25519) or `k9` (RSA); with HS256 also ``sharedKey``, as `shared`.
+    ///   - header: A JSON object whose members precede the usual ones.
     package func token(
         _ claims: String,
         _ algorithm: String = "RS256",
@@ -83,18 +83,18 @@ package struct TemporaryIdentityProvider: Sendable {
         _ = try await text("/mode?\(mode.rawValue)")
     }
 
-    /// What it says of the user from now on, a JSON object with `sub`; its members are claims of id tokens and what `/user` responds with.
+    /// Sets the user's claims, a JSON object with `sub`, for later id tokens and responses of `/user`.
     package func set(user: String, emails: String = "[]") async throws {
         let order = Data(#"{"user":\#(user),"emails":\#(emails)}"#.utf8).base64EncodedString()
         let query = order.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ".")
         _ = try await text("/user-is?\(query)")
     }
 
-    /// What id tokens of exchanges are like from now on.
+    /// Sets the properties of later id tokens from exchanges.
     ///
     /// - Parameters:
-    ///   - claims: a JSON object, whose members come before the usual ones; null leaves one out.
-    ///   - algorithm: as in ``token(_:_:key:header:)``, as are the others.
+    ///   - claims: A JSON object whose members precede the usual ones; null removes a claim.
+    ///   - algorithm: The algorithm; this and the others are as in ``token(_:_:key:header:)``.
     package func set(
         tokens claims: String,
         _ algorithm: String = "RS256",
@@ -106,23 +106,23 @@ package struct TemporaryIdentityProvider: Sendable {
         _ = try await text("/tokens-are?\(query.replacing("=", with: "."))")
     }
 
-    /// How often anything was asked of the other port that it leads to.
+    /// Returns the number of requests to the other port that it redirects to.
     package func requestsElsewhere() async throws -> Int {
         Int(try await text("/count-elsewhere")) ?? -1
     }
 
-    /// Signs the user in at an address that a service has made, as a browser does, and returns the address that it is sent back to.
+    /// Signs the user in at an address that a service has made, like a browser, and returns the redirect address.
     package func signIn(at url: String) async throws -> String {
         guard url.hasPrefix(issuer) else { throw TemporaryClusterError(description: "\(url) is not the provider's") }
         return try await text(String(url.dropFirst(issuer.count)) + "&followed=no")
     }
 
-    /// What the last exchange of a code sent: the fields of the form and the header `authorization`, a JSON object.
+    /// Returns the last code exchange as a JSON object: the form's fields and the header `authorization`.
     package func lastExchange() async throws -> String {
         try await text("/exchange")
     }
 
-    /// How often its keys were asked for.
+    /// Returns the number of requests for its keys.
     package func requests() async throws -> Int {
         Int(try await text("/count")) ?? -1
     }
@@ -390,9 +390,11 @@ package struct TemporaryIdentityProvider: Sendable {
         """
 }
 
-/// A process that forks for each provider, with their keys: to make these takes half a second of processor time.
+/// A process that forks for each provider and shares their keys, whose generation takes half a second of processor
+/// time.
 ///
-/// It ends with this process, as the providers do, since it reads their directories from a pipe that only this process writes to.
+/// It reads the providers' directories from a pipe that only this process writes to, so it and the providers end with
+/// this process.
 private struct IdentityProviderFactory: Sendable {
     static let shared = Result { try IdentityProviderFactory() }
 
@@ -409,7 +411,7 @@ private struct IdentityProviderFactory: Sendable {
         )
     }
 
-    /// Has a provider say its process and its port in the file `port` of a directory.
+    /// Starts a provider, which writes its process id and port to the file `port` in a directory.
     func make(in directory: String) throws {
         do {
             try orders.write("\(directory)\n".utf8)
@@ -418,11 +420,11 @@ private struct IdentityProviderFactory: Sendable {
         }
     }
 
-    /// What it complained of, with all of its providers.
+    /// The error output of the process and all its providers.
     var log: String { output.text }
 }
 
-/// Runs `body` with a provider of OpenID Connect.
+/// Runs `body` with an OpenID Connect provider.
 package func withIdentityProvider<Success>(
     _ body: (TemporaryIdentityProvider) async throws -> Success
 ) async throws -> Success {

@@ -1,21 +1,21 @@
 import Foundation
 import SkyrowSystem
 
-/// An SMTP server on the loopback interface, of aiosmtpd, which keeps mails as files.
+/// An SMTP server on the loopback interface, based on aiosmtpd, which stores mails as files.
 package struct TemporaryMailServer: Sendable {
-    /// How it speaks and behaves.
+    /// The server's protocol and behavior.
     package enum Mode: String, Sendable, CaseIterable {
-        /// STARTTLS, and a user with a password before anything is sent.
+        /// STARTTLS, and login with a password required.
         case starttls
-        /// TLS from the first byte, and the same user.
+        /// TLS from the first byte, with the same login.
         case implicit
         /// No TLS.
         case plain
-        /// It puts off the first mail (451).
+        /// It defers the first mail (451).
         case busy
-        /// It refuses every mail after its text (554).
+        /// It rejects every mail after its data (554).
         case refusing
-        /// It says nothing to a mail.
+        /// It does not respond to a mail.
         case silent
     }
 
@@ -26,10 +26,10 @@ package struct TemporaryMailServer: Sendable {
     private let directory: String
     private let process: pid_t
 
-    /// The certificate that it has, in PEM; clients have to trust it.
+    /// The server's certificate in PEM, which clients must trust.
     package var certificate: String { "\(directory)/certificate.pem" }
 
-    /// The mails that it took, each with its envelope in the first two lines.
+    /// The accepted mails, each with its envelope in the first two lines.
     package var mails: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { $0.hasSuffix(".mail") }.sorted().compactMap {

@@ -2,10 +2,9 @@ import Foundation
 import SkyrowRemote
 import SkyrowSystem
 
-/// Two PostgreSQL servers of which one follows the other, with Patroni and etcd, which make the follower the leader when the
-/// leader is lost.
+/// A PostgreSQL leader and follower with Patroni and etcd, which promote the follower when the leader is lost.
 package struct TemporaryPatroni: Sendable {
-    /// Whether a commit waits for the follower.
+    /// Whether commits wait for the follower.
     package enum Replication: String, Sendable, CaseIterable {
         case synchronous
         case asynchronous
@@ -17,17 +16,18 @@ package struct TemporaryPatroni: Sendable {
     private let fetcher: WebFetcher
     private let installation: PostgresInstallation
 
-    /// A connection URI for libpq that leads to the server that takes writes.
+    /// A libpq connection URI for the server that accepts writes.
     package var url: String {
         "postgresql://postgres@127.0.0.1:\(ports[0]),127.0.0.1:\(ports[1])/postgres?target_session_attrs=read-write"
     }
 
-    /// Kills the leader as a power cut would, and returns when the other server has taken its place.
+    /// Kills the leader like a power cut, and returns when the other server has been promoted.
     package func failOver() async throws {
         _ = try await command("kill")
     }
 
-    /// Runs statements with psql on the server that takes writes; returns the rows, a line each, columns separated by `|`.
+    /// Runs statements with psql on the server that accepts writes. Returns the rows, a line each, with columns
+    /// separated by `|`.
     @discardableResult
     package func psql(_ statements: String) async throws -> String {
         let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", "-"]
@@ -83,13 +83,13 @@ package struct TemporaryPatroni: Sendable {
     }
 
     fileprivate func stop() async {
-        // It ends without a response.
+        // The process ends without a response.
         _ = try? await command("stop")
         TemporaryPatroni.end(process, directory)
     }
 
     private static func end(_ process: pid_t, _ directory: String) {
-        // Its servers end with it.
+        // The process's servers end with it.
         Program.end(process, with: SIGTERM)
         try? FileManager.default.removeItem(atPath: directory)
     }
@@ -257,7 +257,7 @@ package struct TemporaryPatroni: Sendable {
         """
 }
 
-/// Runs `body` with two servers of which one follows the other.
+/// Runs `body` with a leader and a follower.
 ///
 /// ```swift
 /// try await withPatroni(.synchronous) { servers in

@@ -1,13 +1,13 @@
 import Foundation
 import SkyrowSystem
 
-/// A PgBouncer in front of a cluster that hands each transaction another session (`pool_mode = transaction`), reached
-/// through a socket of its own.
+/// A PgBouncer in front of a cluster that assigns a session per transaction (`pool_mode = transaction`), with its own
+/// socket.
 package struct TemporaryPooler: Sendable {
     private let directory: String
     private let process: pid_t
 
-    /// A connection URI for libpq, with all rights.
+    /// Returns a libpq connection URI with superuser rights.
     package func url(database: String) -> String {
         "postgresql:///\(database)?host=\(directory)&user=postgres"
     }
@@ -33,7 +33,7 @@ package struct TemporaryPooler: Sendable {
         try configuration.write(toFile: "\(directory)/ini", atomically: false, encoding: .utf8)
         var command = ["/usr/sbin/pgbouncer", "-q", "\(directory)/ini"]
         if getuid() == 0 {
-            // It refuses to be root, as the server does.
+            // PgBouncer refuses to run as root, as the server does.
             guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
             else {
                 throw TemporaryClusterError(description: "There is no user postgres to run PgBouncer as")
@@ -57,8 +57,8 @@ package struct TemporaryPooler: Sendable {
     }
 }
 
-/// A pooler in front of a cluster that prepares statements under names of its own, as PgBouncer does from 1.21 on with
-/// `max_prepared_statements`. Each client has a session to itself; that it has one is kept secret.
+/// A pooler in front of a cluster that renames prepared statements, as PgBouncer 1.21 and later do with
+/// `max_prepared_statements`. Each client has its own session, but the pooler hides that.
 package final class RenamingPooler: Sendable {
     private let directory: String
     private let cluster: String
@@ -115,7 +115,7 @@ package final class RenamingPooler: Sendable {
         }
     }
 
-    /// Hands messages on until either side ends.
+    /// Forwards messages until either side ends.
     private static func pass(
         from source: Int32,
         to target: Int32,
@@ -126,7 +126,7 @@ package final class RenamingPooler: Sendable {
             shutdown(source, Int32(SHUT_RDWR))
             shutdown(target, Int32(SHUT_RDWR))
         }
-        // The first message of a client has no type.
+        // A client's first message has no type.
         var isBare = startsBare
         while let type = isBare ? 0 : read(1, from: source)?[0] {
             guard let length = read(4, from: source) else { return }
@@ -163,7 +163,7 @@ package final class RenamingPooler: Sendable {
         return true
     }
 
-    /// Parse, Bind, and Describe and Close of a statement, with another name of the statement.
+    /// Renames the statement in Parse, Bind, and Describe and Close of a statement.
     private static func renaming(_ type: UInt8, _ content: [UInt8]) -> [UInt8] {
         let start: Int
         switch type {
@@ -178,14 +178,14 @@ package final class RenamingPooler: Sendable {
         return content[..<start] + Array("POOLED_".utf8) + content[start...]
     }
 
-    /// The key by which statements are cancelled, of another process.
+    /// Changes the process id of the cancellation key.
     private static func hidingProcess(_ type: UInt8, _ content: [UInt8]) -> [UInt8] {
         guard type == UInt8(ascii: "K") else { return content }
         return [255] + content.dropFirst()
     }
 }
 
-/// Runs `body` with a pooler in front of a cluster that prepares statements under names of its own.
+/// Runs `body` with a pooler in front of a cluster that renames prepared statements.
 package func withRenamingPooler<Success>(
     of cluster: TemporaryCluster,
     _ body: (RenamingPooler) async throws -> Success

@@ -2,7 +2,7 @@ internal import Foundation
 internal import SkyrowConcurrency
 internal import Synchronization
 
-/// What a test waited for in vain.
+/// The error of a wait that timed out.
 package struct WaitTimedOut: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,22 +11,22 @@ package struct WaitTimedOut: Error, CustomStringConvertible {
     }
 }
 
-/// How long a test waits unless it says otherwise: long beside what anything takes on a machine whose processors are
-/// busy with other work, short beside the limit of a whole run (scripts/test).
+/// The default timeout of a wait: long compared to any operation on a busy machine, short compared to the time limit of
+/// a whole run (scripts/test).
 package let patience: Duration = .seconds(120)
 
-/// What the limits of all waits are multiplied with; `SKYROW_TEST_SLOWNESS` says how slow the build under test is, such as
-/// one with a sanitizer.
+/// The multiplier of all timeouts. `SKYROW_TEST_SLOWNESS` states how slow the build under test is, such as one with a
+/// sanitizer.
 let slowness = ProcessInfo.processInfo.environment["SKYROW_TEST_SLOWNESS"].flatMap { Int($0) } ?? 1
 
-/// Runs `body` and returns its result; when it has none in time, the wait ends with ``WaitTimedOut`` even if `body`
-/// does not react to its cancellation.
+/// Runs `body` and returns its result. On a timeout the wait ends with ``WaitTimedOut``, even if `body` ignores its
+/// cancellation.
 ///
 /// ```swift
 /// let port = try await waiting(for: "the server to listen") { await running.port }
 /// ```
 ///
-/// - Parameter hearsCancellation: whether the wait ends with the task that waits.
+/// - Parameter hearsCancellation: Whether the wait ends when the waiting task is cancelled.
 package func waiting<Success: Sendable>(
     for what: String,
     within limit: Duration = patience,
@@ -57,8 +57,8 @@ package func waiting<Success: Sendable>(
     }
 }
 
-/// Runs `body` in place, for what cannot leave its task; when it takes too long, `giveUp` ends what it waits for, and
-/// the wait ends with ``WaitTimedOut``.
+/// Runs `body` in the current task. On a timeout, `giveUp` must end the operation that `body` waits for, and the wait
+/// ends with ``WaitTimedOut``.
 ///
 /// ```swift
 /// try await waiting(for: "a response") { channel.close(promise: nil) } _: { try await read() }
@@ -79,7 +79,7 @@ package func waiting<Success>(
     defer { timer.cancel() }
     do {
         let success = try await body()
-        // What `giveUp` ended may look like an orderly end.
+        // An operation ended by `giveUp` may appear to succeed.
         if hasTimedOut.isRaised { throw WaitTimedOut(what, limit) }
         return success
     } catch {
@@ -87,8 +87,8 @@ package func waiting<Success>(
     }
 }
 
-/// Asks `condition` again and again until it holds, for what is outside of the test: a server, a page, a process, or a value that
-/// says to no test when it changes.
+/// Polls `condition` until it holds, for state outside of the test, such as a server, a page or a process, and for
+/// values that do not signal changes.
 ///
 /// ```swift
 /// try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }

@@ -1,6 +1,6 @@
-/// Runs `body` while something else runs, which is cancelled afterwards and awaited; both have a deadline.
+/// Runs `body` concurrently with `run`, which is cancelled and awaited afterwards. Both have a deadline.
 ///
-/// When `body` takes too long, the other is cancelled, which ends what `body` waits for.
+/// If `body` takes too long, `run` is cancelled, which ends the wait of `body`.
 ///
 /// ```swift
 /// try await withRunning { try await client.run() } while: { … }
@@ -23,7 +23,7 @@ package func withRunning<Success>(
         return success
     } catch {
         running.cancel()
-        // The body's error is the one that matters.
+        // The body's error takes precedence.
         _ = try? await waiting(for: "the end of what was cancelled", hearsCancellation: false) {
             try await running.value
         }

@@ -1,17 +1,17 @@
 import Glibc
 import SkyrowMaintenance
 
-/// One line on a terminal with the progress of a command; it writes nothing where there is no terminal.
+/// A command's progress as one line on a terminal; without a terminal it writes nothing.
 struct Progress: ProgressDisplay {
-    /// How many there will be; nil when unknown.
+    /// The total; nil if unknown.
     private let total: Int?
-    /// What is counted, `records` for instance.
+    /// The noun for the items, such as `records`.
     private let unit: String
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var next = ContinuousClock.now
 
-    /// Makes the lines of a run.
+    /// Makes the progress display of a run.
     static let maker: ProgressMaker = { Progress(total: $0, unit: $1) }
 
     init(total: Int?, unit: String = "records") {
@@ -20,7 +20,7 @@ struct Progress: ProgressDisplay {
         isShown = isatty(STDERR_FILENO) == 1
     }
 
-    /// Shows how many are done, at most ten times a second.
+    /// Shows the number of items done, at most ten times a second.
     mutating func report(_ done: Int) {
         let now = ContinuousClock.now
         guard isShown, now >= next else { return }
@@ -28,7 +28,7 @@ struct Progress: ProgressDisplay {
         write("\r\(Progress.line(done: done, total: total, unit: unit, elapsed: now - start))\u{1b}[K")
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func finish() {
         if isShown { write("\r\u{1b}[K") }
     }
@@ -37,7 +37,7 @@ struct Progress: ProgressDisplay {
     static func line(done: Int, total: Int?, unit: String = "records", elapsed: Duration) -> String {
         let seconds = max(elapsed.inSeconds, 1e-3)
         let rate = Double(done) / seconds
-        // An estimate may turn out too low.
+        // The total may be an estimate that is too low.
         let total = total.map { max($0, done) }
         var line =
             decimal(done) + (total.map { " of \(decimal($0))" } ?? "") + " \(unit)  \(decimal(Int(rate))) a second"

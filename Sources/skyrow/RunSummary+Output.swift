@@ -46,7 +46,7 @@ extension RunSummary {
         writer.endArray()
     }
 
-    /// `58,788 records a second`, without a unit.
+    /// The number of rows per second, such as `58,788`.
     var rate: String { decimal(Int(Double(rows) / max(elapsed.inSeconds, 1e-3))) }
 }
 

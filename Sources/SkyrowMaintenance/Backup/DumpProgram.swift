@@ -24,7 +24,7 @@ struct DumpProgram: Hashable, Sendable {
 
     /// Returns the installation for servers and dumps of a major version: the same version, or else the next later one.
     ///
-    /// Throws ``ToolError`` with what to install if there is none, as the programs refuse newer servers and dumps.
+    /// Throws ``ToolError`` with what to install if no version fits, as the programs refuse newer servers and dumps.
     static func fitting(_ version: Int, among programs: [DumpProgram]) throws(ToolError) -> DumpProgram {
         let fitting = programs.filter { $0.majorVersion >= version }.min { $0.majorVersion < $1.majorVersion }
         guard let fitting else { throw missing(version, among: programs) }

@@ -11,7 +11,7 @@ package import SkyrowStore
 /// renames the existing schemas, and gives their names to the new ones
 /// (Documentation/Decisions/0096-restore-in-pieces.md).
 ///
-/// Lent by ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
+/// Passed to the body of ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
 package final class SchemaRestore {
     /// The temporary names of the new schemas, and of the replaced ones until they are dropped. One restore at a time
     /// uses them in a database.

@@ -4,7 +4,7 @@ package import SkyrowStore
 
 /// A snapshot of an application's records, read type by type.
 ///
-/// Lent by ``RecordStore/withExport(_:)`` and not `Sendable`, like its transaction.
+/// Passed to the body of ``RecordStore/withExport(_:)`` and not `Sendable`, like its transaction.
 package final class RecordExport {
     /// Every record type, sorted by name.
     package let types: [ExportedType]
@@ -83,7 +83,7 @@ package struct ExportedType: Sendable {
 }
 
 extension RecordStore {
-    /// Lends a snapshot of the application's records, unaffected by concurrent writes.
+    /// Calls `body` with a snapshot of the application's records, unaffected by concurrent writes.
     ///
     /// ```swift
     /// try await store.withExport { export in

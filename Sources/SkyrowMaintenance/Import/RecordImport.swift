@@ -5,7 +5,7 @@ package import SkyrowStore
 
 /// An import of records with their types and fields, completely or not at all.
 ///
-/// Lent by ``RecordStore/withImport(creating:_:)`` and not `Sendable`, like its transaction.
+/// Passed to the body of ``RecordStore/withImport(creating:_:)`` and not `Sendable`, like its transaction.
 package final class RecordImport {
     private let store: RecordStore
     private let transaction: PostgresTransaction
@@ -92,7 +92,7 @@ package final class RecordImport {
 }
 
 extension RecordStore {
-    /// Lends an import, and commits it when `body` returns; if `body` throws, no record stays. New types and fields are
+    /// Runs `body` with an import, and commits it afterwards; if `body` throws, no record stays. New types and fields are
     /// made in an earlier transaction, so the import holds no schema locks. If the import fails, they are deleted,
     /// unless others have used them or the type is large.
     ///

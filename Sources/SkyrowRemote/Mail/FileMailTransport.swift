@@ -1,12 +1,12 @@
 import SkyrowSystem
 
-/// Writes each mail into a file of its own, for development and tests.
+/// Writes each mail to a separate file, for development and tests.
 package struct FileMailTransport: MailTransport {
     private let directory: String
 
-    /// - Parameter directory: made if need be, for its owner alone: the mails have codes.
+    /// - Parameter directory: The directory, created if missing and private to its owner, as mails contain codes.
     ///
-    /// Throws ``MailFailure`` when it cannot be made.
+    /// Throws ``MailFailure`` if it cannot be created.
     package init(directory: String) throws(MailFailure) {
         self.directory = directory
         do {
@@ -18,7 +18,7 @@ package struct FileMailTransport: MailTransport {
 
     package func send(_ message: MailMessage) async throws(MailFailure) {
         do throws(ToolError) {
-            // A reader finds whole mails only.
+            // Readers only see complete mails.
             let file = try OutputFile(path: "\(directory)/\(message.id).eml", replacing: true)
             try file.write(message.bytes)
             try file.finish()

@@ -1,12 +1,12 @@
-/// An address that every mail server takes: `ann@example.org`, in ASCII and without quotes.
+/// An address that every mail server accepts: `ann@example.org`, in ASCII and without quotes.
 ///
-/// What it admits can end no line of a mail and no command of SMTP.
+/// Its characters can neither end a line of a mail nor an SMTP command.
 package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// What stands behind the `@`.
+    /// The part after the `@`.
     package let domain: String
 
-    /// nil for a text that is no such address.
+    /// nil if the text is not such an address.
     package init?(_ text: String) {
         guard text.utf8.count <= 254, let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let local = text.utf8[..<at]
@@ -42,12 +42,12 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Who sends mail: an address, and a name that mail programs show.
+/// The sender of mail: an address, and a display name.
 package struct Mailbox: Hashable, Sendable {
     package let address: MailAddress
     package let name: String?
 
-    /// Reads `no-reply@example.org` and `Example <no-reply@example.org>`; nil for anything else.
+    /// Parses `no-reply@example.org` or `Example <no-reply@example.org>`; nil for anything else.
     package init?(_ text: String) {
         guard text.hasSuffix(">") else {
             guard let address = MailAddress(text) else { return nil }

@@ -13,12 +13,12 @@ package struct MailMessage: Hashable, Sendable {
     package let subject: String
     package let text: String
     package let html: String?
-    /// Makes `Message-ID` and file names: letters, digits, dots and hyphens.
+    /// The identifier in `Message-ID` and file names: letters, digits, dots and hyphens.
     package let id: String
-    /// The second since 1970 at which it was written.
+    /// The time of writing, in seconds since 1970.
     package let second: Int
 
-    /// Throws ``MailFailure`` for a subject with a line break, which could begin a header field of its own.
+    /// Throws ``MailFailure`` for a subject with a line break, which could inject a header field.
     package init(
         from: Mailbox,
         to: MailAddress,
@@ -40,7 +40,7 @@ package struct MailMessage: Hashable, Sendable {
         self.second = second
     }
 
-    /// The mail as RFC 5322 has it, every line of which ends with CR and LF.
+    /// The mail in the form of RFC 5322, with CRLF line ends.
     package var bytes: [UInt8] {
         var lines = [
             "From: \(from.name.map { "\(MailMessage.phrase($0)) <\(from.address)>" } ?? from.address.description)",
@@ -49,11 +49,11 @@ package struct MailMessage: Hashable, Sendable {
             "Date: \(HTTPDate.text(second: second, zone: "+0000"))",
             "Message-ID: <\(id)@\(from.address.domain)>",
             "MIME-Version: 1.0",
-            // RFC 3834: programs that respond to mail do not respond to this.
+            // RFC 3834: automatic responders do not respond to this mail.
             "Auto-Submitted: auto-generated",
         ]
         if let html {
-            // No line of a body begins so: bodies are base64 where they have other letters, and ids are drawn.
+            // No line of a body begins like this: bodies with other characters are base64, and ids are random.
             let boundary = "=_\(id)"
             lines += ["Content-Type: multipart/alternative; boundary=\"\(boundary)\"", ""]
             lines += ["--\(boundary)"] + MailMessage.part(text, "plain")
@@ -65,7 +65,7 @@ package struct MailMessage: Hashable, Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
     }
 
-    /// The header fields and the lines of a body. One that SMTP carries as it is stays readable, others are base64.
+    /// Returns the header fields and lines of a body: unencoded if SMTP can carry it, otherwise base64.
     private static func part(_ text: String, _ subtype: String) -> [String] {
         let lines = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -75,7 +75,7 @@ package struct MailMessage: Hashable, Sendable {
         let head = ["Content-Type: text/\(subtype); charset=utf-8"]
         guard isPlain else {
             let bytes = Array(lines.joined(separator: "\r\n").utf8)
-            // 57 bytes are a line of 76 letters.
+            // 57 bytes make a line of 76 characters.
             return head + ["Content-Transfer-Encoding: base64", ""]
                 + stride(from: 0, to: bytes.count, by: 57).map { start in
                     encodeBase64(Array(bytes[start..<min(start + 57, bytes.count)]))
@@ -84,14 +84,14 @@ package struct MailMessage: Hashable, Sendable {
         return head + ["Content-Transfer-Encoding: 7bit", ""] + lines
     }
 
-    /// A name before an address: in quotes, or encoded where it is not ASCII.
+    /// Returns a display name in quotes, or encoded if it is not ASCII.
     private static func phrase(_ name: String) -> String {
         guard name.utf8.allSatisfy({ $0 < 0x80 }) else { return encodedWords(name) }
         return "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
-    /// RFC 2047: what is not ASCII, or could be taken for an encoded word, in words for which there is room behind the name of the
-    /// field, in a line of 76 letters.
+    /// Encodes text that is not ASCII, or resembles an encoded word, by RFC 2047, in words that fit a line of 76
+    /// characters after the field's name.
     private static func encodedWords(_ text: String) -> String {
         guard !text.utf8.allSatisfy({ $0 < 0x80 }) || text.contains("=?") || text.utf8.count > 900 else { return text }
         var words: [String] = []

@@ -1,43 +1,43 @@
 import SkyrowJSON
 
-/// A text with places for values, in the part of Mustache that mails need.
+/// A mail template in a subset of Mustache.
 ///
-/// `{{link}}` is a value, escaped where the text is HTML; `{{{link}}}` and `{{&link}}` are the value as it is.
-/// `{{#link}}…{{/link}}` is there where the value is not empty, `{{^link}}…{{/link}}` where it is, and `{{! … }}` is nowhere. As
-/// in Mustache, the line of a tag of a section or a comment that has nothing else makes no line.
+/// `{{link}}` is a value, escaped in HTML; `{{{link}}}` and `{{&link}}` are the unescaped value. `{{#link}}…{{/link}}`
+/// is rendered if the value is not empty, `{{^link}}…{{/link}}` if it is empty, and `{{! … }}` is a comment. As in
+/// Mustache, a line with only a section tag or comment is removed.
 ///
 /// ```swift
 /// let template = try MailTemplate("{{#link}}Open {{link}}.{{/link}}", isHTML: false)
 /// template.render(values)
 /// ```
 struct MailTemplate: Hashable, Sendable {
-    /// In bytes.
+    /// Bytes.
     static let maximumLength = 262_144
-    /// With so many tags, values of 1500 bytes make no output that is too long.
+    /// Upper bound on tags: with values of 1500 bytes, the output cannot be too long.
     static let maximumTags = 500
-    /// Of sections inside one another.
+    /// Upper bound on nested sections.
     static let maximumDepth = 16
-    /// In bytes.
+    /// Bytes.
     static let maximumOutput = 1_048_576
 
-    /// What is wrong with a template.
+    /// An error in a template.
     struct Fault: Error, Hashable {
-        /// From 1.
+        /// The line number, from 1.
         let line: Int
         let sentence: String
     }
 
-    /// What a text is made of, in order.
+    /// A part of a template.
     private enum Part: Hashable {
         case text(String)
         case value(MailValues.Name, isEscaped: Bool)
-        /// The parts before `end` are for a value that is empty, or for one that is not.
+        /// A section up to the part at `end`, rendered if the value is empty, or if it is not.
         case section(MailValues.Name, whereEmpty: Bool, end: Int)
     }
 
     private var parts: [Part] = []
 
-    /// Throws ``Fault`` for a text that is too long, and for a tag that has no meaning here.
+    /// Throws ``Fault`` for a text that is too long, or an unsupported tag.
     init(_ text: String, isHTML: Bool) throws(Fault) {
         guard text.utf8.count <= MailTemplate.maximumLength else {
             throw Fault(line: 1, sentence: "The template is longer than \(MailTemplate.maximumLength / 1024) KB.")
@@ -74,7 +74,7 @@ struct MailTemplate: Hashable, Sendable {
         if !reader.rest.isEmpty { parts.append(.text(reader.rest)) }
     }
 
-    /// The text with values; nil where it would be longer than ``maximumOutput``.
+    /// Returns the text with values; nil if it exceeds ``maximumOutput``.
     func render(_ values: MailValues) -> String? {
         var output = ""
         var index = 0
@@ -91,13 +91,13 @@ struct MailTemplate: Hashable, Sendable {
     }
 }
 
-/// Takes a template apart into tags and the texts before them.
+/// Splits a template into tags and the texts between them.
 private struct TagReader {
     struct Tag {
-        /// What stands before the name, such as `#`.
+        /// The character before the name, such as `#`.
         let mark: Unicode.Scalar?
         let content: String
-        /// The whole tag, or its beginning.
+        /// The tag, possibly truncated.
         let text: String
         let line: Int
 
@@ -122,7 +122,7 @@ private struct TagReader {
         bytes = Array(text.utf8)
     }
 
-    /// What no tag has come after.
+    /// The text after the last tag.
     var rest: String { text(position..<bytes.count) }
 
     mutating func next() throws(MailTemplate.Fault) -> (before: String, tag: Tag)? {
@@ -160,14 +160,14 @@ private struct TagReader {
         bytes[start...].firstRange(of: Array(mark.utf8))?.lowerBound
     }
 
-    /// The line that a tag is alone on, with its end; nil where there is more on the line.
+    /// Returns the line of a tag including its line break; nil if the line has other contents.
     private func wholeLine(around tag: Range<Int>) -> Range<Int>? {
         var (start, end) = (tag.lowerBound, tag.upperBound)
         while start > position, bytes[start - 1] != UInt8(ascii: "\n") {
             start -= 1
             guard TagReader.isBlank(bytes[start]) else { return nil }
         }
-        // Behind another tag that was not alone.
+        // Another tag that shares the line precedes this one.
         guard start == 0 || bytes[start - 1] == UInt8(ascii: "\n") else { return nil }
         while end < bytes.count {
             end += 1

@@ -1,30 +1,30 @@
 import SkyrowSystem
 
-/// What a mail is for; its templates are files of this name.
+/// The purpose of a mail. Its templates are files of this name.
 package enum MailKind: String, Hashable, Sendable, CaseIterable {
-    /// A code that proves an address.
+    /// A code that verifies an address.
     case verify
     /// A code that sets a new password.
     case reset
-    /// A code that sets the first password of an account that was made for its user.
+    /// A code that sets the first password of an invited user's account.
     case invite
-    /// The password was changed by a code or by an operator.
+    /// The notice that a code or an operator changed the password.
     case notice
-    /// Digits that make the address that of an account.
+    /// Digits that confirm a new address of the account.
     case email
-    /// The same was asked for, and the address is another account's.
+    /// The reply to such a request if the address belongs to another account.
     case taken
-    /// The account has another address now, and a code gives it this one back.
+    /// The notice of a new address, with a code that restores this one.
     case undo
-    /// The account has another address now.
+    /// The notice of a new address.
     case address
     /// A code that logs in.
     case link
 
-    /// Whether the mail is of no use without its code.
+    /// Whether the mail needs its code.
     var hasCode: Bool { hasLink || hasDigits }
 
-    /// Whether the link may have a code.
+    /// Whether the link may contain a code.
     var hasLink: Bool {
         switch self {
         case .verify, .reset, .invite, .undo, .link: true
@@ -32,7 +32,7 @@ package enum MailKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether there are digits.
+    /// Whether the mail contains digits.
     var hasDigits: Bool {
         switch self {
         case .verify, .reset, .invite, .email, .link: true
@@ -41,11 +41,11 @@ package enum MailKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What templates name in braces.
+/// The values that templates may name.
 package struct MailValues: Hashable, Sendable {
     package var application: String
     package var address: String
-    /// Where the code counts, with it; empty for a mail without a code.
+    /// The link with the code; empty for a mail without a code.
     package var link: String
     /// The six digits; empty for a mail without a code.
     package var digits: String
@@ -86,9 +86,9 @@ package struct MailValues: Hashable, Sendable {
     }
 }
 
-/// The texts of mails: those of the service, and those that an operator has put in their place, by language.
+/// The texts of mails by language: those of the service, and those of an operator that replace them.
 ///
-/// A directory has them as `<application>/<language>/<kind>.subject.mustache`, `.txt.mustache` and, if there is to be one,
+/// A directory has them as `<application>/<language>/<kind>.subject.mustache`, `.txt.mustache`, and optionally
 /// `.html.mustache`.
 package struct MailTemplates: Sendable {
     /// The templates of one mail.
@@ -105,7 +105,7 @@ package struct MailTemplates: Sendable {
         package var html: String?
     }
 
-    /// What is wrong with a template; the sentence names the file.
+    /// An error in a template; the description names the file.
     package struct Fault: Error, Hashable, CustomStringConvertible {
         package let description: String
     }
@@ -114,7 +114,7 @@ package struct MailTemplates: Sendable {
 
     private var languages: [String: [MailKind: Parts]]
 
-    /// The service's own texts.
+    /// Makes the service's own texts.
     package init() throws(Fault) {
         var parts: [MailKind: Parts] = [:]
         for kind in MailKind.allCases {
@@ -124,18 +124,18 @@ package struct MailTemplates: Sendable {
         languages = [MailTemplates.defaultLanguage: parts]
     }
 
-    /// The service's own texts, and those of an application in a directory.
+    /// Makes the service's own texts, replaced by those of an application in a directory.
     ///
-    /// Throws ``Fault`` for a file that cannot be read, that is no ``MailTemplate``, whose name is none of a template, and for texts
-    /// that lack what the mail is for.
+    /// Throws ``Fault`` for a file that is unreadable, is not a ``MailTemplate``, or has another name than a template,
+    /// and for texts that lack the code or link of their kind.
     package init(directory: String, application: String) throws(Fault) {
         try self.init()
         let base = "\(directory)/\(application)"
         guard isDirectory(directory) else { throw Fault(description: "There is no directory \(directory).") }
-        // An application without a directory of its own has the service's texts.
+        // An application without a directory uses the service's texts.
         for language in (contentsOfDirectory(base) ?? []).sorted() where !language.hasPrefix(".") {
             let path = "\(base)/\(language)"
-            // Beside the languages are the files of the pages.
+            // The files of pages are beside the languages.
             guard isDirectory(path) else { continue }
             guard MailTemplates.isLanguage(language) else {
                 throw Fault(description: "\(path) is not named after a language, such as en or de-CH.")
@@ -146,7 +146,7 @@ package struct MailTemplates: Sendable {
         }
     }
 
-    /// Whether the text can be the name of a language: `de`, `pt-BR`.
+    /// Returns whether the text is a possible language tag: `de`, `pt-BR`.
     package static func isLanguage(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return text.utf8.count <= 35
@@ -158,7 +158,7 @@ package struct MailTemplates: Sendable {
             }
     }
 
-    /// The mail of a kind in a language, else in what that is a form of, else in English.
+    /// Renders a mail in a language, else in that language without its region, else in English.
     package func render(_ kind: MailKind, language: String, _ values: MailValues) throws(Fault) -> Rendered {
         let wanted = language.lowercased()
         let candidates = [wanted, String(wanted.prefix { $0 != "-" }), MailTemplates.defaultLanguage]
@@ -171,10 +171,10 @@ package struct MailTemplates: Sendable {
         return rendered
     }
 
-    /// nil where a part is too long.
+    /// Renders the parts; nil if one is too long.
     private static func render(_ parts: Parts, _ values: MailValues) -> Rendered? {
         guard var subject = parts.subject.render(values), let text = parts.text.render(values) else { return nil }
-        // A file ends with a line break.
+        // Files end with a line break.
         while subject.last?.isNewline == true { subject.removeLast() }
         guard let template = parts.html else { return Rendered(subject: subject, text: text) }
         guard let html = template.render(values) else { return nil }

@@ -1,8 +1,8 @@
-/// Takes mail to where it is sent from.
+/// A way to send mail.
 package protocol MailTransport: Sendable {
-    /// Hands a message over; returns when the other side has accepted it.
+    /// Sends a message, and returns when the other side has accepted it.
     ///
-    /// Throws ``MailFailure``. A cancelled task stops soon; the message may have been accepted then.
+    /// Throws ``MailFailure``. Cancelling the task stops it soon; the message may still have been accepted.
     func send(_ message: MailMessage) async throws(MailFailure)
 }
 
@@ -11,12 +11,12 @@ package struct MailFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// Another attempt may succeed.
         case transient
-        /// The server refuses this mail, or this address, for good.
+        /// The server permanently refuses this mail or address.
         case permanent
     }
 
     package let kind: Kind
-    /// For the operator; it has no text of the mail.
+    /// A description for the operator, without text of the mail.
     package let description: String
 
     package init(_ kind: Kind, _ description: String) {

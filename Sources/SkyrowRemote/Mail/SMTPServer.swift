@@ -1,8 +1,8 @@
-/// A mail server, and how it is spoken to.
+/// A mail server and its connection parameters.
 package struct SMTPServer: Hashable, Sendable {
     /// When the connection is encrypted.
     package enum Security: Hashable, Sendable {
-        /// By STARTTLS before anything is said; a server that has it not gets nothing.
+        /// By STARTTLS before anything else is sent. A server without STARTTLS gets no mail.
         case required
         /// From the first byte.
         case implicit
@@ -15,9 +15,9 @@ package struct SMTPServer: Hashable, Sendable {
     package var user: String?
     package var password: String?
     package var security: Security
-    /// Certificates in PEM, in the place of those of the system.
+    /// Certificates in PEM that replace the system's.
     package var certificates: String?
-    /// How long a mail may take; one that fails takes as long again at most.
+    /// The time limit of a mail. A failed transfer takes at most as long again.
     package var timeout: Duration = .seconds(30)
 
     package init(
@@ -36,7 +36,7 @@ package struct SMTPServer: Hashable, Sendable {
         self.certificates = certificates
     }
 
-    /// Reads `smtp://user@host:587` and `smtps://host`; nil for any other text, such as one with a password.
+    /// Parses `smtp://user@host:587` or `smtps://host`; nil for any other text, such as one with a password.
     package init?(url: String) {
         let rest: Substring
         if url.hasPrefix("smtp://") {

@@ -2,12 +2,12 @@ import CLibcurl
 import Dispatch
 import Synchronization
 
-/// Sends mail to an SMTP server with libcurl, one after the other, on a thread that nothing else waits for.
+/// Sends mails one at a time to an SMTP server with libcurl, on a dedicated thread.
 package final class SMTPTransport: MailTransport {
     private let server: SMTPServer
     private let thread = DispatchQueue(label: "skyrow.mail")
 
-    /// Throws ``MailFailure`` where libcurl cannot be loaded.
+    /// Throws ``MailFailure`` if libcurl cannot be loaded.
     package init(_ server: SMTPServer) throws(MailFailure) {
         if let fault = Libcurl.fault {
             throw MailFailure(
@@ -23,9 +23,9 @@ package final class SMTPTransport: MailTransport {
         try await CurlCancellation.transfer(on: thread) { transfer.run($0) }
     }
 
-    /// Connects to the server and logs in as for a mail, and sends none; throws ``MailFailure`` about what does not work.
+    /// Connects and logs in without sending mail. Throws ``MailFailure`` if that fails.
     ///
-    /// - Parameter domain: what the client calls itself.
+    /// - Parameter domain: The client's domain in its greeting.
     package func probe(from domain: String) async throws(MailFailure) {
         let server = server
         try await CurlCancellation.transfer(on: thread) { server.probe(from: domain, $0) }
@@ -33,7 +33,7 @@ package final class SMTPTransport: MailTransport {
 }
 
 extension SMTPServer {
-    /// Blocks for as long as the timeout of the server at most.
+    /// Probes the server; blocks for the server's timeout at most.
     fileprivate func probe(from domain: String, _ cancellation: CurlCancellation) -> Result<Void, MailFailure> {
         do throws(CurlFault) {
             let handle = try handle(for: domain, cancellation)
@@ -45,18 +45,18 @@ extension SMTPServer {
         }
     }
 
-    /// Any use of the server.
+    /// Makes a handle with the options common to all transfers.
     ///
-    /// - Parameter domain: what the client calls itself.
+    /// - Parameter domain: The client's domain in its greeting.
     fileprivate func handle(
         for domain: String,
         _ cancellation: CurlCancellation
     ) throws(CurlFault) -> CurlHandle {
         let handle = try CurlHandle()
         let scheme = security == .implicit ? "smtps" : "smtp"
-        // The path is what the client calls itself.
+        // libcurl uses the path as the client's domain.
         try handle.setUp("\(scheme)://\(host):\(port)/\(domain)", scheme: scheme, timeout: timeout)
-        // When a transfer has failed, libcurl still takes leave of the server, and would wait two minutes for its response.
+        // After a failed transfer, libcurl still sends QUIT, and by default waits two minutes for the response.
         try handle.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, Int(timeout / .seconds(1))))
         if let user { try handle.set(CURLOPT_USERNAME, user) }
         if let password { try handle.set(CURLOPT_PASSWORD, password) }
@@ -68,7 +68,7 @@ extension SMTPServer {
     }
 }
 
-/// One mail on its way; `run` blocks.
+/// The transfer of one mail; `run` blocks.
 private final class SMTPTransfer: Sendable {
     private let server: SMTPServer
     private let message: MailMessage
@@ -84,7 +84,7 @@ private final class SMTPTransfer: Sendable {
     func run(_ cancellation: CurlCancellation) -> Result<Void, MailFailure> {
         do throws(CurlFault) {
             let handle = try handle(cancellation)
-            // In this call alone libcurl uses the pointers to these objects.
+            // libcurl uses the pointers to these objects only during this call.
             try withExtendedLifetime((self, cancellation)) { () throws(CurlFault) in try handle.perform() }
             return .success(())
         } catch {
@@ -117,8 +117,8 @@ private final class SMTPTransfer: Sendable {
         }
     }
 
-    /// What the server said to this mail is for good where SMTP says so; what is wrong with the connection or with the
-    /// account that mail is sent by may be mended.
+    /// Returns the failure. SMTP's permanent responses to this mail are permanent; errors of the connection or of the
+    /// sending account can be fixed and are transient.
     private func failure(_ fault: CurlFault) -> MailFailure {
         guard case .failed(let code, let response) = fault else { return MailFailure(.transient, fault.text) }
         let isOfAccount = [530, 534, 535, 538].contains(response) || code == CURLE_LOGIN_DENIED
@@ -131,7 +131,7 @@ private final class SMTPTransfer: Sendable {
 }
 
 extension CurlFault {
-    /// A sentence about what the server responded with.
+    /// A sentence with the server's response code.
     fileprivate var said: String {
         guard case .failed(_, let response?) = self else { return "" }
         return " The server responded with \(response)."

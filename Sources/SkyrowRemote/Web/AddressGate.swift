@@ -1,9 +1,9 @@
 package import SkyrowModel
 
-/// Which addresses the service connects to for the documents of others.
+/// The addresses to which the service connects for external documents.
 ///
-/// A name of another's making may mean a machine of the operator's network. So it is not the name that is judged, nor the address that
-/// it had a moment ago, but the address of the connection that is about to be opened.
+/// A third party's host name may resolve to a machine of the operator's network. So the gate judges neither the name
+/// nor an earlier resolved address, but the address of the connection about to be opened.
 ///
 /// ```swift
 /// AddressGate().admits(ClientAddress("10.1.2.3")!)  // false
@@ -13,8 +13,8 @@ package struct AddressGate: Hashable, Sendable {
     private let admitsLoopback: Bool
 
     /// - Parameters:
-    ///   - exceptions: private networks that are admitted.
-    ///   - admitsLoopback: whether the machine itself is.
+    ///   - exceptions: Private networks that are allowed.
+    ///   - admitsLoopback: Whether the loopback interface is allowed.
     package init(exceptions: [AddressRange] = [], admitsLoopback: Bool = false) {
         self.exceptions = exceptions
         self.admitsLoopback = admitsLoopback
@@ -30,7 +30,7 @@ package struct AddressGate: Hashable, Sendable {
 
     private static let loopback = ranges(["127.0.0.0/8", "::1"])
 
-    /// What IANA's registry says is not globally reachable, multicast, and what is reserved.
+    /// Addresses that IANA's registry lists as not globally reachable, multicast, and reserved ones.
     private static let specialIPv4 = ranges([
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
@@ -39,7 +39,7 @@ package struct AddressGate: Hashable, Sendable {
 
     private static let globalIPv6 = ranges(["2000::/3"])
 
-    /// Of these, what is not, and tunnels, which have an IPv4 address in them.
+    /// Exceptions from the global range: special addresses, and tunnels, which embed IPv4 addresses.
     private static let specialIPv6 = ranges(["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"])
 
     private static func ranges(_ texts: [String]) -> [AddressRange] {

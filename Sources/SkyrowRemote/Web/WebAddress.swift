@@ -1,14 +1,14 @@
-/// The address of a document that another service has: `https://`, or `http://` to the machine itself where that is allowed.
+/// The URL of another service's document: `https://`, or `http://` to the loopback interface if allowed.
 package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Without brackets and port.
+    /// The host without brackets and port.
     package let host: String
     /// Whether it is `http://` to the loopback interface, for development and tests.
     package let isLoopback: Bool
 
-    /// nil for a text that is no such address, or has a user or a fragment.
+    /// nil if the text is not such a URL, or has a user or a fragment.
     ///
-    /// - Parameter allowsLoopback: whether `http://127.0.0.1`, `http://[::1]` and `http://localhost` are addresses too.
+    /// - Parameter allowsLoopback: Whether `http://127.0.0.1`, `http://[::1]` and `http://localhost` are allowed.
     package init?(_ text: String, allowsLoopback: Bool = false) {
         let isPlain = text.hasPrefix("http://")
         guard text.utf8.count <= 2000, isPlain || text.hasPrefix("https://") else { return nil }
@@ -24,12 +24,12 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         self.isLoopback = isPlain
     }
 
-    /// Without what stands after a question mark, which may be secret.
+    /// The URL without its query, which may be secret.
     package var withoutQuery: String { String(description.prefix { $0 != "?" }) }
 
-    /// The address with further fields in its query.
+    /// Returns the URL with fields added to its query.
     ///
-    /// - Returns: a text that may be longer than an address that is fetched.
+    /// - Returns: A text that may exceed the length limit of fetched URLs.
     package func adding(_ fields: [(name: String, value: String)]) -> String {
         WebForm.appending(fields, to: description)
     }

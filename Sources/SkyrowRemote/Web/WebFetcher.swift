@@ -13,18 +13,18 @@ import Synchronization
 /// A document of another service.
 package struct WebDocument: Hashable, Sendable {
     package var bytes: [UInt8]
-    /// For how long it may be kept, as its header says.
+    /// The response's `max-age`, if any.
     package var maximumAge: Duration?
-    /// The time of the service that sent it, in whole seconds since 1970, where it says that.
+    /// The sender's time in whole seconds since 1970, if stated.
     package var date: Int64?
 }
 
-/// What is sent to another service.
+/// A request to another service.
 package struct WebRequest: Sendable {
     package var address: WebAddress
-    /// Header fields beside the usual ones. Their values are visible ASCII.
+    /// Header fields in addition to the usual ones, with values of visible ASCII.
     package var fields: [(name: String, value: String)]
-    /// The fields of a form, which is sent with POST; nil for GET.
+    /// The fields of a form, sent with POST; nil for GET.
     package var form: [(name: String, value: String)]?
 
     package init(
@@ -38,13 +38,13 @@ package struct WebRequest: Sendable {
     }
 }
 
-/// What another service responded with, whatever its status.
+/// A response of another service, with any status.
 package struct WebResponse: Sendable {
     package var status: Int
     package var bytes: [UInt8]
-    /// For how long it may be kept, as its header says.
+    /// The response's `max-age`, if any.
     package var maximumAge: Duration?
-    /// The time of the service that sent it, in whole seconds since 1970, where it says that.
+    /// The sender's time in whole seconds since 1970, if stated.
     package var date: Int64?
 }
 
@@ -63,25 +63,26 @@ extension WebFailure {
     }
 }
 
-/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, and from addresses that a gate admits.
+/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, from addresses that a gate
+/// admits.
 ///
 /// ```swift
 /// let document = try await WebFetcher(gate: AddressGate()).document(at: address)
 /// ```
 package struct WebFetcher: Sendable {
-    /// The largest document, in bytes.
+    /// Upper bound on a document's bytes.
     package static let maximumBytes = 262_144
 
     private let exceptions: [AddressRange]
     private let timeout: Duration
-    /// Transfers block their threads; there are as many as documents are fetched at once, and none waits for a slow one.
+    /// Transfers block their threads. The queue is concurrent, so no transfer waits for a slow one.
     private static let threads = DispatchQueue(label: "skyrow.web", attributes: .concurrent)
 
-    /// Throws ``WebFailure`` where libcurl cannot be loaded.
+    /// Throws ``WebFailure`` if libcurl cannot be loaded.
     ///
     /// - Parameters:
-    ///   - exceptions: private networks that documents are fetched from.
-    ///   - timeout: how long a document may take.
+    ///   - exceptions: Private networks that documents may be fetched from.
+    ///   - timeout: The time limit of a transfer.
     package init(exceptions: [AddressRange] = [], timeout: Duration = .seconds(5)) throws(WebFailure) {
         if let fault = Libcurl.fault {
             throw WebFailure(
@@ -92,7 +93,7 @@ package struct WebFetcher: Sendable {
         self.timeout = timeout
     }
 
-    /// Fetches a document; throws ``WebFailure``, also for any status but 200.
+    /// Fetches a document. Throws ``WebFailure`` for errors, and for any status but 200.
     package func document(at address: WebAddress) async throws(WebFailure) -> WebDocument {
         let response = try await response(to: WebRequest(address))
         guard response.status == 200 else {
@@ -101,8 +102,8 @@ package struct WebFetcher: Sendable {
         return WebDocument(bytes: response.bytes, maximumAge: response.maximumAge, date: response.date)
     }
 
-    /// Sends a request, and returns the response whatever its status; throws ``WebFailure`` where there is none, or a larger one than
-    /// ``maximumBytes``.
+    /// Sends a request, and returns the response with any status. Throws ``WebFailure`` if there is no response, or it
+    /// exceeds ``maximumBytes``.
     package func response(to request: WebRequest) async throws(WebFailure) -> WebResponse {
         guard request.fields.allSatisfy({ $0.value.utf8.allSatisfy { (0x20...0x7e).contains($0) } }) else {
             throw WebFailure("A header field for \(request.address.withoutQuery) is not visible ASCII.")
@@ -113,13 +114,13 @@ package struct WebFetcher: Sendable {
     }
 }
 
-/// One document on its way; `run` blocks.
+/// The transfer of one document; `run` blocks.
 private final class WebTransfer: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var maximumAge: Duration?
         var date: Int64?
-        /// How long a cache on the way has had it, in seconds.
+        /// The seconds that the response spent in caches.
         var age: Int64 = 0
         var isTooLarge = false
         var refusedAddress: String?
@@ -143,7 +144,7 @@ private final class WebTransfer: Sendable {
         var fault: CurlFault?
         do throws(CurlFault) {
             let handle = try handle(cancellation)
-            // In this call alone libcurl uses the pointers to these objects.
+            // libcurl uses the pointers to these objects only during this call.
             try withExtendedLifetime((self, cancellation)) { () throws(CurlFault) in try handle.perform() }
             status = handle.response
         } catch {
@@ -183,11 +184,11 @@ private final class WebTransfer: Sendable {
         var handle = try CurlHandle()
         try handle.setUp(address.description, scheme: address.isLoopback ? "http" : "https", timeout: timeout)
         try handle.set(CURLOPT_USERAGENT, "skyrow")
-        // A redirect leads to where another says.
+        // The other service would choose a redirect's target.
         try handle.set(CURLOPT_FOLLOWLOCATION, 0)
         try handle.set(CURLOPT_MAXFILESIZE, WebFetcher.maximumBytes)
         try handle.set(CURLOPT_HTTPHEADER, request.fields.map { "\($0.name): \($0.value)" })
-        // libcurl keeps a copy of the text.
+        // libcurl copies the text.
         if let form = request.form { try handle.set(CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form)) }
         try handle.setCancellation(cancellation)
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -251,12 +252,12 @@ private final class WebTransfer: Sendable {
     }
 }
 
-/// The address that a socket is about to be connected to; nil for one of another family.
+/// Returns the address that a socket is about to connect to; nil for another address family.
 private func numericAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> String? {
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
-    // libcurl has room for any address behind the common beginning of all of them.
+    // libcurl allocates room for an address of any family after the common prefix.
     let place = UnsafeRawPointer(address).advanced(by: offset)
-    // As long as the longest text, and its end (INET6_ADDRSTRLEN).
+    // The maximum text length including the terminator (INET6_ADDRSTRLEN).
     var text = [CChar](repeating: 0, count: 46)
     let written: UnsafePointer<CChar>?
     switch address.pointee.family {
@@ -273,7 +274,7 @@ private func numericAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> S
     return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// The `max-age` of a line `Cache-Control`; zero where a document is not to be kept, nil for any other line.
+/// Returns the `max-age` of a `Cache-Control` line: zero if the document must not be cached, nil for any other line.
 func maximumAge(ofHeader line: String) -> Duration? {
     guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "cache-control" else { return nil }
     var age: Duration?

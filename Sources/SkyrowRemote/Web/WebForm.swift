@@ -1,11 +1,11 @@
-/// Fields in the form of `application/x-www-form-urlencoded`.
+/// The `application/x-www-form-urlencoded` format.
 package enum WebForm {
     /// `code=a%2Fb&state=x`
     package static func encoded(_ fields: [(name: String, value: String)]) -> String {
         fields.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
     }
 
-    /// All but the unreserved characters of RFC 3986 as their bytes.
+    /// Percent-encodes all bytes but the unreserved characters of RFC 3986.
     package static func encoded(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
@@ -21,7 +21,7 @@ package enum WebForm {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// An address with further fields in its query.
+    /// Returns an address with fields added to its query.
     package static func appending(_ fields: [(name: String, value: String)], to address: String) -> String {
         guard !fields.isEmpty else { return address }
         let mark = !address.contains("?") ? "?" : address.hasSuffix("?") || address.hasSuffix("&") ? "" : "&"

@@ -7,7 +7,7 @@ package import SkyrowSystem
 package enum DatabaseUse: Hashable, Sendable {
     /// With or without a running service.
     case shared
-    /// Without a running service, making a new cluster if there is none.
+    /// Without a running service, making a new cluster if necessary.
     case alone
 }
 

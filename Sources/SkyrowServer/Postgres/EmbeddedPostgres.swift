@@ -22,7 +22,7 @@ final class EmbeddedPostgres: Service, Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Starts the server, makes the cluster if there is none, and returns when the server accepts connections.
+    /// Makes the cluster if necessary, starts the server, and returns when the server accepts connections.
     ///
     /// Throws ``ToolError`` with the operator's remedy.
     ///

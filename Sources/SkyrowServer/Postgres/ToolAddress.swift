@@ -22,7 +22,7 @@ package enum ToolAddress {
         return "postgresql://\(role):\(password)@127.0.0.1:\(port.number)/\(EmbeddedCluster.database)"
     }
 
-    /// Returns the password stored in the data directory, readable by its owner only; makes one if there is none.
+    /// Returns the password stored in the data directory, readable by its owner only, and makes it if necessary.
     static func password(in directory: DataDirectory) throws(ToolError) -> String {
         if let kept = contentsOfFile(directory.toolPassword), !kept.isEmpty { return kept }
         var generator = SystemRandomNumberGenerator()

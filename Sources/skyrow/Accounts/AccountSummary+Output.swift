@@ -5,9 +5,9 @@ import SkyrowStore
 import SkyrowWire
 
 extension AccountSummary {
-    /// A line for each thing that is known of the account.
+    /// The account's properties, a line each.
     ///
-    /// - Parameter password: the one that was made for the account, to be shown once.
+    /// - Parameter password: A generated password, which is shown once.
     func text(password: String? = nil) -> String {
         var rows = [["id", id.rawValue]]
         for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { rows.append([key.rawValue, value]) }
@@ -36,7 +36,7 @@ extension AccountSummary {
 
     /// `{"user_id":"…","login_keys":{"username":"ann"},"roles":[],…}`
     ///
-    /// - Parameter password: the one that was made for the account, to be shown once.
+    /// - Parameter password: A generated password, which is shown once.
     func json(password: String? = nil) -> String {
         let writer = JSONWriter()
         write(to: writer, password: password)
@@ -89,7 +89,7 @@ extension AccountSummary {
     }
 }
 
-/// A line for each account, and how many more there are.
+/// Returns a line for each account, and the number of those not listed.
 func accountsText(_ accounts: [AccountSummary], of count: Int) -> String {
     guard !accounts.isEmpty else { return "There are no such accounts." }
     let keys = Set(accounts.flatMap(\.loginKeys.keys)).sorted()

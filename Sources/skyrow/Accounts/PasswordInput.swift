@@ -2,11 +2,11 @@ import Glibc
 import SkyrowActions
 import SkyrowSystem
 
-/// Where a new account's password comes from.
+/// The source of a new account's password.
 enum PasswordInput {
-    /// The first line of standard input; where that is a terminal it is typed twice, without echo.
+    /// Reads the first line of standard input; a terminal's user types it twice, without echo.
     ///
-    /// Throws ``ToolError`` when there is none, or two different ones.
+    /// Throws ``ToolError`` if there is no password, or the two differ.
     static func read() throws(ToolError) -> String {
         guard let password = line("Password: "), !password.isEmpty else {
             throw .usage("There is no password on standard input.")
@@ -32,9 +32,9 @@ enum PasswordInput {
         return readLine(strippingNewline: true)
     }
 
-    /// Twenty letters and digits in groups of five, some 115 random bits, without those that look alike.
+    /// Returns twenty letters and digits in groups of five, some 115 random bits, without ambiguous characters.
     ///
-    /// - Parameter policy: what a password must be; it is longer where that asks for more.
+    /// - Parameter policy: The password policy, which may require a longer password.
     static func random(for policy: PasswordPolicy = PasswordPolicy()) -> String {
         var generator = SystemRandomNumberGenerator()
         func drawn() -> String {
@@ -43,7 +43,7 @@ enum PasswordInput {
             return password
         }
         var password = drawn()
-        // One in seventeen lacks a digit.
+        // One password in seventeen has no digit.
         for _ in 0..<1000 where policy.violation(in: password) != nil { password = drawn() }
         return password
     }

@@ -70,7 +70,7 @@ struct AppCreateCommand: AsyncParsableCommand {
                     adoptsSchema: existing,
                     keys: keys.map(\.key),
                     hosts: hosts,
-                    // The mode of the service is that of another application.
+                    // The service's mode setting applies to another application.
                     settings: [mode: "\(isDevelopment)"]
                 )
             }

@@ -14,7 +14,7 @@ struct AppKeyCommand: AsyncParsableCommand {
     )
 }
 
-/// Which kind of key a command is about.
+/// The kind of an application's key.
 enum KeyKind: String, ExpressibleByArgument, CaseIterable {
     case api
     case master

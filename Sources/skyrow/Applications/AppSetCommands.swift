@@ -69,7 +69,7 @@ extension ChangedApplication {
     }
 }
 
-/// A setting that an application can have of its own.
+/// Returns a setting that applications may override.
 private func ownSetting(_ name: String) throws(ToolError) -> any AnySetting {
     let settings = SettingsTable.groups.flatMap { $0.settings }.filter(\.row.isOfApplications)
     guard let setting = settings.first(where: { $0.row.name == name }) else {

@@ -67,7 +67,7 @@ struct AppShowCommand: AsyncParsableCommand {
     }
 }
 
-/// Applications as people and programs read them.
+/// The text and JSON output of applications.
 enum ApplicationText {
     static func hosts(_ application: RegisteredApplication?) -> String {
         guard let hosts = application?.hosts, !hosts.isEmpty else { return "-" }
@@ -78,7 +78,7 @@ enum ApplicationText {
         application.isDisabled ? "disabled" : "enabled"
     }
 
-    /// The value of a setting, unless it is a secret.
+    /// Returns the value of a setting; a placeholder for secrets.
     static func shown(_ value: String, of setting: String) -> String {
         SettingsTable.rows.contains { $0.name == setting && $0.isSecret } ? "<secret>" : value
     }
@@ -96,7 +96,7 @@ enum ApplicationText {
         return textTable(rows)
     }
 
-    /// - Parameter standard: what the database has of the default application.
+    /// - Parameter standard: The default application's entry in the registry.
     static func json(_ others: [RegisteredApplication], _ standard: RegisteredApplication?, schema: String) -> String {
         jsonObject { writer in
             writer.key("applications")
@@ -119,7 +119,7 @@ enum ApplicationText {
 }
 
 extension RegisteredApplication {
-    /// The members of an object; with settings its keys, too.
+    /// Writes the members of an object; including the keys if there are settings.
     func write(to writer: JSONWriter, settings: [String: String]? = nil) {
         writer.member("name", name.rawValue)
         writer.member("schema", schema.name)

@@ -5,7 +5,7 @@ import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
-/// Lends the registry of the applications in the settings' database.
+/// Calls `body` with the application registry of the settings' database.
 func withRegistry(
     _ settings: Settings,
     readsOnly: Bool = false,
@@ -17,9 +17,9 @@ func withRegistry(
 }
 
 extension SettingsLoader {
-    /// The settings of a command, whose schema is that of the application that `--application` names.
+    /// Returns a command's settings, with the schema of the application that `--application` names.
     ///
-    /// Throws ``ToolError`` about the first setting that is wrong, and for an application that there is not.
+    /// Throws ``ToolError`` for the first invalid setting, and for an unknown application.
     func loadForApplication() async throws(ToolError) -> Settings {
         let settings = try load()
         let name = settings.application.name
@@ -61,7 +61,7 @@ struct ChangedApplication: ParsableArguments {
     }
 }
 
-/// The name that a command line gives.
+/// Parses an application name on the command line.
 func applicationName(_ text: String) throws(ToolError) -> ApplicationName {
     do {
         return try ApplicationName(text)

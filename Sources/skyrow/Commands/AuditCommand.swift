@@ -94,7 +94,7 @@ struct AuditCommand: AsyncParsableCommand {
         }
     }
 
-    /// A time, or that long ago.
+    /// Parses a time, or a duration before now.
     private func instant(_ text: String, _ option: String) throws(ToolError) -> Timestamp {
         if let time = try? Timestamp(rfc3339: text) { return time }
         guard let ago = DurationText.duration(text) else {
@@ -105,7 +105,7 @@ struct AuditCommand: AsyncParsableCommand {
 }
 
 extension RecordStore {
-    /// The id of an account; one that is gone is named by its id.
+    /// Returns the id of an account; a deleted account is named by its id.
     fileprivate func auditedUser(named name: String) async throws(ToolError) -> UserID {
         do throws(ToolError) {
             return try await account(named: name).id

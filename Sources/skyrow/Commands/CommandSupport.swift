@@ -6,7 +6,7 @@ import SkyrowPostgres
 import SkyrowStore
 import SkyrowSystem
 
-/// Runs a call of the store; what it refuses is the command's failure.
+/// Runs a call of the store, and turns its error into a ``ToolError``.
 func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) async throws(ToolError) -> Success {
     do {
         return try await body()
@@ -15,8 +15,8 @@ func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) asy
     }
 }
 
-/// Throws ``ToolError`` when the reserved tables are missing or of another version, which a command that only looks
-/// does not change.
+/// Throws ``ToolError`` if the reserved tables are missing or have another version. A read-only command does not
+/// migrate them.
 func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: Logger) async throws(ToolError) {
     let steps: [Migrator.Step]
     do {
@@ -34,9 +34,9 @@ func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: 
     }
 }
 
-/// A question to the person at the terminal.
+/// A confirmation on the terminal.
 enum Confirmation {
-    /// Asks, and throws ``ToolError`` where the answer is no, or there is nobody to ask.
+    /// Asks, and throws ``ToolError`` if the user declines or there is no terminal.
     static func require(_ question: String) throws(ToolError) {
         guard let isMeant = ask(question) else {
             throw .usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
@@ -44,7 +44,7 @@ enum Confirmation {
         guard isMeant else { throw .failure("Nothing was changed.") }
     }
 
-    /// Whether the user confirms; nil without a terminal.
+    /// Returns whether the user confirms; nil without a terminal.
     static func ask(_ question: String) -> Bool? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
         let prompt = Array("\(printable(question)) [y/N] ".utf8)

@@ -47,7 +47,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         var exitCode: Int32 = 0
         try await reportingErrors(failure: 2) {
-            // Settings of the service decide what it needs.
+            // The checks need the service's settings.
             var loader = options.loader
             loader.groups = SettingsTable.groups
             guard let timeout = DurationText.duration(timeout), timeout > .zero else {
@@ -68,7 +68,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return DoctorCommand.checks.filter { names.isEmpty || names.contains($0.name) }
     }
 
-    /// - Parameter timeout: of a statement.
+    /// - Parameter timeout: The statement timeout.
     private func examine(
         _ settings: Settings,
         _ chosen: [DoctorCheck],
@@ -116,7 +116,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return DoctorReport(chosen, diagnoses)
     }
 
-    /// That there was nothing to look at.
+    /// Returns the diagnosis of an unavailable database.
     private static func unreachable(_ error: ToolError) -> DoctorDiagnosis {
         let finding = DoctorFinding(
             .error,

@@ -75,7 +75,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// Where the records went to standard output, what is said about them must go elsewhere.
+/// Reports the result, on standard error if the records went to standard output.
 private func report(_ summary: RunSummary, _ settings: ExportSettings, asJSON: Bool) {
     let types = summary.parts.count == 1 ? summary.parts[0].name : "\(decimal(summary.parts.count)) types"
     let sentence =

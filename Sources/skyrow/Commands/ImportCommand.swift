@@ -132,7 +132,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// Shows what an import will do, and on standard error as many of its faults as one wants to read.
+/// Shows an import's plan, and the first of its faults on standard error.
 private func show(_ event: ImportRun.Event, of settings: ImportSettings, asJSON: Bool) {
     switch event {
     case .planned(let plan, let count):
@@ -148,7 +148,7 @@ private func show(_ event: ImportRun.Event, of settings: ImportSettings, asJSON:
     }
 }
 
-/// Shows what is in an exported directory.
+/// Shows the contents of an exported directory.
 private func show(_ run: DirectoryImport) {
     print("\(run.directory), exported \(run.manifest.time.rfc3339), \(decimal(run.recordCount)) records:")
     for entry in run.entries { print("\(entry.type)  \(decimal(entry.records))") }

@@ -20,7 +20,7 @@ struct KeyCommand: AsyncParsableCommand {
     )
 }
 
-/// What a key with scopes is for.
+/// The kind of a key with scopes.
 enum ScopedKeyKind: String, ExpressibleByArgument, CaseIterable {
     case client
     case server
@@ -198,7 +198,7 @@ struct KeyRevokeCommand: AsyncParsableCommand {
 }
 
 extension StoredKey {
-    /// `holds`, or why it does not.
+    /// `holds`, or the reason why the key is invalid.
     fileprivate func state(at now: Timestamp) -> String {
         if let revokedAt { return "revoked \(revokedAt.rfc3339)" }
         guard let expiresAt else { return "holds" }
@@ -213,7 +213,7 @@ private func keyID(_ text: String) throws(ToolError) -> KeyID {
     return id
 }
 
-/// Opens the database of the application that the options name.
+/// Opens the database of the options' application.
 private func withKeys(
     _ options: DatabaseOptions,
     readsOnly: Bool = false,

@@ -31,7 +31,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 let migration = MigrationRun(client: client, schema: schema, logger: logger)
                 let steps: [Migrator.Step]
                 do {
-                    // Each start of PostgreSQL takes this step, which changes nothing that an operator decides on.
+                    // Every start of PostgreSQL requires this step, which involves no decision of the operator.
                     steps = try await (isDryRun ? migration.pendingSteps() : migration())
                         .filter { $0 != .moveRevisions }
                 } catch {

@@ -4,7 +4,7 @@ import SkyrowPostgres
 import SkyrowServer
 import SkyrowSystem
 
-/// The database of a command, and a client of it that runs.
+/// A command's database, and a running client of it.
 struct OpenDatabase: Sendable {
     let access: DatabaseAccess
     let client: PostgresClient
@@ -12,9 +12,9 @@ struct OpenDatabase: Sendable {
     let schema: SQLIdentifier
     let logger: Logger
 
-    /// The same for a backup or a restore.
+    /// Returns the database for a backup or a restore.
     ///
-    /// Throws ``ToolError`` when PostgreSQL's programs would not understand the database's address.
+    /// Throws ``ToolError`` if PostgreSQL's programs do not support the database's address.
     func forBackup() throws(ToolError) -> BackupDatabase {
         let (connection, descriptors) = access.connection(forChildWithOwn: 3)
         return BackupDatabase(
@@ -27,11 +27,11 @@ struct OpenDatabase: Sendable {
     }
 }
 
-/// Lends the settings' database, which is started for the purpose if need be.
+/// Calls `body` with the settings' database, started if necessary.
 ///
 /// - Parameters:
-///   - readsOnly: whether PostgreSQL is to refuse whatever would change something.
-///   - readTimeout: how long one statement that reads may take; nil is without limit.
+///   - readsOnly: Whether PostgreSQL refuses changes.
+///   - readTimeout: The timeout of a reading statement; nil for none.
 func withDatabase(
     _ settings: Settings,
     use: DatabaseUse = .shared,
@@ -45,9 +45,9 @@ func withDatabase(
     do throws(ToolError) {
         let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger) { database in
             database.applicationName = "skyrow-tool"
-            // A command works on one application, whose tables it names without their schema.
+            // A command works on one application, and does not qualify its tables.
             database.searchPath = (try? SQLIdentifier(settings.database.schema)).map { [$0] }
-            // What a tool does may take hours, and its transactions wait for files and other programs.
+            // A command may take hours, with transactions that wait for files and other programs.
             database.statementTimeout = nil
             database.readTimeout = readTimeout
             database.sessionSettings["statement_timeout"] = "0"
@@ -69,7 +69,7 @@ func withDatabase(
     if let failure { throw failure }
 }
 
-/// Lends a running client of the settings' database.
+/// Calls `body` with a running client of the settings' database.
 func withClient(
     _ settings: Settings,
     readsOnly: Bool = false,

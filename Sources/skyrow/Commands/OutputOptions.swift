@@ -2,13 +2,13 @@ import ArgumentParser
 import SkyrowJSON
 import SkyrowWire
 
-/// How a command prints its result.
+/// The output format of a command.
 struct OutputOptions: ParsableArguments {
     @Flag(name: .customLong("json"), help: "Print the result as one JSON value.")
     var isJSON = false
 }
 
-/// The text of a JSON object, for a command's result.
+/// Returns the text of a JSON object, for a command's result.
 func jsonObject(_ members: (JSONWriter) -> Void) -> String {
     let writer = JSONWriter()
     writer.beginObject()

@@ -159,7 +159,7 @@ struct PoliciesDropCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs what PostgreSQL may refuse, in its own words, which are for the operator.
+/// Runs a database operation, and turns its error into a ``ToolError`` with PostgreSQL's message for the operator.
 private func failingAsDatabase<Success>(_ body: () async throws -> Success) async throws(ToolError) -> Success {
     do {
         return try await body()
@@ -168,7 +168,7 @@ private func failingAsDatabase<Success>(_ body: () async throws -> Success) asyn
     }
 }
 
-/// Lends the store of the settings' database with the rules that the service has, those of settings among them.
+/// Calls `body` with the store of the settings' database, with the service's rules including those of settings.
 private func withRules(
     _ options: DatabaseOptions,
     readsOnly: Bool = false,
@@ -177,7 +177,7 @@ private func withRules(
     var loader = options.loader
     loader.groups += [AccountSettings.self, RecordSettings.self]
     let settings = try await loader.loadForApplication()
-    // Those of the service are not another application's.
+    // The service's login keys apply to the default application only.
     let isDefault = settings.application.name == .default
     let isGiven = isDefault && settings.given(AccountSettings().loginKeys.row) != nil
     let given = isGiven ? settings.accounts.loginKeys : nil

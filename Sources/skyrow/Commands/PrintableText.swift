@@ -1,19 +1,18 @@
-/// Writes a line to standard output; every command prints by it, so that no stored text reaches a terminal as it is.
+/// Writes a line to standard output. Every command uses it, so stored text is always escaped on its way to a terminal.
 func print(_ text: String, terminator: String = "\n") {
     Swift.print(printable(text), terminator: terminator)
 }
 
-/// The text with characters that a terminal would obey, or that would change the order of others, in the form of JSON,
-/// `\u001b`.
+/// Returns the text with control characters, and characters that reorder others, in JSON's form, `\u001b`.
 ///
-/// Names, addresses and messages are what clients and files made them. JSON stays the same JSON.
+/// Names, addresses and messages come from clients and files. JSON keeps its meaning.
 ///
-/// - Parameter keepingLines: whether line ends and tabs stay.
+/// - Parameter keepingLines: Whether line breaks and tabs stay.
 func printable(_ text: String, keepingLines: Bool = true) -> String {
     func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A: keepingLines
-        // C0, DEL and C1; line and paragraph separators; what embeds, overrides and isolates directions.
+        // C0, DEL and C1; line and paragraph separators; directional embeddings, overrides and isolates.
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: false
         default: true
         }

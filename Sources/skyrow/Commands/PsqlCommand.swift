@@ -74,7 +74,7 @@ struct PsqlCommand: AsyncParsableCommand {
         _ role: ClusterRole,
         _ arguments: [String]
     ) async throws(ToolError) -> ProcessExit {
-        // Ctrl-C at psql's prompt is psql's.
+        // Ctrl-C at psql's prompt is for psql.
         signal(SIGINT, SIG_IGN)
         let terminal = try (0...2).map { number throws(ToolError) in
             FileDescriptor(owning: dup(Int32(number)))

@@ -5,9 +5,9 @@ import Logging
 import SkyrowPostgres
 import SkyrowSystem
 
-/// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
+/// Runs a command, and turns a ``ToolError`` into a message on standard error and an exit code.
 ///
-/// - Parameter failure: what a plain failure exits with, where 1 means something else.
+/// - Parameter failure: The exit code of a general failure, for commands in which 1 has another meaning.
 func reportingErrors(failure: Int32 = ExitStatus.failure.rawValue, _ work: () async throws -> Void) async throws {
     do {
         try await work()
@@ -27,8 +27,8 @@ func processEnvironment() -> [String: String] {
     ProcessInfo.processInfo.environment
 }
 
-/// The environment of one of PostgreSQL's programs that connects to a database by it, so that no password stands in a
-/// command line, where all users of the computer could read it; without Skyrow's own settings, keys among them.
+/// Returns the environment for a PostgreSQL program that connects to a database. It has the password, which all users
+/// of the machine could read in a command line, and lacks Skyrow's own settings, including keys.
 func processEnvironment(connectingTo connection: String) throws(ToolError) -> [String: String] {
     do {
         return processEnvironment().filter { !$0.key.hasPrefix("SKYROW_") }
@@ -38,7 +38,7 @@ func processEnvironment(connectingTo connection: String) throws(ToolError) -> [S
     }
 }
 
-/// The logger of the commands beside the service, which log only failures.
+/// Returns the logger of maintenance commands, which logs only failures.
 func toolLogger() -> Logger {
     var logger = Logger(label: "skyrow") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning

@@ -113,7 +113,7 @@ struct RoleMembersCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            // Not read-only: the role is kept from being deleted while its members are read.
+            // Not read-only: the transaction locks the role against deletion while its members are read.
             try await withAccounts(options) { store throws(ToolError) in
                 let role = RoleName(role)
                 let members = try await allPages { page throws(SkyrowError) in
@@ -141,7 +141,7 @@ struct RoleMembersCommand: AsyncParsableCommand {
     }
 }
 
-/// What `role add` and `role remove` are given.
+/// The arguments of `role add` and `role remove`.
 struct RoleMemberOptions: ParsableArguments {
     @Argument(help: "The name of the role.")
     var role: String
@@ -227,7 +227,7 @@ struct RoleRemoveCommand: AsyncParsableCommand {
 }
 
 extension RecordStore {
-    /// Changes a role that there is, by roles that there are.
+    /// Changes an existing role. The roles in the request must exist.
     fileprivate func changing(
         _ request: RoleChangeRequest,
         _ change: (StoreTransaction) async throws(SkyrowError) -> Int
@@ -244,7 +244,7 @@ extension RecordStore {
     }
 }
 
-/// All parts of a list, one after the other.
+/// Returns all pages of a list.
 private func allPages<Element: Sendable>(
     _ read: (PageRequest) async throws(SkyrowError) -> MemberPage<Element>
 ) async throws(ToolError) -> [Element] {

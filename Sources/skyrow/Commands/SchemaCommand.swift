@@ -248,7 +248,7 @@ private func recordType(_ name: String) throws(ToolError) -> RecordTypeName {
     }
 }
 
-/// Builds and drops what is asked for, or waits for the service that does.
+/// Builds and drops the requested indexes, or waits for the service to do so.
 private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async throws(ToolError) {
     let builder = IndexBuilder(client: store.client, logger: store.logger) { [schema = store.schema] in [schema] }
     while true {
@@ -272,7 +272,7 @@ extension RecordIndex {
     fileprivate var isOfFollowedType: Bool { definition?.isOfFollowedType ?? false }
 }
 
-/// Lends the store of the settings' database, whose reserved tables are up to date.
+/// Calls `body` with the store of the settings' database, whose reserved tables must be up to date.
 private func withSchemaStore(
     _ settings: Settings,
     readsOnly: Bool = false,

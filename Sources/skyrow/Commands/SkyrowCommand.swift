@@ -1,7 +1,7 @@
 import ArgumentParser
 import SkyrowModel
 
-/// The tool: the service and what an operator needs beside it.
+/// The tool: the service and the operator's maintenance commands.
 @main
 struct SkyrowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-/// Rows of cells as lines with aligned columns, two spaces between them; a cell is on one line.
+/// Returns rows of single-line cells as lines with aligned columns, two spaces apart.
 func textTable(_ rows: [[String]]) -> String {
     let rows = rows.map { $0.map { printable($0, keepingLines: false) } }
     let columns = rows.map(\.count).max() ?? 0

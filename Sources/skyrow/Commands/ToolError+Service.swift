@@ -5,7 +5,7 @@ import SkyrowServer
 import SkyrowSystem
 
 extension ToolError {
-    /// Says why a service could not start, or ended by itself.
+    /// Makes the error for a service that could not start, or failed.
     init(serviceFailure error: any Error, settings: Settings) {
         if let error = error as? ToolError {
             self = error

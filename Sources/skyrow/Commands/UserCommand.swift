@@ -19,10 +19,10 @@ struct UserCommand: AsyncParsableCommand {
     )
 }
 
-/// Lends the store of the settings' database, with the login keys that the service has: those of the settings, or all
-/// that the database has.
+/// Calls `body` with the store of the settings' database with the service's login keys: those of the settings, or all keys in the
+/// database.
 ///
-/// - Parameter preparing: whether the reserved tables are made and migrated; otherwise they must be up to date.
+/// - Parameter preparing: Whether the reserved tables are made and migrated; otherwise they must be up to date.
 func withAccounts(
     _ options: DatabaseOptions,
     preparing: Bool = false,
@@ -34,7 +34,7 @@ func withAccounts(
     }
 }
 
-/// The same with the settings of the application.
+/// Calls `body` as ``withAccounts(_:preparing:readsOnly:_:)`` does, also with the application's settings.
 func withAccountSettings(
     _ options: DatabaseOptions,
     preparing: Bool = false,
@@ -44,7 +44,7 @@ func withAccountSettings(
     var loader = options.loader
     loader.groups += [AccountSettings.self, MailSettings.self]
     let known = try await loader.loadForApplication()
-    // Those of the service are not another application's.
+    // The service's login keys apply to the default application only.
     let isDefault = known.application.name == .default
     let isGiven = isDefault && known.given(AccountSettings().loginKeys.row) != nil
     let given = isGiven ? known.accounts.loginKeys : nil
@@ -73,7 +73,7 @@ func withAccountSettings(
 }
 
 extension RecordStore {
-    /// The one account that a name means.
+    /// Returns the account with a name, which must be unambiguous.
     func account(named name: String) async throws(ToolError) -> AccountSummary {
         let found = try await failingAsTool { () async throws(SkyrowError) in try await users.accounts(named: name) }
         guard let account = found.first else { throw .failure("There is no account '\(name)'.") }

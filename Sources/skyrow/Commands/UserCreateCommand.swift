@@ -73,7 +73,7 @@ struct UserCreateCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the account logs in with, by login key; throws ``ToolError`` when a mail address is no login key.
+    /// Returns the account's login values by login key. Throws ``ToolError`` if mail addresses are not a login key.
     static func authData(_ name: String, email: String?, keys: [String]) throws(ToolError) -> [String: String] {
         var authData = [keys.contains("username") ? "username" : keys.first ?? "username": name]
         guard let email else { return authData }

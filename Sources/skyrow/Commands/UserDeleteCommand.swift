@@ -43,7 +43,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
                     let whom = keys.isEmpty ? id.rawValue : "\(id) (\(keys))"
                     try Confirmation.require("Delete the account \(whom) with its private records?")
                 }
-                // What records there are, and by which rules they refer to each other.
+                // The deletion needs the record types and the delete rules of their references.
                 do {
                     try await store.cache.reload()
                 } catch {

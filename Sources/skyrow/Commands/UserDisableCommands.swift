@@ -81,7 +81,7 @@ struct UserEnableCommand: AsyncParsableCommand {
 }
 
 extension RecordStore {
-    /// Disables or enables an account, and shows it then.
+    /// Disables or enables an account, and returns its new state.
     fileprivate func setDisabled(
         _ isDisabled: Bool,
         _ name: String,

@@ -3,9 +3,9 @@ import SkyrowMaintenance
 import SkyrowStore
 import SkyrowWire
 
-/// What the doctor says, to people and to programs.
+/// The doctor's report, as text and JSON.
 struct DoctorReport: Sendable {
-    /// What was to be looked at, in the order of the report, and what could not be, or was left out.
+    /// The results in report order, including skipped checks.
     var lines: [Line] = []
 
     enum Line: Sendable {
@@ -13,7 +13,7 @@ struct DoctorReport: Sendable {
         case skipped(DoctorCheck)
     }
 
-    /// The checks in their order, each with what it found; then what was found besides.
+    /// Makes the report of the checks in order, followed by further diagnoses.
     init(_ checks: [DoctorCheck], _ diagnoses: [DoctorDiagnosis]) {
         lines = checks.map { check in
             diagnoses.first { $0.check == check.name }.map { .made($0) } ?? .skipped(check)
@@ -31,10 +31,10 @@ struct DoctorReport: Sendable {
         }
     }
 
-    /// The worst finding of all; nil when all is well.
+    /// The highest severity; nil if all is well.
     var severity: DoctorFinding.Severity? { diagnoses.compactMap(\.severity).max() }
 
-    /// 0 when all is well, 1 with warnings, 2 with errors.
+    /// 0 if all is well, 1 with warnings, 2 with errors.
     var exitCode: Int32 {
         switch severity {
         case nil: 0
@@ -51,7 +51,7 @@ struct DoctorReport: Sendable {
             guard case .made(let diagnosis) = line else { continue }
             for finding in diagnosis.findings { text += DoctorReport.text(finding) }
         }
-        // Findings end with an empty line.
+        // Findings end with an empty line already.
         return text + (text.hasSuffix("\n\n") ? "" : "\n") + conclusion
     }
 
@@ -61,7 +61,7 @@ struct DoctorReport: Sendable {
         return lines.joined(separator: "\n") + "\n\n"
     }
 
-    /// Lines of at most this many characters, broken between words where that is possible.
+    /// Returns the text in lines of at most `width` characters, broken between words if possible.
     static func wrapped(_ text: String, width: Int) -> [String] {
         var lines = [""]
         for word in text.split(separator: " ") {

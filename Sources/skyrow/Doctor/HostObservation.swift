@@ -7,12 +7,12 @@ import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
-/// Looks at this machine, and at the servers that its service needs, for the checks that judge them; it changes nothing.
+/// Observes this machine and the servers that its service needs, for the checks. It changes nothing.
 struct HostObservation: Sendable {
     let settings: Settings
     let environment: [String: String]
 
-    /// The rows of a check of ``DoctorCheck/ofTheMachine``.
+    /// Returns the rows of a check of ``DoctorCheck/ofTheMachine``.
     func rows(of check: DoctorCheck) async -> [DoctorRow] {
         switch check.machineSubject {
         case .keyFiles: keyFiles
@@ -25,7 +25,7 @@ struct HostObservation: Sendable {
         }
     }
 
-    /// nil when there is no data directory.
+    /// The data directory; nil if it does not exist.
     private var directory: DataDirectory? { try? DataDirectory(existing: settings.database.dataDirectory) }
 
     private var keyFiles: [DoctorRow] {
@@ -43,7 +43,7 @@ struct HostObservation: Sendable {
             rows.append(row(directory.cluster, allowing: 0o700, "the data"))
             rows.append(row(directory.log, allowing: 0o600, "PostgreSQL's log"))
         }
-        // Secrets that are kept in files of their own, and a settings file that may hold some.
+        // Files of secrets, and a settings file that may contain secrets.
         for setting in SettingsTable.rows {
             guard let file = setting.fileRow, let path = environment[file.variable], !path.isEmpty else { continue }
             rows.append(row(path, allowing: 0o640, "the secret '\(setting.name)'"))
@@ -101,7 +101,7 @@ struct HostObservation: Sendable {
         }
     }
 
-    /// None where mail goes to no server.
+    /// The rows of the mail server; empty without one.
     private var mailServer: [DoctorRow] {
         get async {
             guard var server = settings.mail.server else { return [] }
@@ -116,7 +116,8 @@ struct HostObservation: Sendable {
         }
     }
 
-    /// Those that sign id tokens, asked at the same time; what is wrong with their settings is said elsewhere.
+    /// The rows of providers that sign id tokens, queried concurrently. Another check reports invalid provider
+    /// settings.
     private var providers: [DoctorRow] {
         get async {
             let signing = ((try? configuredProviders) ?? []).filter { !$0.issuers.isEmpty }
@@ -144,7 +145,7 @@ struct HostObservation: Sendable {
         return row
     }
 
-    /// How long the mail server has to respond.
+    /// The mail server's timeout.
     private static let patience = Duration.seconds(10)
 
     private var disk: [DoctorRow] {
@@ -162,7 +163,7 @@ struct HostObservation: Sendable {
 
     private var openFiles: [DoctorRow] {
         let needed = settings.listening.maximumConnections + settings.pools.connections + 64
-        // What starts a service passes its limits on.
+        // A service inherits the limits of the process that starts it.
         for (whose, process) in [
             ("The running service", runningService), ("A service that is started from here", getpid()),
         ] {
@@ -174,8 +175,8 @@ struct HostObservation: Sendable {
         return []
     }
 
-    /// The process that holds the data directory's lock; nil when none does. To try the lock might keep a service from
-    /// starting at that moment.
+    /// The process that holds the data directory's lock, if any. Trying the lock could prevent a service
+    /// from starting.
     private var runningService: Int32? {
         var status = stat()
         guard let directory, stat(directory.lock, &status) == 0, let locks = contentsOfFile("/proc/locks") else {
@@ -184,7 +185,7 @@ struct HostObservation: Sendable {
         return HostObservation.holder(ofLockOn: UInt(status.st_ino), in: locks)
     }
 
-    /// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`, as proc(5) has it.
+    /// Parses `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF` (proc(5)).
     static func holder(ofLockOn inode: UInt, in locks: String) -> Int32? {
         for line in locks.split(separator: "\n") {
             let words = line.split(separator: " ")
@@ -196,7 +197,7 @@ struct HostObservation: Sendable {
         return nil
     }
 
-    /// `Max open files  1024  524288  files`, as proc(5) has it.
+    /// Parses `Max open files  1024  524288  files` (proc(5)).
     static func openFileLimits(ofProcess process: Int32) -> (soft: Int, hard: Int)? {
         guard let text = contentsOfFile("/proc/\(process)/limits") else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix("Max open files") {
@@ -209,8 +210,8 @@ struct HostObservation: Sendable {
 }
 
 extension SettingValues<PoolSettings> {
-    /// The connections that a process of the service opens at most: those of the settings, and one each for shared
-    /// commits, for listening, and for a statement that is being cancelled.
+    /// Upper bound on the connections of one service process: those of the settings, and one each for group commits,
+    /// for LISTEN, and for cancelling a statement.
     var connections: Int {
         self.maximumReadConnections + self.maximumWriteConnections + self.maximumTransactionConnections + 3
     }

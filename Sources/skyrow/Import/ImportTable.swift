@@ -1,7 +1,7 @@
 import SkyrowMaintenance
 import SkyrowModel
 
-/// The table of columns that is shown before an import writes anything.
+/// Returns the table of columns shown before an import.
 func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
     let rows = plan.columns.map { column -> [String] in
         let values = "\(decimal(column.valueCount)) of \(decimal(recordCount))"
@@ -17,7 +17,7 @@ func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
 }
 
 extension ReservedColumn {
-    /// What the column holds, for a table.
+    /// The contents of the column, for a table.
     fileprivate var meaning: String {
         switch self {
         case .id: "the row's id"

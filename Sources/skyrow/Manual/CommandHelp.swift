@@ -3,7 +3,7 @@ import SkyrowJSON
 import SkyrowSystem
 import SkyrowWire
 
-/// A command as ArgumentParser describes it in JSON (`--experimental-dump-help`).
+/// ArgumentParser's JSON description of a command (`--experimental-dump-help`).
 struct CommandHelp: Hashable, Sendable {
     struct Argument: Hashable, Sendable {
         /// `-h, --help`; empty for a positional argument.
@@ -11,7 +11,7 @@ struct CommandHelp: Hashable, Sendable {
         var valueName: String?
         var isOptional: Bool
         var isRepeating: Bool
-        /// The heading it stands under; nil for the command's own.
+        /// The heading of the argument's section; nil for the command's own.
         var section: String?
         var abstract: String
     }
@@ -23,7 +23,7 @@ struct CommandHelp: Hashable, Sendable {
     var arguments: [Argument]
     var subcommands: [CommandHelp]
 
-    /// The tool with all its commands, the hidden ones left out.
+    /// Returns the tool with all commands that are not hidden.
     static func all() throws(ToolError) -> CommandHelp {
         let document: JSONDocument
         do {
@@ -43,7 +43,7 @@ struct CommandHelp: Hashable, Sendable {
         discussion = view["discussion"]?.string ?? ""
         arguments = []
         for argument in view["arguments"]?.elements.compactMap({ $0.isShown ? Argument($0) : nil }) ?? [] {
-            // --development and --no-development are one.
+            // --development and --no-development are one option.
             if var last = arguments.last, argument.names == last.names.map({ "--no-\($0.dropFirst(2))" }) {
                 last.names += argument.names
                 arguments[arguments.count - 1] = last
@@ -54,7 +54,7 @@ struct CommandHelp: Hashable, Sendable {
         let path = path
         subcommands =
             view["subcommands"]?.elements.compactMap { command in
-                // Help of help is of no use.
+                // The help command has no page.
                 command.isShown && command["commandName"]?.string != "help" ? CommandHelp(command, above: path) : nil
             } ?? []
     }

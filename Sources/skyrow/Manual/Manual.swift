@@ -1,11 +1,11 @@
 import SkyrowServer
 import SkyrowSystem
 
-/// The parts of the documentation that are made from the program itself.
+/// The generated parts of the documentation.
 enum Manual {
-    /// Every file's text, by its path below `Documentation/`.
+    /// Returns the text of every file, by its path in `Documentation/`.
     ///
-    /// Throws ``ToolError`` when ArgumentParser describes the commands in a form that is not understood.
+    /// Throws ``ToolError`` if ArgumentParser's description of the commands has an unknown form.
     static func files() throws(ToolError) -> [String: String] {
         var files = ["Settings.md": SettingsManual.text]
         for page in ManualPage.pages(of: try CommandHelp.all()) {

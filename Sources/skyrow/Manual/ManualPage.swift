@@ -7,7 +7,7 @@ struct ManualPage: Hashable, Sendable {
     var name: String
     var text: String
 
-    /// The page of a command and those of its subcommands.
+    /// Returns the pages of a command and its subcommands.
     static func pages(of command: CommandHelp, siblings: [String] = []) -> [ManualPage] {
         let others = command.subcommands.map(\.page)
         let page = ManualPage(name: command.page, text: ManualPage.text(of: command, others: siblings + others))
@@ -65,7 +65,7 @@ extension CommandHelp {
         return [(name, words.joined(separator: " "))]
     }
 
-    /// The arguments under their headings: the command's own first.
+    /// The arguments by heading, the command's own first.
     fileprivate var sections: [(title: String, arguments: [Argument])] {
         var titles: [String?] = [nil]
         for argument in arguments where !titles.contains(argument.section) { titles.append(argument.section) }

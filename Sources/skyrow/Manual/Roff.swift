@@ -1,8 +1,8 @@
-/// Text for man(1), written with the macros of man(7).
+/// A builder of text for man(1), with the macros of man(7).
 struct Roff {
     private(set) var output = ""
 
-    /// A line that is roff already.
+    /// Appends a line of roff.
     mutating func line(_ line: String) {
         output += line + "\n"
     }
@@ -11,12 +11,12 @@ struct Roff {
         line(".SH \(title.uppercased())")
     }
 
-    /// A paragraph's text.
+    /// Appends a paragraph's text.
     mutating func text(_ text: String) {
         for part in text.split(separator: "\n") { line(Roff.escaped(String(part))) }
     }
 
-    /// Paragraphs with empty lines between them.
+    /// Appends paragraphs, which empty lines separate.
     mutating func paragraphs(_ text: String) {
         var isFirst = true
         for paragraph in text.split(separator: "\n\n") {
@@ -30,14 +30,14 @@ struct Roff {
         line("\\fB\(Roff.escaped(text))\\fR \(Roff.escaped(rest))")
     }
 
-    /// A term, perhaps with the name of its value, and what it means.
+    /// Appends a term, optionally with its value's name, and its meaning.
     mutating func item(_ term: String, value: String? = nil, _ meaning: String) {
         line(".TP")
         line("\\fB\(Roff.escaped(term))\\fR" + (value.map { " \\fI\(Roff.escaped($0))\\fR" } ?? ""))
         text(meaning.isEmpty ? " " : meaning)
     }
 
-    /// Text as roff takes it literally: hyphens that can be copied, and nothing that begins a request.
+    /// Returns the text escaped for roff, with hyphens that can be copied and without control lines.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text {

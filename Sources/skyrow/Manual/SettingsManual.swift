@@ -1,7 +1,7 @@
 import SkyrowServer
 import SkyrowSystem
 
-/// `Documentation/Settings.md`, made from the table of settings.
+/// `Documentation/Settings.md`, generated from the settings table.
 enum SettingsManual {
     static var text: String {
         var text = """

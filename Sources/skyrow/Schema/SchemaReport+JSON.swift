@@ -6,7 +6,7 @@ import SkyrowStore
 import SkyrowWire
 
 extension SchemaReport {
-    /// The same for programs:
+    /// The report as JSON:
     ///
     /// ```json
     /// {"same": false,
@@ -16,7 +16,7 @@ extension SchemaReport {
     ///  "refusals": []}
     /// ```
     ///
-    /// - Parameter applied: how many changes were made, repairs included; nil when none were to be.
+    /// - Parameter applied: The number of changes made, including repairs; nil for a mere comparison.
     func json(in schema: SQLIdentifier, applied: Int? = nil) -> String {
         jsonObject { writer in
             writer.key("same")

@@ -4,7 +4,7 @@ import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaReport {
-    /// What a person reads before deciding.
+    /// Returns the report as text.
     func text(file: String, in schema: SQLIdentifier) -> String {
         let file = SchemaDocument.name(ofFile: file)
         guard !difference.isEmpty else { return "The database is as \(file) says." }
@@ -33,7 +33,7 @@ extension SchemaReport {
         return parts.joined(separator: "\n\n")
     }
 
-    /// What a change costs, `12 of 3,400 records have a value`; nil when that is nothing.
+    /// Returns the data loss of a change, such as `12 of 3,400 records have a value`, if any.
     func loss(of change: SchemaDifference.Change) -> String? {
         guard let loss = change.loss, let counts = losses[loss] else { return nil }
         return switch loss {
@@ -76,7 +76,7 @@ extension SchemaReport {
 }
 
 extension SchemaFileChange {
-    /// The sign in front of a line: what comes, what goes, what becomes another.
+    /// The sign before the change: addition, deletion, or modification.
     fileprivate var mark: String {
         switch self {
         case .common(.createType), .common(.addField), .createIndex: "+"

@@ -2,12 +2,12 @@ import ArgumentParser
 import SkyrowServer
 import Synchronization
 
-/// The flags of all settings of a command, made from the table.
+/// The flags of all settings of a command, generated from the settings table.
 ///
-/// ArgumentParser finds the options of a type by its mirror and hands over their values by coding keys; both are made here
-/// of ``SettingRow``s, where other types leave them to the compiler.
+/// ArgumentParser finds a type's options with its mirror and passes their values by coding keys. Other types leave both
+/// to the compiler; here ``SettingRow``s define them.
 struct SettingOptions<Scope: SettingScope>: ParsableArguments, CustomReflectable {
-    /// The texts that were given, by the settings' names.
+    /// The given texts by setting name.
     private(set) var flags: [String: String] = [:]
 
     init() {}
@@ -34,13 +34,13 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments, CustomReflectable
         return Mirror(self, children: Scope.groups.map { child($0) })
     }
 
-    /// The settings of the process; throws ``ToolError`` about the first one that is wrong.
+    /// The loader of the settings, with this process's environment.
     var loader: SettingsLoader {
         SettingsLoader(flags: flags, environment: processEnvironment(), groups: Scope.groups)
     }
 }
 
-/// The flags of one group, under its title.
+/// The flags of a group, under its title.
 struct GroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
     private(set) var flags: [String: String] = [:]
 
@@ -65,8 +65,8 @@ struct GroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
     }
 }
 
-/// The flags of one group and what ArgumentParser knows them by, made once: it asks for them dozens of times while it
-/// reads one command line.
+/// A group's flags with their ArgumentParser definitions, cached because ArgumentParser requests them dozens of times
+/// per command line.
 private struct GroupArguments: Sendable {
     let rows: [SettingRow]
     private let arguments: [any Sendable]
@@ -91,27 +91,27 @@ private struct GroupArguments: Sendable {
     }
 }
 
-/// Which settings a command has.
+/// The settings of a command.
 protocol SettingScope {
     static var groups: [any SettingGroup.Type] { get }
 }
 
-/// Those of the service.
+/// The settings of the service.
 enum ServiceScope: SettingScope {
     static var groups: [any SettingGroup.Type] { SettingsTable.serviceGroups }
 }
 
-/// All of them.
+/// All settings.
 enum EveryScope: SettingScope {
     static var groups: [any SettingGroup.Type] { SettingsTable.groups }
 }
 
-/// Those of a command that works on the applications.
+/// The settings of commands on the applications.
 enum RegistryScope: SettingScope {
     static var groups: [any SettingGroup.Type] { [GeneralSettings.self, DatabaseSettings.self] }
 }
 
-/// Those of a command that works on the database beside the service.
+/// The settings of maintenance commands.
 enum DatabaseScope: SettingScope {
     static var groups: [any SettingGroup.Type] { SettingsTable.databaseGroups }
 }
@@ -121,7 +121,7 @@ typealias EveryOption = SettingOptions<EveryScope>
 typealias RegistryOptions = SettingOptions<RegistryScope>
 typealias DatabaseOptions = SettingOptions<DatabaseScope>
 
-/// A name of the table as ArgumentParser asks for it.
+/// A setting's name as a coding key for ArgumentParser.
 private struct SettingKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -132,7 +132,7 @@ private struct SettingKey: CodingKey {
 }
 
 extension SettingRow {
-    /// The option or flag as ArgumentParser knows it.
+    /// The setting's option or flag for ArgumentParser.
     fileprivate var argument: any Sendable {
         let help = ArgumentHelp("\(helpText)", valueName: kind.valueName)
         return kind == .flag
@@ -140,7 +140,7 @@ extension SettingRow {
             : Option<String?>(name: .customLong(name), help: help, completion: completion)
     }
 
-    /// The sentence with the other name and the default: "The port (SKYROW_PORT; default: 3000)."
+    /// The sentence with the variable and the default: "The port (SKYROW_PORT; default: 3000)."
     private var helpText: String {
         let note = defaultValue.isEmpty ? "(\(variable))." : "(\(variable); default: \(defaultValue))."
         let sentence = sentence.replacing("`", with: "")

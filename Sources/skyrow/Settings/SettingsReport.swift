@@ -2,13 +2,13 @@ import SkyrowJSON
 import SkyrowServer
 import SkyrowWire
 
-/// What `skyrow config` shows: every setting with its text and where that comes from.
+/// The output of `skyrow config`: every setting with its text and origin.
 struct SettingsReport: Sendable {
     struct Line: Hashable, Sendable {
         var row: SettingRow
-        /// nil when there is neither a value nor a default.
+        /// The text; nil without a value or a default.
         var text: String?
-        /// nil for a default.
+        /// The origin; nil for a default.
         var origin: SettingOrigin?
     }
 
@@ -24,7 +24,7 @@ struct SettingsReport: Sendable {
         }
     }
 
-    /// One line a setting, in columns.
+    /// The report as a table with a line per setting.
     var text: String {
         let cells = lines.map { line in
             [line.row.name, line.text ?? "-", line.origin?.description ?? "default"]
