@@ -12,7 +12,7 @@ extension TemporaryCluster {
         }
     }
 
-    /// Stops the WAL writer process, which writes the log for asynchronous commits.
+    /// Suspends the WAL writer process, which writes the log for asynchronous commits.
     package func stopLogWriter() async throws {
         guard let process = try await logWriter() else { return }
         _ = Foundation.kill(process, SIGSTOP)

@@ -154,7 +154,7 @@ struct TablePart: Hashable, Sendable {
         return zip(starts, starts.dropFirst().map(Optional.init) + [nil]).map { TablePart(first: $0, end: $1) }
     }
 
-    /// Returns the condition for the part's rows, which PostgreSQL evaluates as a TID range scan.
+    /// Returns the condition for the rows of the part, which PostgreSQL finds without reading other blocks.
     func condition(on row: SQL) -> SQL {
         let begin: SQL = "\(row).ctid >= \(literal: "(\(first),0)")::tid"
         guard let end else { return begin }
