@@ -33,8 +33,7 @@ package struct LockWatch {
         )
     }
 
-    /// Returns the statements that read at least this many rows in a transaction that blocked readers or writers of the
-    /// table.
+    /// Returns the statements that read at least this many rows in a transaction that blocked readers or writers of the table.
     package func blocking(rows: Int) async throws -> String {
         try await fixture.psql(
             """

@@ -36,8 +36,7 @@ struct PostgresInstallation: Sendable {
         return FileManager.default.isExecutableFile(atPath: path) ? path : "/usr/bin/\(program)"
     }
 
-    /// Runs a program of the server; as the user `postgres` if this process is root, since the server refuses to run as
-    /// root.
+    /// Runs a program of the server; as the user `postgres` if this process is root, since the server refuses to run as root.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
         guard getuid() == 0 else {

@@ -17,8 +17,7 @@ enum Program {
         input: String = "",
         within limit: Duration = patience
     ) async throws -> String {
-        // Files are used instead of pipes: a server would keep an inherited pipe open, and a full pipe would block the
-        // program.
+        // Files are used instead of pipes: a server would keep an inherited pipe open, and a full pipe would block the program.
         let files = try (
             input: FileDescriptor.temporary(), output: FileDescriptor.temporary(), errors: FileDescriptor.temporary()
         )

@@ -258,8 +258,7 @@ package final class TemporaryCluster: Sendable {
             "wal_level": "logical",
             "max_replication_slots": "20",
             "max_wal_senders": "20",
-            // The service disables JIT in its sessions: compiling the catalogue query takes as long as the statement
-            // timeout.
+            // The service disables JIT in its sessions: compiling the catalogue query takes as long as the statement timeout.
             "jit": "off",
         ]
         configuration.merge(settings) { _, own in own }

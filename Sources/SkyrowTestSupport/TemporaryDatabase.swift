@@ -10,8 +10,7 @@ package struct DatabaseTemplate: Sendable {
     let key: String
     let prepare: @Sendable (_ url: String) async throws -> Void
 
-    /// `prepare` must close its connections before it returns, since PostgreSQL only copies databases without
-    /// connections.
+    /// `prepare` must close its connections before it returns, since PostgreSQL only copies databases without connections.
     package init(key: String, prepare: @escaping @Sendable (_ url: String) async throws -> Void) {
         self.key = key
         self.prepare = prepare

@@ -390,8 +390,7 @@ package struct TemporaryIdentityProvider: Sendable {
         """
 }
 
-/// A process that forks for each provider and shares their keys, whose generation takes half a second of processor
-/// time.
+/// A process that forks for each provider and shares their keys, whose generation takes half a second of processor time.
 ///
 /// It reads the providers' directories from a pipe that only this process writes to, so it and the providers end with
 /// this process.

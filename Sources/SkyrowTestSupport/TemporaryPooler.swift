@@ -1,8 +1,7 @@
 import Foundation
 import SkyrowSystem
 
-/// A PgBouncer in front of a cluster that assigns a session per transaction (`pool_mode = transaction`), with its own
-/// socket.
+/// A PgBouncer in front of a cluster that assigns a session per transaction (`pool_mode = transaction`), with its own socket.
 package struct TemporaryPooler: Sendable {
     private let directory: String
     private let process: pid_t

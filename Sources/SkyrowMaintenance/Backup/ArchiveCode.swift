@@ -39,8 +39,7 @@ package struct ArchiveCode: Hashable, Sendable {
     private static func isOwn(_ code: ArchiveCode, _ text: String) -> Bool {
         guard code.kind == "FUNCTION" || code.kind == "TRIGGER" else { return false }
         if code.kind == "TRIGGER" {
-            // The trigger `note _tombstone_deleted` calls `_tombstone_deleted()`. The check of functions covers that
-            // one.
+            // The trigger `note _tombstone_deleted` calls `_tombstone_deleted()`. The check of functions covers that one.
             return code.name.split(separator: " ").last?.hasPrefix("_") == true
                 && text.firstMatch(of: /EXECUTE FUNCTION "[^"]+"\."_[a-z_]+"\(/) != nil
         }

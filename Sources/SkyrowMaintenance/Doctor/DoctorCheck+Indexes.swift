@@ -81,8 +81,7 @@ extension DoctorCheck {
         "unused-indexes",
         "Indexes that nobody uses",
         queries: { scope in
-            // Skyrow's own indexes serve queries that may not have run yet: newest of a database or owner, deletions,
-            // accounts.
+            // Skyrow's own indexes serve queries that may not have run yet: newest of a database or owner, deletions, accounts.
             [
                 """
                 SELECT usage.indexrelid::regclass::text AS name, usage.relid::regclass::text AS relation,

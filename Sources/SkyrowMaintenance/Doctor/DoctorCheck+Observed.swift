@@ -77,8 +77,7 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this machine's
-    /// again.
+    /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this machine's again.
     package static let clock = DoctorCheck(
         "clock",
         "The clocks of service and database",

@@ -3,9 +3,8 @@ internal import SkyrowPostgres
 // Checks of account passwords and of administrator roles.
 
 extension DoctorCheck {
-    /// Rows: the number of accounts with a hash of a `cost`, such as `ln=15,r=8,p=3`, or empty for an unreadable hash;
-    /// or an administrator `role` without users. bcrypt hashes were imported from other systems and are replaced at the
-    /// next login.
+    /// Rows: the number of accounts with a hash of a `cost`, such as `ln=15,r=8,p=3`, or empty for an unreadable hash; or an
+    /// administrator `role` without users. bcrypt hashes were imported from other systems and are replaced at the next login.
     package static let passwords = DoctorCheck(
         "passwords",
         "Hashes of passwords, and administrators",

@@ -1,8 +1,7 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Checks of roles and of permission-change notifications (Documentation/Decisions/0053-roles.md,
-// 0054-sessions-and-guesses.md).
+// Checks of roles and of permission-change notifications (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
 
 extension DoctorCheck {
     /// Rows: a `kind`, either `cycle` with the names of roles that contain themselves in `what`, or `gone` with a

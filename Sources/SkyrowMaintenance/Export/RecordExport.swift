@@ -91,8 +91,7 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// Nothing is changed, and only changes of a table's columns wait. Throws the errors of `body`, and
-    /// `PostgresError`.
+    /// Nothing is changed, and only changes of a table's columns wait. Throws the errors of `body`, and `PostgresError`.
     package func withExport<Success>(_ body: (RecordExport) async throws -> Success) async throws -> Success {
         try await cache.reload()
         let known = cache.current.tables.values.map(\.qualifiedName)
@@ -168,8 +167,7 @@ extension RecordStore {
 }
 
 extension PostgresTransaction {
-    /// Prevents changes of the tables' columns, rewrites and truncation until the transaction ends. Row changes are
-    /// allowed.
+    /// Prevents changes of the tables' columns, rewrites and truncation until the transaction ends. Row changes are allowed.
     func lockAgainstChanges(_ tables: [SQL]) async throws {
         guard !tables.isEmpty else { return }
         try await execute("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE")

@@ -18,8 +18,7 @@ struct DatetimeForm: FileForm {
 }
 
 extension CSVText {
-    /// Parses a date, which means its midnight, or an ISO 8601 instant with `T` or a space. Without an offset it is
-    /// UTC.
+    /// Parses a date, which means its midnight, or an ISO 8601 instant with `T` or a space. Without an offset it is UTC.
     static func instant(_ text: String) -> Timestamp? {
         var spelling = Array(text.utf8)
         guard spelling.count >= 10, spelling[4] == UInt8(ascii: "-") else { return nil }

@@ -6,8 +6,7 @@ package import SkyrowModel
 protocol FileForm: Sendable {
     /// Parses the text of a CSV field for a column of the type, or throws the reason for failure.
     func value(inText text: String) throws(FieldFault) -> RecordValue
-    /// Returns whether a text is a value of this type or a string, and nothing else. A new field may then get this
-    /// type.
+    /// Returns whether a text is a value of this type or a string, and nothing else. A new field may then get this type.
     ///
     /// Only canonical spellings count: `007` and `+1` stay text, since a number would not reproduce them.
     func suggests(_ text: String) -> Bool

@@ -23,8 +23,7 @@ package struct ImportColumns: Hashable, Sendable {
     package var type: RecordTypeName
     /// The reserved columns that keep the values of the source table; may be empty.
     ///
-    /// If there are any, the records are rows of that table, and ids and string references are stored ones
-    /// (``StoredID``).
+    /// If there are any, the records are rows of that table, and ids and string references are stored ones (``StoredID``).
     package var reserved: [ReservedColumn] = []
     package var fields: [FieldName]
 }

@@ -6,8 +6,7 @@ struct JSONElement: Hashable, Sendable {
 
 /// An incremental parser that splits a file into the texts of its objects, without validating their contents.
 ///
-/// The file is an array or concatenated values. NDJSON has one value a line, so the lines after a faulty one stay
-/// readable.
+/// The file is an array or concatenated values. NDJSON has one value a line, so the lines after a faulty one stay readable.
 struct JSONElementParser: Sendable {
     private enum Place: Sendable {
         case startOfFile

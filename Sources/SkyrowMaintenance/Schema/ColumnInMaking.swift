@@ -51,8 +51,7 @@ struct ColumnInMaking {
         replacement = conversion?.replacement
     }
 
-    /// Returns the statements that make the column and its trigger. From then on, values that do not convert are
-    /// refused.
+    /// Returns the statements that make the column and its trigger. From then on, values that do not convert are refused.
     func beginning() throws -> [SQL] {
         let new: SQL = "NEW.\(column)"
         let assignment: SQL = "NEW.\(name) := \(new)::\(sqlType);"
@@ -95,8 +94,7 @@ struct ColumnInMaking {
         ]
     }
 
-    /// Returns the batch that replaces values that do not convert, as changes of the records; nil if every value
-    /// converts.
+    /// Returns the batch that replaces values that do not convert, as changes of the records; nil if every value converts.
     func replacing() throws -> RowBatch? {
         guard let fits = try condition("record.\(column)") else { return nil }
         let value: SQL = replacement?("record.\(column)") ?? "NULL"
@@ -235,8 +233,7 @@ struct ColumnInMaking {
     }
 }
 
-/// A change of many records, made in small batches ordered by id. A concurrent save of a record waits for one batch
-/// only.
+/// A change of many records, made in small batches ordered by id. A concurrent save of a record waits for one batch only.
 struct RowBatch {
     let table: SQL
     /// The assignment, with the row as `record`.
@@ -245,8 +242,7 @@ struct RowBatch {
     /// Whether readers see the records unchanged.
     let keepsRevision: Bool
 
-    /// Returns the statement for the next `count` records after an id. Its row is the last id and the number of records
-    /// read.
+    /// Returns the statement for the next `count` records after an id. Its row is the last id and the number of records read.
     func statement(after id: String, count: Int) -> SQL {
         """
         WITH batch AS MATERIALIZED (

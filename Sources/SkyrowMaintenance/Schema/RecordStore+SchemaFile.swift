@@ -221,8 +221,7 @@ extension SkyrowError {
         )
     }
 
-    /// Returns the error for a change that existing rows prevent. The reader is an operator, so it has names of
-    /// constraints.
+    /// Returns the error for a change that existing rows prevent. The reader is an operator, so it has names of constraints.
     fileprivate static func schemaFileFailure(_ error: PostgresError) -> SkyrowError? {
         let detail = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
         switch error.sqlState {

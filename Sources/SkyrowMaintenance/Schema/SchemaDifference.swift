@@ -2,8 +2,7 @@ package import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-/// The difference between a schema file and a database: the changes the file asks for, and the drift from Skyrow's
-/// schema.
+/// The difference between a schema file and a database: the changes the file asks for, and the drift from Skyrow's schema.
 ///
 /// ```swift
 /// let difference = SchemaDifference(document, inventory)

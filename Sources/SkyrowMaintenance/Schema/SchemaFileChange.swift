@@ -103,8 +103,7 @@ extension SchemaFileChange {
             + statements(for: others, in: schema, large: large, deletedLater: deletedLater)
     }
 
-    /// Returns the statements of several changes. Tables may refer to each other, so they are dropped last, in one
-    /// statement.
+    /// Returns the statements of several changes. Tables may refer to each other, so they are dropped last, in one statement.
     ///
     /// - Parameters:
     ///   - large: The types whose rows no statement may read or write.

@@ -63,8 +63,7 @@ extension WebFailure {
     }
 }
 
-/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, from addresses that a gate
-/// admits.
+/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, from addresses that a gate admits.
 ///
 /// ```swift
 /// let document = try await WebFetcher(gate: AddressGate()).document(at: address)

@@ -15,8 +15,7 @@ final class LogOutput: Sendable {
         var isScheduled = false
     }
 
-    /// Upper bound on pending bytes. Further lines are dropped and counted, so a stalled terminal never blocks a
-    /// request.
+    /// Upper bound on pending bytes. Further lines are dropped and counted, so a stalled terminal never blocks a request.
     private static let capacity = 1 << 20
     private static let delay = DispatchTimeInterval.milliseconds(20)
 

@@ -23,11 +23,10 @@ extension ClusterRole {
 
     /// Makes the service's role and gives it the administrator's objects in the database. It may run repeatedly.
     ///
-    /// It runs in single-user mode (`postgres --single -j`), without event triggers and other connections. A statement
-    /// ends with a semicolon and an empty line. No grant names a role, since a dump would include the name, and other
-    /// clusters lack the role. REASSIGN OWNED refuses the superuser made by initdb. Extensions' objects stay the
-    /// administrator's, as do functions of event triggers, which run with the privileges of the role that changes a
-    /// table.
+    /// It runs in single-user mode (`postgres --single -j`), without event triggers and other connections. A statement ends
+    /// with a semicolon and an empty line. No grant names a role, since a dump would include the name, and other clusters lack
+    /// the role. REASSIGN OWNED refuses the superuser made by initdb. Extensions' objects stay the administrator's, as do
+    /// functions of event triggers, which run with the privileges of the role that changes a table.
     static let script = """
         SET search_path = pg_catalog, pg_temp;
 

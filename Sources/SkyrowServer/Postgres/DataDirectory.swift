@@ -33,8 +33,7 @@ package struct DataDirectory: Hashable, Sendable {
             throw .failure("The data directory \(path) holds other things and is open to others: give one of its own.")
         }
         guard fchmod(folder.number, 0o700) != 0 else { return }
-        // The directory may be a volume of another user, shared with this user's group. The administrator decides about
-        // that.
+        // The directory may be a volume of another user, shared with this user's group. The administrator decides about that.
         guard status.st_mode & 0o007 == 0 else {
             throw .failure(
                 "The data directory \(path) belongs to another user and is open to all: run 'chmod 700' on it."
@@ -117,8 +116,7 @@ final class DataDirectoryLock: Sendable {
     /// Throws ``ToolError`` if the lock file cannot be written.
     static func take(in directory: DataDirectory) throws(ToolError) -> Attempt {
         let file = try FileDescriptor(opening: directory.lock, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        // A readable file can be locked, and earlier versions made it readable. This fails only for another user's
-        // file.
+        // A readable file can be locked, and earlier versions made it readable. This fails only for another user's file.
         _ = fchmod(file.number, 0o600)
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { throw .system("Cannot lock \(directory.lock)") }

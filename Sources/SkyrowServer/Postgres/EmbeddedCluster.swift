@@ -24,8 +24,7 @@ struct EmbeddedCluster: Sendable {
         return try .next(after: observation, at: directory.cluster)
     }
 
-    /// Makes the cluster under a temporary name and renames it, so an interrupted start never leaves an incomplete
-    /// cluster.
+    /// Makes the cluster under a temporary name and renames it, so an interrupted start never leaves an incomplete cluster.
     ///
     /// It is UTF-8 with data checksums, in the locale C.UTF-8, whose order does not change with the system's libraries.
     func initialize(majorVersion: Int) async throws(ToolError) {
@@ -216,8 +215,7 @@ enum HostRules {
     /// A file beside `pg_hba.conf`, whose TCP rules would admit every user of the machine.
     static let file = "skyrow_hba.conf"
 
-    /// Returns the socket rules of a `pg_hba.conf`, followed by rules for the port: roles with a password may use the
-    /// database.
+    /// Returns the socket rules of a `pg_hba.conf`, followed by rules for the port: roles with a password may use the database.
     static func text(localRulesOf rules: String) -> String {
         let local = rules.split(separator: "\n").filter { $0.drop { $0 == " " || $0 == "\t" }.hasPrefix("local") }
         return """

@@ -21,8 +21,7 @@ struct LocalAccess: Hashable, Sendable {
         self.init(users: names.compactMap(\.self).sorted())
     }
 
-    /// Returns `pg_hba.conf` with these rules in place of initdb's rules for a cluster without a password. Other rules
-    /// stay.
+    /// Returns `pg_hba.conf` with these rules in place of initdb's rules for a cluster without a password. Other rules stay.
     func rules(inPlaceOf text: String) -> String {
         let roles = [ClusterRole.administrator, .service, .replication].map(\.rawValue).joined(separator: ",")
         var rules: [String]? = [
@@ -55,8 +54,7 @@ struct LocalAccess: Hashable, Sendable {
 }
 
 extension EmbeddedCluster {
-    /// Restricts access to a cluster without a running server. Older clusters admitted all users with access to the
-    /// socket.
+    /// Restricts access to a cluster without a running server. Older clusters admitted all users with access to the socket.
     func limitLocalAccess() throws(ToolError) {
         guard let access = LocalAccess(account: account) else { return }
         try rewrite("pg_ident.conf", access.mapping)

@@ -26,8 +26,7 @@ struct ApplicationFactory: Sendable {
             do {
                 return try await opened(registered)
             } catch let error as PostgresError where registered != nil && SkyrowError(error).code == .overloaded {
-                // The first request of an application gets the same error as any other while the database is
-                // unavailable.
+                // The first request of an application gets the same error as any other while the database is unavailable.
                 throw SkyrowError(error)
             }
         }

@@ -4,8 +4,7 @@ import SkyrowActions
 
 /// The default number of threads that hash passwords.
 enum PasswordThreads {
-    /// Returns one thread per processor, limited so that all hashes together take an eighth of the memory; at least
-    /// one.
+    /// Returns one thread per processor, limited so that all hashes together take an eighth of the memory; at least one.
     ///
     /// - Parameters:
     ///   - memory: The process's available memory in bytes; nil if unknown.

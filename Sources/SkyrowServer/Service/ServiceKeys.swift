@@ -13,8 +13,7 @@ package struct ServiceKeys: Hashable, Sendable {
 
     /// Takes the given keys, then those in the file, and makes and stores the missing ones.
     ///
-    /// A shell can read the file (`. data/keys`), and only its owner may. Throws ``ToolError`` if it cannot be read or
-    /// written.
+    /// A shell can read the file (`. data/keys`), and only its owner may. Throws ``ToolError`` if it cannot be read or written.
     static func resolve(apiKeys: [String], masterKeys: [String], file: String) throws(ToolError) -> ServiceKeys {
         if !apiKeys.isEmpty, !masterKeys.isEmpty { return ServiceKeys(apiKeys: apiKeys, masterKeys: masterKeys) }
         // New keys have another file name until the operator has seen them, even if this start fails before that.

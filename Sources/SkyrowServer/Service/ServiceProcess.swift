@@ -40,8 +40,7 @@ package struct ServiceProcess: Sendable {
 
     /// Serves until SIGTERM or SIGINT, then finishes the accepted requests.
     ///
-    /// Throws ``ToolError``, `ListenError` or `PostgresError` if the start fails, and the error of any service that
-    /// fails.
+    /// Throws ``ToolError``, `ListenError` or `PostgresError` if the start fails, and the error of any service that fails.
     ///
     /// - Parameter announce: Called when the service accepts connections.
     package func run(announce: @escaping @Sendable (Announcement) -> Void) async throws {
@@ -147,8 +146,7 @@ package struct ServiceProcess: Sendable {
             if keys.areNew, showsKeys { ServiceKeys.announced(file: ground.directory.keys) }
             StartupMemory.release()
         }
-        // The services are in dependency order. Shutdown runs in reverse: the drain first, then the server, the
-        // database last.
+        // The services are in dependency order. Shutdown runs in reverse: the drain first, then the server, the database last.
         let prepared = ApplicationsService(applications)
         var services: [any Service] = []
         if let embedded = ground.embedded { services.append(embedded) }

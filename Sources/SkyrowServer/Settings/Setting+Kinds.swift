@@ -23,8 +23,7 @@ extension Setting where Value == Int {
 }
 
 extension Setting where Value == Bool {
-    /// Makes a Boolean setting: a flag and its negation, or `1`, `true`, `yes`, `on` and their opposites in other
-    /// sources.
+    /// Makes a Boolean setting: a flag and its negation, or `1`, `true`, `yes`, `on` and their opposites in other sources.
     package static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
         Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
             boolean(text)

@@ -1,5 +1,4 @@
-/// Finished spans before they are written. Spans over the capacity are dropped and counted, so no request waits for a
-/// disk.
+/// Finished spans before they are written. Spans over the capacity are dropped and counted, so no request waits for a disk.
 struct SpanBuffer: Sendable {
     private var spans: [FinishedSpan] = []
     private let capacity: Int

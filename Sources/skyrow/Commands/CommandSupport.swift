@@ -15,8 +15,7 @@ func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) asy
     }
 }
 
-/// Throws ``ToolError`` if the reserved tables are missing or have another version. A read-only command does not
-/// migrate them.
+/// Throws ``ToolError`` if the reserved tables are missing or have another version. A read-only command does not migrate them.
 func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: Logger) async throws(ToolError) {
     let steps: [Migrator.Step]
     do {

@@ -116,8 +116,7 @@ struct HostObservation: Sendable {
         }
     }
 
-    /// The rows of providers that sign id tokens, queried concurrently. Another check reports invalid provider
-    /// settings.
+    /// The rows of providers that sign id tokens, queried concurrently. Another check reports invalid provider settings.
     private var providers: [DoctorRow] {
         get async {
             let signing = ((try? configuredProviders) ?? []).filter { !$0.issuers.isEmpty }
@@ -175,8 +174,7 @@ struct HostObservation: Sendable {
         return []
     }
 
-    /// The process that holds the data directory's lock, if any. Trying the lock could prevent a service
-    /// from starting.
+    /// The process that holds the data directory's lock, if any. Trying the lock could prevent a service from starting.
     private var runningService: Int32? {
         var status = stat()
         guard let directory, stat(directory.lock, &status) == 0, let locks = contentsOfFile("/proc/locks") else {
