@@ -268,7 +268,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The same compiler settings for every target (Documentation/Decisions/0001-layers-and-targets.md).
+// The same compiler settings for every target (Documentation/Decisions/layers-and-targets.md).
 for target in package.targets where target.type != .system && target.type != .plugin {
     var settings = target.swiftSettings ?? []
     // A compiler that is newer than this source may warn of more; it still builds. In tests, macros of Swift Testing warn.

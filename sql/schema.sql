@@ -423,7 +423,7 @@ COMMENT ON FUNCTION _watch_named_fields(text) IS
 -- Text ----------------------------------------------------------------------------------------------------------------
 
 -- Texts are compared by the bytes of their UTF-8, whatever the locale of the database, so that every server and client
--- has one order (Documentation/Decisions/0026-text-order.md).
+-- has one order (Documentation/Decisions/text-and-places.md).
 
 -- Not STRICT, since the planner would not put a strict function's body in the place of its call. ICU's lower case takes
 -- the sigma at the end of a word for another letter.
@@ -596,7 +596,7 @@ COMMENT ON FUNCTION _json_instant(jsonb) IS
 
 -- Live changes --------------------------------------------------------------------------------------------------------
 
--- Live queries follow the changes of a publication (Documentation/Decisions/0077-replication-stream.md). Its name is one of
+-- Live queries follow the changes of a publication (Documentation/Decisions/change-feed.md). Its name is one of
 -- the whole database, so it has that of the schema in it.
 CREATE FUNCTION _publication_name() RETURNS text LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -705,7 +705,7 @@ END $$;
 COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new revision and time.';
 
 -- Functions in plpgsql and not expressions: PostgreSQL reads a check's expression anew for each statement, and these would take
--- longer to read than the rest of an insert (Documentation/Decisions/0004-tables.md).
+-- longer to read than the rest of an insert (Documentation/Decisions/tables-and-values.md).
 CREATE FUNCTION _id_fits(id text, database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE database
@@ -763,7 +763,7 @@ COMMENT ON FUNCTION _note_relation_entry() IS
     'Notes of a record type which relations of users the access lists of its records name.';
 
 -- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
--- are few, since each one costs every insert (Documentation/Decisions/0004-tables.md).
+-- are few, since each one costs every insert (Documentation/Decisions/tables-and-values.md).
 CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL, validates boolean DEFAULT true) RETURNS void
 LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
