@@ -3,15 +3,14 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `auth:signup`: makes an account with its profile and logs in.
+    /// `auth:signup`: creates an account with its profile and logs in.
     ///
-    /// Throws `102 PermissionDenied` where such accounts are not made, and `109 Duplicated` when a login key is taken; of several
-    /// signups that race for one, exactly one wins. Throws `108 InvalidArgument` for a reference to a record that the new user does
-    /// not read, as to one that does not exist.
+    /// Throws `102 PermissionDenied` if such accounts are not permitted, and `109 Duplicated` for a login key that is taken; of
+    /// several concurrent signups with one login key, exactly one succeeds. Throws `108 InvalidArgument` for a reference to a
+    /// record that the new user may not read, as for a missing one.
     ///
-    /// - Parameters:
-    ///   - caller: the master key makes accounts where others do not.
-    ///   - client: from whom it comes, for its share of the hashing.
+    /// - Parameters: - caller: the master key creates accounts when others may not. - client: the client that sends the request,
+    ///   for its share of password hashing.
     package func signUp(
         _ request: SignUpRequest,
         by caller: Caller = .anonymous,
@@ -23,7 +22,7 @@ extension ActionService {
             try requireSignUp(of: data, by: caller)
             let address = try addressToVerify(of: data)
             let id = UserID(UUIDText().description)
-            // The new user has none of the roles of who makes it.
+            // The new user has none of the creator's roles.
             var creator = Caller(
                 kind: caller.isMaster ? .master(actingAs: id) : .user(id),
                 isRegistered: data.password != nil
@@ -46,9 +45,10 @@ extension ActionService {
 
     /// `auth:login`: returns a new access token for a login key and its password.
     ///
-    /// Throws `111 NotSupported` where passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
-    /// one; after the right password only `127 UserDisabled`, `126 PasswordPolicyViolated` where it is too old, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
-    /// RateLimited` when too many were tried for the account or wait for the client.
+    /// Throws `111 NotSupported` if passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user
+    /// is unknown, has no password or another one; only after the right password `127 UserDisabled`, `126 PasswordPolicyViolated`
+    /// for a password that is too old, and `137 SecondFactorRequired` for an account with a second factor; `135 Overloaded` when
+    /// too many passwords wait; `131 RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
         _ request: LogInRequest,
         from client: ClientKey = .none,
@@ -82,7 +82,8 @@ extension ActionService {
                 throw error
             }
             if let new {
-                // Else one who has learnt a password could keep out the user whose second factor keeps them out.
+                // Otherwise an attacker who has learnt the password could lock out the user whose second factor stops the
+                // attacker.
                 guard !credentials.hasSecondFactor else { throw .passwordOfSecondFactor }
                 return try await changePassword(
                     of: credentials,
@@ -98,7 +99,7 @@ extension ActionService {
                 try await store.users.logIn(credentials, session: session)
             }
             if case .rightAndRehashed(let hash) = verdict {
-                // The login stands without it, and the next one tries again.
+                // The login succeeds without it, and the next one tries again.
                 try? await store.users.rehash(credentials, as: hash)
             }
             return result
@@ -119,8 +120,8 @@ extension ActionService {
         }
     }
 
-    /// `me`: returns the account with the access token that came along; it makes none, so that no token outlives the
-    /// session it was asked with. For the master key and a user id a session is opened.
+    /// `me`: returns the account with the access token of the request. It creates no token, so none outlives the session it was
+    /// requested with. For the master key and a user id it opens a session.
     ///
     /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
     package func me(
@@ -189,10 +190,10 @@ extension ActionService {
         }
     }
 
-    /// What is stored with a session that is opened.
+    /// The properties stored with a new session.
     struct Opening {
         let by: SessionOpening
-        /// By whose word.
+        /// The provider that authenticated the user.
         let provider: String?
         let device: SessionDevice
         let origin: RequestOrigin
@@ -217,7 +218,7 @@ extension ActionService {
         }
     }
 
-    /// Draws a token, has `store` keep its hash, and remembers the session that it opens.
+    /// Generates a token, stores its hash with `open`, and caches the session.
     func openSession(
         for user: UserID,
         _ opening: Opening,
@@ -239,7 +240,7 @@ extension ActionService {
                 replaced: opening.replaced
             )
         )
-        // What is said of one with too many roles is said by the look-up.
+        // Sessions with too many roles are left to the lookup, which reports the error.
         var result = AuthResult(account, of: user, accessToken: token.text)
         result.level = opening.level
         guard account.heldRoles.count <= RoleTable.maximumHeld else { return result }
@@ -281,7 +282,7 @@ extension AuthResult {
 }
 
 extension NewAccount {
-    /// The profile's fields are there when it returns, and the password is hashed.
+    /// Creates missing profile fields in the schema, and hashes the password.
     init(
         _ data: SignUpData,
         of id: UserID = UserID(UUIDText().description),
@@ -298,7 +299,7 @@ extension NewAccount {
 }
 
 extension Caller {
-    /// The acting user; throws `101` when there is none.
+    /// The acting user; throws `101` without one.
     var requiredUserID: UserID {
         get throws(SkyrowError) {
             guard let userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
@@ -308,7 +309,7 @@ extension Caller {
 }
 
 extension SkyrowError {
-    /// One result for every login that fails, so that it does not reveal which accounts exist.
+    /// One error for every failed login, so that it does not reveal which accounts exist.
     fileprivate static let loginRefused = SkyrowError(
         .invalidCredentials,
         "No account has this login key and password; check both."

@@ -1,8 +1,8 @@
 package import SkyrowModel
 package import SkyrowStore
 
-/// Operations on accounts without an access check: by an operator at a terminal, or for an action that has
-/// judged its caller.
+/// Operations on accounts without an access check, for an operator at a terminal or an action that has already checked its
+/// caller.
 ///
 /// ```swift
 /// let desk = AccountDesk(store: store)
@@ -28,9 +28,9 @@ package struct AccountDesk: Sendable {
         self.policy = policy
     }
 
-    /// Makes an account as `auth:signup` does, but without logging in, and returns its id.
+    /// Creates an account as `auth:signup` does, without logging in, and returns its id.
     ///
-    /// Throws `109 Duplicated` when a login key is taken, and `110 ResourceNotFound` for a role that there is not.
+    /// Throws `109 Duplicated` for a login key that is taken, and `110 ResourceNotFound` for an unknown role.
     package func create(_ request: SignUpRequest, roles: [RoleName] = []) async throws(SkyrowError) -> UserID {
         let names = try await existing(roles)
         let account = try await NewAccount(
@@ -44,9 +44,9 @@ package struct AccountDesk: Sendable {
 
     /// Disables or enables an account; every process applies it within a second.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such user.
+    /// Throws `110 ResourceNotFound` for an unknown user.
     ///
-    /// - Parameter actor: who does it.
+    /// - Parameter actor: the actor of the audit entry.
     package func setDisabled(
         _ request: SetDisabledRequest,
         by actor: AuditEvent.Actor = .operator,
@@ -64,7 +64,7 @@ package struct AccountDesk: Sendable {
         guard isKnown else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
     }
 
-    /// The names of roles as they are stored; one may be given in other letters when only one role is so called.
+    /// The names of roles as stored; case may differ when only one role matches.
     func existing(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         guard !roles.isEmpty else { return [] }
         let known = try await store.roles.names()

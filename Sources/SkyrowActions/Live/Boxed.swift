@@ -1,7 +1,7 @@
-/// A value that is kept outside of the table that it stands in.
+/// A value stored out of line, behind one reference.
 ///
-/// A table of hashes has up to two and a half times as many places as values, each as large as one. With 100,000 subscriptions of 700
-/// bytes most of the memory would be empty places.
+/// A hash table allocates up to two and a half times as many slots as it has values, each the size of a value. With 100,000
+/// subscriptions of 700 bytes, most of the memory would be empty slots.
 ///
 /// ```swift
 /// var subscribers: [Int: Boxed<LiveSubscriber>] = [:]
@@ -24,7 +24,7 @@ struct Boxed<Value> {
     }
 
     var value: Value {
-        // In place, so that a question about one member copies no others.
+        // Yields in place, so that access to one member copies no others.
         _read { yield storage.value }
         _modify {
             if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
@@ -42,5 +42,5 @@ struct Boxed<Value> {
     }
 }
 
-// Storage that two values share is never changed, so it is as good as its value.
+// Shared storage is never mutated (`_modify` copies it first), so it is as safe as its value.
 extension Boxed: @unchecked Sendable where Value: Sendable {}

@@ -2,18 +2,18 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// What has changed while the records at the beginning of subscriptions are read, where changes come without the records before.
+/// The changes that arrive while subscriptions load their records, from a source that lacks the record before a change.
 ///
-/// A page may show a record as it was for a moment that no question for changes has met: it matches in the page, and neither
-/// before nor after. When the later change comes before the page is sent, nothing else says that the page is out of date.
+/// A page may show a version of a record that no poll for changes sees: it matches in the page, but neither before nor after.
+/// When the later change arrives before the page is sent, nothing else shows that the page is out of date.
 struct ChangesWhileLoading {
     /// The last change of a record.
     struct Entry {
-        /// Its place among all changes.
+        /// The sequence number of the change.
         let number: Int
-        /// nil for a record that is gone.
+        /// nil for a deleted record.
         let after: StoredRecord?
-        /// The moment at which the record was as it is after the change; nil where that is not known.
+        /// The snapshot in which the record was read after the change; nil when unknown.
         let readAt: ChangeMoment?
     }
 
@@ -21,24 +21,24 @@ struct ChangesWhileLoading {
     private var entries: [RecordTypeName: (records: [TextKey: Entry], bytes: Int)] = [:]
     private var lastNumber = 0
 
-    /// How many records of a type are kept; when more have changed, their subscriptions read the records once more.
+    /// Upper bound on kept records of a type; beyond it, the subscriptions of the type load again.
     static let maximumRecords = 10_000
-    /// Likewise of the bytes of their values.
+    /// Upper bound on the bytes of their values.
     static let maximumBytes = 16 << 20
 
-    /// A subscription reads the records of its beginning.
+    /// Registers a subscription that starts to load its records.
     mutating func begin(_ subscriber: LiveRegistry.Subscriber, of type: RecordTypeName) {
         loading[type, default: []].insert(subscriber)
     }
 
-    /// It reads them no more.
+    /// Unregisters a subscription that loads no longer.
     mutating func end(_ subscriber: LiveRegistry.Subscriber, of type: RecordTypeName) {
         guard loading[type]?.remove(subscriber) != nil, loading[type]?.isEmpty == true else { return }
         loading[type] = nil
         entries[type] = nil
     }
 
-    /// Keeps what a transaction has changed; returns the subscriptions that have to read the records once more.
+    /// Records the changes of a transaction; returns the subscriptions that have to load again.
     mutating func note(_ transaction: CommittedTransaction) -> Set<LiveRegistry.Subscriber> {
         guard !loading.isEmpty else { return [] }
         var overflown: Set<LiveRegistry.Subscriber> = []
@@ -48,7 +48,7 @@ struct ChangesWhileLoading {
             lastNumber += 1
             let entry = Entry(number: lastNumber, after: change.after, readAt: transaction.readAt)
             entries[type, default: ([:], 0)].records[TextKey(change.storedID)] = entry
-            // Of a record that changes again, both forms count: the bound is one of the work as well.
+            // Every version of a record counts, also a replaced one: the bound limits the work as well.
             entries[type]?.bytes += change.after?.valueBytes ?? 0
             guard let kept = entries[type], kept.records.count > Self.maximumRecords || kept.bytes > Self.maximumBytes
             else { continue }
@@ -58,35 +58,35 @@ struct ChangesWhileLoading {
         return overflown
     }
 
-    /// Forgets the changes: all subscriptions read their records anew.
+    /// Forgets all changes, since every subscription loads again.
     mutating func removeAll() {
         entries = [:]
     }
 
-    /// Whether anything of a type has changed.
+    /// Whether a record of a type has changed.
     func hasChanges(of type: RecordTypeName) -> Bool { entries[type] != nil }
 
-    /// The last change of a record, by its stored id; nil where none has come.
+    /// The last change of a record, by its stored id; nil without one.
     func last(of storedID: String, _ type: RecordTypeName) -> Entry? {
         entries[type]?.records[TextKey(storedID)]
     }
 }
 
-/// Whether the predicate of a subscription is true of records after changes, by the numbers of these.
+/// Whether a subscription's predicate matches records after their changes, by the sequence numbers of the changes.
 typealias PageVerdicts = [Int: Bool]
 
 extension LiveRegistry {
-    /// What is known of a record in a page of a beginning.
+    /// The state of a record in a page of a load.
     enum PageRecord {
-        /// It is as the page has it, or as an event will say.
+        /// The page is right about it, or a later event corrects it.
         case present
-        /// It has left the results since, or is out of sight.
+        /// It has left the results since, or is hidden from the caller.
         case gone
-        /// The records have to be read once more.
+        /// The records have to be loaded again.
         case unknown
     }
 
-    /// The last changes of some records of a page whose verdicts are not known.
+    /// The last changes of a page's records for which there is no verdict yet.
     func unjudged(
         _ records: [StoredRecord],
         for number: Subscriber,
@@ -100,27 +100,27 @@ extension LiveRegistry {
         }
     }
 
-    /// Judges a record of a page by the changes that have come while it was on its way.
+    /// Judges a record of a page by the changes that arrived after it was read.
     func judge(_ record: StoredRecord, for number: Subscriber, _ verdicts: PageVerdicts) -> PageRecord {
         guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value,
             let last = whileLoading.last(of: record.storedID, group.type)
         else { return .present }
         if let after = last.after {
-            // It changes faster than it is judged.
+            // The record changes faster than it is judged.
             guard let matches = verdicts[last.number] else { return .unknown }
-            // PostgreSQL has asked for relations of users where the page has the record as the change left it; else an event says what
-            // comes of them.
+            // PostgreSQL evaluated the relations of users when the page has the same version of the record; otherwise an event
+            // follows that accounts for them.
             let isSame = record.revision != nil && record.revision == after.revision
             if matches, subscriber.audience.key.read.admits(after, isRelated: { _, _ in isSame }) { return .present }
         }
         guard let moment = last.readAt else { return .unknown }
-        // The page is newer than the change where its transaction was not visible yet.
+        // The page is newer than the change when its transaction was not yet visible to the change's snapshot.
         return record.revision.map { moment.transactions.contains($0) } ?? true ? .gone : .present
     }
 }
 
 extension StoredRecord {
-    /// The bytes of its long values, more or less.
+    /// An estimate of the bytes of its long values.
     var valueBytes: Int {
         fields.values.reduce(0) { sum, value in
             switch value {

@@ -1,11 +1,11 @@
 import SkyrowModel
 
-// How many bytes live queries hold of what clients have sent, more or less: conditions as they were sent and as they were resolved.
+// Estimates of the memory that live queries hold for what clients sent: predicates as sent and as resolved.
 
 extension RecordPredicate {
-    /// What a condition takes, besides its values.
+    /// Bytes of a condition without its values.
     private static let condition = 640
-    /// What a byte of a regular expression comes to, whose classes are lists of ranges.
+    /// Bytes for one byte of a regular expression, whose character classes are lists of ranges.
     private static let regexByte = 64
 
     var heldBytes: Int {
@@ -20,7 +20,7 @@ extension RecordPredicate {
             Self.condition + operand.heldBytes + (query.predicate?.heldBytes ?? 0)
                 + query.sort.count * Self.condition
         case .place(_, .inPolygon(let rings)):
-            // There and behind the meridian of 180 degrees.
+            // The rings, and their copies across the 180th meridian.
             rings.reduce(Self.condition) { $0 + 3 * MemoryLayout<Location>.stride * $1.count }
         case .place, .related, .userRelation: Self.condition
         }
@@ -68,7 +68,7 @@ extension LiveFilter {
 }
 
 extension LiveWatchRequest.Subject {
-    /// What a key, an inclusion or a group takes.
+    /// Bytes of a sort key, an inclusion or a group key.
     private static let part = 640
 
     var heldBytes: Int {

@@ -1,20 +1,20 @@
-/// How live queries are served.
+/// The configuration of live queries.
 package struct LiveConfiguration: Sendable {
-    /// Where changes come from.
+    /// The source of changes.
     package enum Source: String, Hashable, Sendable, CaseIterable {
-        /// PostgreSQL's log where it can be decoded, questions elsewhere.
+        /// Logical decoding where it is available, polling elsewhere.
         case auto
         case logical
         case polling
-        /// Nowhere: there are no live queries.
+        /// None: live queries are off.
         case off
     }
 
     package var source: Source
     package var limits: SubscriptionLimits
-    /// The pause between two questions where changes are asked for.
+    /// The pause between two polls for changes.
     package var pollInterval: Duration
-    /// Bytes that a connection may have taken and not written, as the transport has it.
+    /// Bytes that a connection may have accepted and not yet written, as configured in the transport.
     package var outletBuffer: Int
 
     package init(

@@ -5,20 +5,20 @@ import SkyrowStore
 import SkyrowSystem
 import Synchronization
 
-/// Why the beginning of a subscription is given up without a word: it ended, or begins again.
+/// Ends the load of a subscription silently: the subscription ended, or loads again.
 private struct Superseded: Error {}
 
 extension LiveDispatcher {
-    /// How often the beginning of a subscription is tried while the database does not answer.
+    /// How often a load is tried while the database is unavailable.
     private static let attempts = 30
-    /// Records of one page.
+    /// Upper bound on the records of a page.
     private static let pageSize = ChangesRequest.maximumLimit
-    /// How often members are read again that were forgotten meanwhile.
+    /// How often members are read again after they were discarded during the read.
     private static let readings = 5
-    /// How long a page waits for the connection to have written the one before.
+    /// How long a page waits until the connection has written the previous one.
     private static let patience: Duration = .seconds(30)
 
-    /// Reads the records at the beginning of subscriptions, of some at once.
+    /// Loads the records of subscriptions, several at a time.
     func readBeginnings(_ service: ActionService) async {
         await withDiscardingTaskGroup { group in
             let seats = AsyncSeats(Self.loaders)
@@ -36,7 +36,7 @@ extension LiveDispatcher {
         for attempt in 0..<Self.attempts {
             do {
                 guard await waitForSource(atMost: .seconds(30)) else {
-                    // Each attempt of a task that is cancelled ends at once, and leaves a timer behind.
+                    // In a cancelled task every attempt ends at once and leaves a timer behind.
                     try Task.checkCancellation()
                     continue
                 }
@@ -52,7 +52,7 @@ extension LiveDispatcher {
             } catch is CancellationError {
                 return
             } catch let error as SkyrowError where error.isTransient && attempt + 1 < Self.attempts {
-                // The database is away or busy, and says nothing when that is over.
+                // The database is unavailable or busy, and does not signal when that ends.
                 let pause = .milliseconds(500) + Duration.jitter(within: .seconds(1))
                 guard (try? await ServiceTimer.sleep(for: pause)) != nil else { return }
             } catch {
@@ -72,9 +72,9 @@ extension LiveDispatcher {
 
     // MARK: Members
 
-    /// Reads which records match the query of a subscription, where changes come without the records before.
+    /// Reads which records match the query of a subscription, for a source that lacks the record before a change.
     ///
-    /// Throws `135 Overloaded` where too many do.
+    /// Throws `135 Overloaded` when too many match.
     func loadMembers(of subscriber: LiveRegistry.Subscriber) async throws {
         var refusals = 0
         while true {
@@ -95,7 +95,7 @@ extension LiveDispatcher {
             do {
                 try await readMembers(asked)
             } catch let error as SkyrowError where error == .membersHaveChanged && refusals < Self.readings {
-                // The stream has taken over perhaps, and then none are needed.
+                // The stream may have taken over, which needs no members.
                 refusals += 1
                 continue
             } catch {
@@ -122,7 +122,7 @@ extension LiveDispatcher {
         )
         guard let records else { throw SkyrowError.tooManyMembers(configuration.limits.members) }
         let start = LiveStart(moment: moment)
-        // Nothing else changes meanwhile.
+        // Nothing else is dispatched meanwhile.
         try await turns.pass {
             let verdicts = await self.verdicts(ofChangesDuring: question, readAt: start)
             try Task.checkCancellation()
@@ -130,7 +130,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// What the predicate of a group is for what has changed while its members were read.
+    /// Evaluates the predicate of a group on the records that changed while its members were read.
     private func verdicts(ofChangesDuring question: MembersQuestion, readAt start: LiveStart) async -> [LiveVerdicts] {
         let changes = state.withLock { state in
             state.registry.changes(duringReading: question.reading, of: question.number, readAt: start)
@@ -177,7 +177,7 @@ extension LiveDispatcher {
         defer { turn?.leave() }
         var request = ChangesRequest(database: question.database, query: question.query, limit: Self.pageSize)
         var phase: LiveText.Phase?
-        // The moment of a beginning before this one, of which the client may have got some.
+        // The position of an earlier load, of which the client may have received some records.
         var earlier: String?
         switch position {
         case .now: request.limit = 1
@@ -210,7 +210,7 @@ extension LiveDispatcher {
             if let phase { try await send(page, phase, load) }
             guard let cursor = page.cursor, phase != nil else {
                 if let token = earlier {
-                    // The records of this beginning do not say which ones of the earlier one are gone.
+                    // The records of this load don't show which ones of the earlier load are gone.
                     earlier = nil
                     phase = .resume
                     request.position = .since(token)
@@ -224,7 +224,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Notes from when on the client may hold records.
+    /// Notes the position from which on the client may hold records.
     private func noteBeginning(_ load: Load, _ token: ChangeToken) throws(Superseded) {
         try state.withLock { state throws(Superseded) in
             guard state.isCurrent(load.attempt, of: load.subscriber) else { throw Superseded() }
@@ -243,11 +243,11 @@ extension LiveDispatcher {
             state.send(page, to: load.subscriber, verdicts)
             return state.registry.subscribers[load.subscriber].flatMap { state.connections[$0.connection]?.outlet }
         }
-        // The pages of many records are more than a connection may have waiting.
+        // The pages of a large result are more than a connection may queue.
         await outlet?.waitForRoom(atMost: Self.patience)
     }
 
-    /// Judges the records of a page by what has changed since it was read; more than once where they go on changing.
+    /// Judges the records of a page by the changes since it was read; again while they keep changing.
     private func verdicts(of page: BeginningPage, for subscriber: LiveRegistry.Subscriber) async -> PageVerdicts {
         var verdicts: PageVerdicts = [:]
         for _ in 0..<Self.readings {
@@ -303,7 +303,7 @@ extension SkyrowError {
     }
 }
 
-/// Room for some tasks at once.
+/// A semaphore for tasks: a fixed number of them run at a time.
 final class AsyncSeats: Sendable {
     private let seats = AsyncStream.makeStream(of: Void.self)
 

@@ -3,20 +3,20 @@ import SkyrowStore
 import Synchronization
 
 extension LiveDispatcher {
-    /// How often it is looked whether changes are published while none come.
+    /// How often the publication is checked while no changes arrive.
     static let publicationInterval: Duration = .seconds(5)
 
-    /// What is published, as it was found last.
+    /// The publication as of the last check.
     struct PublicationLook {
         /// The oids of memberships by the oids of tables.
         fileprivate var members: [UInt32: UInt32] = [:]
         fileprivate(set) var lookedAt = ContinuousClock.now
     }
 
-    /// Publishes a type whose changes the stream does not bring; throws `111 NotSupported` where the role may not, and `110
-    /// ResourceNotFound` for a type that was dropped meanwhile.
+    /// Adds a type to the publication if the stream lacks its changes. Throws `111 NotSupported` if the role lacks the right, and
+    /// `110 ResourceNotFound` for a type that was dropped meanwhile.
     ///
-    /// Where changes are asked for nothing has to be published.
+    /// Polling needs no publication.
     func requirePublished(_ type: RecordTypeName) async throws(SkyrowError) {
         guard state.withLock({ $0.mode == .logical }) else { return }
         // A table that is replaced between two of these statements is looked up again, but not forever.
@@ -39,10 +39,10 @@ extension LiveDispatcher {
         )
     }
 
-    /// Finds out whether all changes of the types that subscriptions are about were published since the last look; false where
-    /// some were not, or nothing can be said.
+    /// Checks whether all changes of the subscribed types were published since the last check; returns false if some were not, or
+    /// if the check failed.
     ///
-    /// What is missing is published again, and the subscriptions about it go on from the last moment up to which all was sent.
+    /// Missing types are published again, and their subscriptions resume from the last position up to which everything was sent.
     func lookAtPublication(_ last: inout PublicationLook) async -> Bool {
         let former = last
         last.lookedAt = .now
@@ -55,7 +55,7 @@ extension LiveDispatcher {
             return former.members[table.oid].map { $0 != membership } ?? false
         }
         guard !lost.isEmpty else { return true }
-        // A table that was renamed or replaced ends its subscriptions by its schema, once the catalogue has it.
+        // A renamed or replaced table ends its subscriptions as a schema change, once the catalog has it.
         guard (try? await store.cache.reload()) != nil else { return false }
         let current = store.cache.current.tables
         lost.removeAll { current[$0]?.oid != tables[$0]?.oid }
@@ -71,7 +71,8 @@ extension LiveDispatcher {
 }
 
 extension LiveState {
-    /// Changes of some types were missed: subscriptions about them end, to go on from the last moment up to which all was sent.
+    /// Ends the subscriptions of types whose changes were missed; they resume from the last position up to which everything was
+    /// sent.
     fileprivate mutating func lose(changesOf types: Set<RecordTypeName>) {
         for number in registry.groups.numbers {
             guard let group = registry.groups[number]?.value, types.contains(group.type) else { continue }

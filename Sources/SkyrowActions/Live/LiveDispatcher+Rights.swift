@@ -5,17 +5,17 @@ import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
-    /// How often the rights of all sessions are looked at; notices have them be looked at at once.
+    /// How often the rights of all sessions are checked; a notification triggers a check at once.
     private static let rightsInterval: Duration = .milliseconds(600)
-    /// How many sessions are looked up at once where each has to be.
+    /// How many sessions are looked up concurrently.
     private static let lookups = 8
 
-    /// Who has subscriptions by the same credentials.
+    /// The subscriptions with the same credentials and caller.
     private struct Holder: Sendable {
         let credentials: Credentials
         let caller: Caller
         var connections: Set<LiveRegistry.Connection> = []
-        /// Whether relations of users decide what it may read.
+        /// Whether relations of users decide what the caller may read.
         var asksRelations = false
 
         mutating func add(_ party: SubscriptionBook.Party, on connection: LiveRegistry.Connection) {
@@ -24,7 +24,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// What has changed of a session in the database.
+    /// What changed of a session in the database.
     private struct Change {
         let ofRights: Bool
         let ofRelations: Bool
@@ -35,15 +35,15 @@ extension LiveDispatcher {
         let caller: Caller
     }
 
-    /// Has the rights of all sessions be looked at now.
+    /// Requests a check of the rights of all sessions.
     func rightsMayHaveChanged() {
         rightsSignals.continuation.yield()
     }
 
-    /// Ends or resets subscriptions whose callers have other rights than when they were made.
+    /// Ends or resets subscriptions whose callers' rights have changed.
     func keepRights(_ service: ActionService) async {
         var known: [TokenHash: SessionStanding] = [:]
-        // PostgreSQL is asked again and again, since its notices may get lost; a look that has failed is repeated then.
+        // The database is polled since notifications may get lost; a failed check is repeated with the next poll.
         let timer = Task {
             while (try? await ServiceTimer.sleep(for: Self.rightsInterval)) != nil {
                 rightsSignals.continuation.yield()
@@ -67,7 +67,7 @@ extension LiveDispatcher {
                 )
                 var changed: [TokenHash: Change] = [:]
                 for (hash, standing) in present {
-                    // Of a session that is new here, what is remembered may be a second old already.
+                    // What is cached of a session that is new here may already be a second old.
                     if known[hash]?.rights != standing.rights { service.forgetSession(hash) }
                     guard let former = known[hash] else { continue }
                     changed[hash] = Change(
@@ -75,11 +75,11 @@ extension LiveDispatcher {
                         ofRelations: standing.hasOtherRelations(than: former)
                     )
                 }
-                // What is known of keys may be a second old, too.
+                // What is cached of keys may be a second old, too.
                 if holders.contains(where: { $0.caller.keyName != nil }) { try await service.loadKeys() }
                 let isSettled = await check(holders, changed, service)
                 known = present
-                // Rules of types are rights as well, and notices of them may not arrive either.
+                // Rules of types are rights as well, and their notifications may get lost, too.
                 if !holders.isEmpty {
                     let areRulesKnown = await store.lookAtRules()
                     endOutdated()
@@ -87,7 +87,7 @@ extension LiveDispatcher {
                 }
                 if isSettled { noteRights(known: look) }
             } catch {
-                // Until the next look succeeds nothing is judged.
+                // Nothing is judged until the next check succeeds.
                 continue
             }
         }
@@ -98,16 +98,18 @@ extension LiveDispatcher {
         waiting.wake { $0 == .rights }
     }
 
-    /// Waits until the rights of all sessions are known as of the last second, or need not be, or its task is cancelled.
+    /// Waits until the rights of all sessions were checked within the last second or nothing needs them; returns early when its
+    /// task is cancelled.
     func rightsKnown() async {
         await lookAtRights { [self] in
             state.withLock { $0.isUnused } || rightsLooks.withLock { $0.areKnown(at: clock.instant()) }
         }
     }
 
-    /// Waits until the rights of all sessions were looked at after now, or its task is cancelled.
+    /// Waits until a check of the rights of all sessions that began after the call has succeeded; returns early when its task is
+    /// cancelled.
     ///
-    /// What is read then may depend on relations of users, which are compared with those of that look from then on.
+    /// What is read afterwards may depend on relations of users, which are compared with those of that check from then on.
     func rightsLookedAt() async {
         let last = rightsLooks.withLock { $0.last }
         await lookAtRights { [self] in rightsLooks.withLock { $0.haveSucceeded(since: last) } }
@@ -120,7 +122,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Ends the subscriptions about types that are others now or have other rules, whether records of them change or not.
+    /// Ends the subscriptions of types whose table or rules were replaced, whether their records change or not.
     func endOutdated() {
         let catalog = store.cache.current
         state.withLock { state in
@@ -153,7 +155,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Asks again who calls; false where that cannot be said of all at the moment.
+    /// Authenticates the callers again; false if that failed for some of them.
     ///
     /// - Parameter changed: what has changed of sessions in the database.
     private func check(
@@ -179,10 +181,10 @@ extension LiveDispatcher {
 
     private func check(_ holder: Holder, _ changed: [TokenHash: Change], _ service: ActionService) async -> Bool {
         let change = holder.credentials.tokenHash.flatMap { changed[$0] }
-        // What relations decide is read anew, and nothing else.
+        // Only what depends on relations is read again.
         if change?.ofRelations == true { end(holder, .access, askingRelations: true) }
-        // Where neither a notice nor the database says otherwise, what was found before still holds. Of a key the session says
-        // nothing.
+        // Unless a notification or the database says otherwise, the former result still holds. The session says nothing about a
+        // key.
         let isAsked = change?.ofRights == true || holder.caller.keyName != nil
         guard isAsked || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
@@ -196,7 +198,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// - Parameter askingRelations: whether those alone end that relations of users decide about.
+    /// - Parameter askingRelations: whether only subscriptions that depend on relations of users end.
     private func end(_ holder: Holder, _ reason: LiveText.Reset, askingRelations: Bool = false) {
         state.withLock { state in
             state.reset(on: holder.connections, reason) { owner, asksRelations in
@@ -210,20 +212,20 @@ extension LiveDispatcher {
 }
 
 extension ActionService {
-    /// Whether who calls with these credentials is known from a moment ago, without asking the database.
+    /// Whether the session of these credentials is cached, so that the database needs no query.
     fileprivate func remembers(_ credentials: Credentials) -> Bool {
         guard let hash = credentials.tokenHash else { return false }
         return cachedSession(hash) != nil
     }
 
-    /// Has the database be asked about a session again.
+    /// Removes a session from the cache, so that the database is queried again.
     fileprivate func forgetSession(_ token: TokenHash) {
         sessions.withLock { $0.remove(token) }
     }
 }
 
 extension Caller {
-    /// Whether both may do the same: whether one has proved a moment ago who it is makes no difference.
+    /// Whether both callers have the same rights; a recent step-up makes no difference.
     fileprivate func hasRights(of other: Caller) -> Bool {
         kind == other.kind && roles == other.roles && groups == other.groups && isRegistered == other.isRegistered
             && isVerified == other.isVerified
@@ -239,7 +241,7 @@ extension AccessScope {
 }
 
 extension SkyrowError {
-    /// Whether the credentials are no longer good for anything.
+    /// Whether the error means that the credentials are no longer valid.
     fileprivate var endsSession: Bool {
         switch code {
         case .accessTokenNotAccepted, .accessKeyNotAccepted, .notAuthenticated, .permissionDenied, .userDisabled: true

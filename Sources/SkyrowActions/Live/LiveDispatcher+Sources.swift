@@ -5,17 +5,17 @@ import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
-    /// How long changes are followed when the last subscription has ended.
+    /// How long changes are followed after the last subscription has ended.
     private static let linger: Duration = .seconds(5)
-    /// How long the stream may take to begin before changes are asked for.
+    /// How long the stream may take to start before polling begins.
     private static let bridgeAfter: Duration = .milliseconds(500)
-    /// How long the stream is left alone where what it brings cannot be read.
+    /// How long the stream stays closed when its content cannot be decoded.
     private static let unreadablePause: Duration = .seconds(3600)
-    /// How long it is left alone where more has come than may wait for the answer to a question.
+    /// How long it stays closed when more has arrived than may wait for the result of a poll.
     private static let overflowPause: Duration = .seconds(1)
-    /// How long a subscription is left alone that takes too many steps.
+    /// How long a subscription that takes too many steps is told to wait.
     private static let costlyPause: Duration = .seconds(5)
-    /// How many subscriptions resume after changes were missed; others are begun anew by their clients.
+    /// Upper bound on the subscriptions that resume after missed changes; clients restart the others.
     private static let maximumResumptions = 1_000
 
     /// Follows changes while there are subscriptions.
@@ -32,7 +32,7 @@ extension LiveDispatcher {
                 state.withLock { $0.mode = .none }
                 return
             }
-            // A subscription that came at the last moment has missed what was committed since.
+            // A subscription that arrived at the end has missed what was committed since.
             lose()
             let isWanted = state.withLock { state in
                 state.complete = nil
@@ -42,7 +42,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Returns when nothing has been wanted for a while: time itself is the rule there.
+    /// Returns when nothing has been wanted for a while; only the time decides.
     private func waitUntilUnused() async {
         while !Task.isCancelled {
             await wait(for: .use) { !$0.isWanted }
@@ -65,11 +65,11 @@ extension LiveDispatcher {
         }
     }
 
-    /// Asks for changes whenever the stream does not bring them.
+    /// Polls for changes whenever the stream does not deliver them.
     private func bridge() async {
         while !Task.isCancelled {
             await wait(for: .mode) { $0.mode == .none }
-            // What the stream says ends the time that it has.
+            // An event of the stream ends the time that it has to start.
             await wait(
                 for: .mode,
                 during: { try await ServiceTimer.sleep(for: Self.bridgeAfter) },
@@ -81,15 +81,15 @@ extension LiveDispatcher {
 
     private var isAskedMeanwhile: Bool { sources.withLock { $0.isAsking } }
 
-    /// Has changes be asked for until the stream takes over.
+    /// Starts polling until the stream takes over.
     private func askMeanwhile() {
         sources.withLock { $0.askMeanwhile() }
         waiting.wake { $0 == .mode }
     }
 
-    /// Follows a source until something ends that; nil where its task is cancelled.
+    /// Follows a source until something ends that; returns nil when its task is cancelled.
     ///
-    /// - Parameter take: takes its events, each after those of any source that came before; returns what ends it.
+    /// - Parameter take: handles an event, after all earlier events of either source; returns what ends following.
     private func follow<End: Sendable>(
         _ source: some ChangeSource,
         _ take: @escaping @Sendable (ChangeSourceEvent) async -> End?
@@ -118,12 +118,12 @@ extension LiveDispatcher {
         while !Task.isCancelled {
             let version = store.cache.current.version
             guard let rest = await follow(source, { await self.takeStreamed($0) }) else { return }
-            // Another catalogue may make readable what was not.
+            // A new catalog may make the stream decodable.
             await store.cache.waitForChange(since: version, atMost: rest)
         }
     }
 
-    /// Takes an event of the stream; returns for how long the stream is to be left alone, nil where it goes on.
+    /// Handles an event of the stream; returns how long the stream stays closed, or nil to go on.
     private func takeStreamed(_ event: ChangeSourceEvent) async -> Duration? {
         switch event {
         case .started:
@@ -174,9 +174,9 @@ extension LiveDispatcher {
         _ = await follow(source) { await self.takeAsked($0) }
     }
 
-    /// Takes an answer; returns something when the stream has taken over.
+    /// Handles an event of polling; returns a value when the stream has taken over.
     private func takeAsked(_ event: ChangeSourceEvent) async -> Void? {
-        // The stream may have taken over a moment ago.
+        // The stream may have taken over meanwhile.
         guard sources.withLock({ $0.stream != .running }) else { return () }
         switch event {
         case .started:
@@ -197,11 +197,11 @@ extension LiveDispatcher {
         return nil
     }
 
-    /// Lets the stream take over, if it is ready.
+    /// Lets the stream take over if it is ready.
     private func handOver(at moment: ChangeMoment) async -> Bool {
         let waiting = sources.withLock { $0.answered(at: moment) }
         guard let waiting else {
-            // The next answer decides.
+            // The next poll decides.
             if sources.withLock({ $0.stream != .idle }) { polling.withLock { $0 }?.wake() }
             return false
         }
@@ -224,18 +224,18 @@ extension LiveDispatcher {
         watchSignals.continuation.yield()
     }
 
-    /// Changes are missed from here on: all subscriptions go on from the last moment up to which all was sent.
+    /// Handles missed changes: all subscriptions resume from the last position up to which everything was sent.
     private func lose() {
         let loads = state.withLock { $0.lose(resuming: Self.maximumResumptions) }
         for load in loads { self.loads.continuation.yield(load) }
     }
 
-    /// Sends what a transaction means to all whom it concerns.
+    /// Sends the events of a transaction to the subscriptions concerned.
     private func dispatch(_ transaction: CommittedTransaction) async {
         if sources.withLock({ $0.hasShown(transaction) }) { return }
         let verdicts = await judged(transaction)
         await rightsKnown()
-        // What was waited for has not come then.
+        // `rightsKnown` returned early.
         if Task.isCancelled { return }
         let catalog = store.cache.current
         let questions = state.withLock { state in
@@ -247,7 +247,7 @@ extension LiveDispatcher {
         var relations = RelatedUsers.none
         if let questions, !questions.isEmpty {
             while !Task.isCancelled {
-                // Without an answer nothing may be judged: the stream waits, and asks again after a pause.
+                // Without a result nothing may be judged: the stream waits, and the query is repeated after a pause.
                 if let found = try? await store.relatedUsers(questions) {
                     relations = found
                     break
@@ -261,7 +261,7 @@ extension LiveDispatcher {
             if state.watches.note(transaction) { watchSignals.continuation.yield() }
             var transaction = transaction
             if questions == nil {
-                // Too many relations decide about it: all of its types are read anew.
+                // Too many relations decide: the subscriptions of all its types restart.
                 transaction = CommittedTransaction(
                     id: transaction.id,
                     end: transaction.end,
@@ -287,9 +287,9 @@ extension LiveDispatcher {
         observeResets()
     }
 
-    /// What the predicates of subscriptions are for what a transaction changed.
+    /// Evaluates the predicates of subscriptions on the records that a transaction changed.
     ///
-    /// - Parameter only: a group that alone is meant; nil for all.
+    /// - Parameter only: the only group to judge; nil for all.
     func judged(
         _ transaction: CommittedTransaction,
         only: SubscriptionIndex.Group? = nil
@@ -297,7 +297,7 @@ extension LiveDispatcher {
         await judged(state.withLock { $0.registry.questions(of: transaction, only: only) })
     }
 
-    /// Finds verdicts without the lock, and ends the subscriptions that cannot pay for theirs.
+    /// Finds verdicts outside the lock, and ends the subscriptions whose clients exceed their steps.
     func judged(_ questions: LiveVerdicts) async -> LiveVerdicts {
         var verdicts = questions
         while true {
@@ -311,7 +311,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Has changes be asked for at once, since this process has written something.
+    /// Triggers a poll at once, since this process has written something.
     func noteWrite() {
         guard isPolling.load(ordering: .relaxed) else { return }
         polling.withLock { $0 }?.wake()

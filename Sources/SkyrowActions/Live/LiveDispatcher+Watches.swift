@@ -4,10 +4,10 @@ import SkyrowSystem
 import Synchronization
 
 extension LiveDispatcher {
-    /// How many queries are asked at once.
+    /// How many queries run concurrently.
     private static let askers = 4
 
-    /// Asks queries again whose results may be others, until the task is cancelled.
+    /// Runs queries again whose results may have changed, until the task is cancelled.
     func keepWatches(_ service: ActionService) async {
         await withDiscardingTaskGroup { group in
             let seats = AsyncSeats(Self.askers)
@@ -20,7 +20,7 @@ extension LiveDispatcher {
                     case .wait(let instant):
                         if let set = alarm, set <= instant { break asking }
                         alarm = instant
-                        // Time itself is the rule: a query is not asked again too soon.
+                        // Only the time decides: it keeps the minimum interval between two runs of a query.
                         group.addTask {
                             _ = try? await ServiceTimer.sleep(until: instant)
                             self.watchSignals.continuation.yield()
@@ -39,7 +39,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Asks a query with the rights of one who gets its result, and sends all of them what has changed.
+    /// Runs a query with the rights of one of its subscribers, and sends all of them the differences.
     private func ask(_ number: WatchRegistry.Group, _ service: ActionService) async {
         let start = ContinuousClock.now
         defer { state.withLock { $0.watches.ended(number, after: .now - start, at: .now) } }
@@ -62,7 +62,7 @@ extension LiveDispatcher {
         }
     }
 
-    /// Sends a result, once the rights of all who get it are known.
+    /// Sends a result once the rights of all its receivers are known.
     func take(_ answer: WatchedAnswer, of number: WatchRegistry.Group, asking: Int) async {
         await rightsKnown()
         endOutdated()
@@ -88,7 +88,7 @@ extension LiveDispatcher {
 }
 
 extension ActionService {
-    /// Asks a query that is kept current.
+    /// Runs a query that is kept current.
     func answer(
         _ request: WatchRegistry.Request,
         turn: ReadTurn?
@@ -102,7 +102,7 @@ extension ActionService {
         )
     }
 
-    /// - Parameter hidesFields: whether the caller does not see all fields of the types that the query leads to.
+    /// - Parameter hidesFields: whether fields of a type in the query are hidden from the caller.
     func answer(
         _ subject: LiveWatchRequest.Subject,
         in database: DatabaseName,

@@ -5,10 +5,10 @@ import SkyrowStore
 import SkyrowSystem
 import Synchronization
 
-/// Follows what is committed, for as long as anyone has asked for it, and sends each connection what concerns it.
+/// Follows committed changes while there are subscriptions, and sends each connection its events.
 ///
-/// The decisions are ``LiveRegistry``'s; here is what waits: the source of changes, the records at the beginning of
-/// subscriptions, the rights of those who ask.
+/// ``LiveRegistry`` makes the decisions. This class does what waits: it reads the source of changes, loads the records of new
+/// subscriptions, and checks the rights of callers.
 final class LiveDispatcher: Sendable {
     let configuration: LiveConfiguration
     let store: RecordStore
@@ -17,19 +17,19 @@ final class LiveDispatcher: Sendable {
     let judging: LiveJudging
     /// Wakes the task that follows changes.
     let demand = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// The subscriptions whose beginnings are to be read.
+    /// The subscriptions to load.
     let loads = AsyncStream.makeStream(of: Load.self)
-    /// The connections that take messages again after they have dropped some.
+    /// The connections that accept messages again after they have dropped some.
     let recoveries = AsyncStream.makeStream(of: LiveRegistry.Connection.self)
-    /// Has the rights of all sessions be looked at.
+    /// Requests a check of the rights of all sessions.
     let rightsSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Has queries be asked again that are due.
+    /// Wakes the task that runs queries again.
     let watchSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// The source that asks, while there is one; own writes wake it.
+    /// The polling source, while there is one; writes of this process wake it.
     let polling = Mutex<PollingChangeSource?>(nil)
     let logical = Mutex<LogicalChangeSource?>(nil)
     let isPolling = Atomic(false)
-    /// One event is handled after the other, whichever source it comes from.
+    /// Handles events one after the other, from either source.
     let turns = SerialGate()
     /// The tasks that wait for a change of the state.
     let waiting: WaitingTasks<LiveState.Aspect>
@@ -37,13 +37,13 @@ final class LiveDispatcher: Sendable {
     let clock: ServiceClock
     let sources: Mutex<SourceSwitch>
 
-    /// The beginning of one subscription.
+    /// The load of one subscription.
     struct Load: Sendable {
         let subscriber: LiveRegistry.Subscriber
         let attempt: UInt32
     }
 
-    /// How many beginnings are read at once.
+    /// How many subscriptions load concurrently.
     static let loaders = 8
 
     init(
@@ -104,7 +104,7 @@ final class LiveDispatcher: Sendable {
 
     func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
         let isKnown = state.withLock { state in
-            // The client learns from the answer that it has ended.
+            // The response tells the client that the subscription has ended.
             state.forgetEnd(of: name, on: connection)
             if let watcher = state.watches.watcher(name, of: connection) {
                 state.watches.remove(watcher)
@@ -125,9 +125,9 @@ final class LiveDispatcher: Sendable {
 
     // MARK: Waiting
 
-    /// Returns when the state is so, when the time is over and when the task is cancelled.
+    /// Waits until a condition on the state holds, the time is over, or the task is cancelled.
     ///
-    /// - Parameter sleep: sleeps for as long as is waited at most.
+    /// - Parameter sleep: sleeps for the longest time to wait.
     func wait(
         for aspect: LiveState.Aspect,
         during sleep: (@Sendable () async throws -> Void)? = nil,
@@ -146,7 +146,7 @@ final class LiveDispatcher: Sendable {
         while !Task.isCancelled, !isOver() { await waiting.wait(for: aspect) { isOver() } }
     }
 
-    /// Waits until changes are followed; false where that takes too long, or its task is cancelled.
+    /// Waits until changes are followed; returns false after the time limit, or when its task is cancelled.
     func waitForSource(atMost limit: Duration) async -> Bool {
         if state.withLock({ $0.mode != .none }) { return true }
         state.withLock { $0.awaitingSource += 1 }
@@ -162,7 +162,7 @@ final class LiveDispatcher: Sendable {
 
     // MARK: Checkpoints
 
-    /// Says what is new every few seconds, and sends a heartbeat where nothing is: time alone decides when.
+    /// Sends checkpoints every few seconds, and heartbeats when there is nothing new; only the time decides when.
     private func keepCheckpoints() async {
         var lastMoment = ContinuousClock.now
         var publication = PublicationLook()
@@ -174,7 +174,7 @@ final class LiveDispatcher: Sendable {
             let moment = isUsed && isDue ? try? await store.changeMoment() : nil
             var isPublished = true
             if isUsed, moment != nil || .now - publication.lookedAt > Self.publicationInterval {
-                // All that was visible at the moment was published where that is so afterwards.
+                // If the publication is complete after the snapshot, everything visible to the snapshot was published.
                 isPublished = await lookAtPublication(&publication)
             }
             if let moment, isPublished {
@@ -198,7 +198,7 @@ final class LiveDispatcher: Sendable {
         }
     }
 
-    /// Has the subscriptions be counted that have ended.
+    /// Emits an observation for each subscription that has ended.
     func observeResets() {
         let endings = state.withLock { state in
             defer { state.endings = [] }

@@ -2,13 +2,13 @@ import SkyrowConcurrency
 import SkyrowSystem
 import Synchronization
 
-/// Finds verdicts without the lock of live queries: at once what takes a moment, and on a separate thread what takes longer.
+/// Finds verdicts outside the lock of live queries: short work at once, longer work on a separate thread.
 ///
-/// The tasks of all requests share a few threads, so nothing that clients can make long runs on them.
+/// All requests share a few threads, so work whose length depends on clients must not run on them.
 final class LiveJudging: Sendable {
-    /// What is judged on the thread that asks: some 100 µs.
+    /// The steps that run on the calling thread: some 100 µs.
     private static let stepsAtOnce = 10_000
-    /// How long to wait before a thread is asked for again, where the system has given none.
+    /// The pause before the next attempt when the system could not create a thread.
     private static let pause: Duration = .milliseconds(100)
 
     private let allowances: Mutex<StepAllowances>
@@ -18,7 +18,7 @@ final class LiveJudging: Sendable {
         allowances = Mutex(StepAllowances(limits))
     }
 
-    /// The verdicts with those that were missing, or with refusals.
+    /// Returns the verdicts complete, or with refusals.
     func judge(_ verdicts: LiveVerdicts) async -> LiveVerdicts {
         var verdicts = verdicts
         if judge(&verdicts, atMost: Self.stepsAtOnce) { return verdicts }

@@ -1,4 +1,4 @@
-/// A message that the service sends to a client by itself.
+/// A message that the service sends to a client without a request.
 ///
 /// ```swift
 /// {"jsonrpc":"2.0","method":"live:changes","params":{"phase":"live","changes":[…]}}
@@ -7,18 +7,19 @@ package struct LiveMessage: Sendable {
     package enum Method: String, Hashable, Sendable, CaseIterable {
         /// Events of subscriptions.
         case changes = "live:changes"
-        /// Change tokens from which subscriptions can go on.
+        /// Change tokens from which subscriptions can resume.
         case checkpoint = "live:checkpoint"
-        /// The end of a subscription, and how to begin again.
+        /// The end of a subscription, and how to restart it.
         case reset = "live:reset"
     }
 
-    /// The JSON text of parameters, in parts that others may share.
+    /// The JSON text of the parameters, in parts that several messages may share.
     ///
-    /// Messages of the same text to several clients are one message, by which an outlet knows what it has written already.
+    /// Messages with the same text to several clients share one object, by whose identity an outlet finds what it has already
+    /// serialized.
     package final class Text: Sendable {
         package let parts: [[UInt8]]
-        /// How many bytes there are in all parts.
+        /// The total number of bytes.
         package let byteCount: Int
 
         fileprivate init(_ parts: [[UInt8]]) {
@@ -29,10 +30,10 @@ package struct LiveMessage: Sendable {
 
     package let method: Method
     package let parameters: Text
-    /// The change token after it, where the message is a checkpoint of a single subscription: the `id:` of an event stream.
+    /// The change token at this point, for a checkpoint of a single subscription: the `id:` of an event stream.
     package let token: String?
 
-    /// How many bytes the parameters have.
+    /// The number of bytes of the parameters.
     package var byteCount: Int { parameters.byteCount }
 
     package init(_ method: Method, parameters: [[UInt8]], token: String? = nil) {
@@ -42,36 +43,36 @@ package struct LiveMessage: Sendable {
     }
 }
 
-/// Where the messages of a live session go: one connection, a WebSocket or an event stream.
+/// The destination of a live session's messages: a WebSocket or an event stream.
 package protocol LiveOutlet: AnyObject, Sendable {
-    /// Takes a message and returns at once, on any thread; messages of one session come in order.
+    /// Accepts a message and returns at once, on any thread; the messages of one session arrive in order.
     ///
-    /// It is called under the lock of all live queries, so it calls nothing of them.
+    /// It is called under the lock of all live queries, so it must not call back into them.
     ///
-    /// - Parameter generation: that of which the sender has lost no message.
-    /// - Returns: false where the message is dropped, because the connection is in another generation or falls behind by it.
+    /// - Parameter generation: the generation in which the sender has lost no message.
+    /// - Returns: false if the message is dropped because the connection is in another generation or falls behind with it.
     func send(_ message: LiveMessage, in generation: Int) -> Bool
-    /// Grows when the connection drops messages, and again when it takes messages anew; odd in between.
+    /// A number that grows when the connection drops messages, and again when it accepts messages; odd in between.
     var generation: Int { get }
-    /// Ends the connection after what it has taken.
+    /// Closes the connection after the messages that it has accepted.
     func close(_ reason: LiveClosure)
-    /// Waits until what it has taken has left, so that the pages of many records do not make it fall behind.
+    /// Waits until the accepted messages are written, so that the pages of a large result don't make the connection fall behind.
     func waitForRoom(atMost limit: Duration) async
 }
 
 extension LiveOutlet {
-    /// For an outlet that holds nothing back.
+    /// Returns at once, for an outlet without a buffer.
     package func waitForRoom(atMost limit: Duration) async {}
 }
 
-/// Why the service ends a connection.
+/// Why the service closes a connection.
 package enum LiveClosure: Hashable, Sendable {
-    /// The session of its caller has ended: 4401.
+    /// The caller's session has ended: 4401.
     case sessionEnded
-    /// It was behind for too long: 4408.
+    /// The connection was behind for too long: 4408.
     case tooSlow
-    /// There are too many of them: 4429.
+    /// There are too many connections: 4429.
     case tooMany
-    /// The process ends: 1012.
+    /// The process shuts down: 1012.
     case restarting(retryAfter: Duration)
 }

@@ -2,7 +2,7 @@ import Metrics
 import SkyrowModel
 import Synchronization
 
-/// What is counted of live queries.
+/// The metrics of live queries.
 final class LiveMetrics: Sendable {
     private let label: [(String, String)]
     private let factory: any MetricsFactory
@@ -21,7 +21,7 @@ final class LiveMetrics: Sendable {
     private let feedResets: [ChangeReset: Counter]
     private let gaps: Mutex<[String: Counter]>
 
-    /// Further reasons count as another.
+    /// Upper bound on the distinct reasons; further ones count as `other`.
     private static let maximumReasons = 20
 
     init(of label: [(String, String)], factory: any MetricsFactory) {

@@ -5,9 +5,9 @@ import SkyrowStore
 // MARK: Transactions
 
 extension LiveRegistry {
-    /// The users whose relations decide who may read what a transaction changed, in pairs: the one who asks and the owner.
+    /// The pairs of reader and owner whose relations decide who may read the records that a transaction changed.
     ///
-    /// nil where there are too many.
+    /// nil when there are too many.
     func askedRelations(_ transaction: CommittedTransaction) -> Set<RelatedUsers.Question>? {
         var questions: Set<RelatedUsers.Question> = []
         for change in transaction.changes {
@@ -24,12 +24,12 @@ extension LiveRegistry {
         return questions
     }
 
-    /// The forms of a record that a change is about.
+    /// The known versions of a changed record.
     private func forms(of change: RecordChange) -> [StoredRecord] {
         [change.after, change.old].compactMap(\.self) + (known(before: change)?.records ?? [])
     }
 
-    /// What members of groups say of the record before a change; nil where the change says that itself.
+    /// What the membership has of the record before a change; nil if the change itself has it.
     private func known(before change: RecordChange) -> Membership.Known? {
         guard case .unknown = change.before else { return nil }
         return membership.known(change.table.name, change.storedID)
@@ -45,9 +45,9 @@ extension LiveRegistry {
         return (known, candidates)
     }
 
-    /// What the predicates of groups are asked about a transaction.
+    /// The cases to judge for a transaction.
     ///
-    /// - Parameter only: a group that alone is meant; nil for all.
+    /// - Parameter only: the only group to judge; nil for all.
     func questions(of transaction: CommittedTransaction, only: SubscriptionIndex.Group? = nil) -> LiveVerdicts {
         var questions = LiveVerdicts()
         for change in transaction.changes {
@@ -63,7 +63,8 @@ extension LiveRegistry {
         return questions
     }
 
-    /// Goes on with groups that were refused: the subscriptions of the client that cannot pay end, or all where a record takes too much.
+    /// Handles groups that were refused: it ends the subscriptions of the client that is out of steps, or all of a group for
+    /// which one record takes too many.
     ///
     /// - Returns: the subscriptions that end.
     mutating func takeRefusals(of verdicts: inout LiveVerdicts) -> [Subscriber] {
@@ -81,12 +82,10 @@ extension LiveRegistry {
         return ended
     }
 
-    /// Takes what a transaction changed, as it was judged.
+    /// Dispatches the changes of a transaction by their verdicts.
     ///
-    /// - Parameters:
-    ///   - verdicts: the answers to ``questions(of:only:)``.
-    ///   - relations: the answers to ``askedRelations(_:)``.
-    ///   - only: a group that alone is meant; nil for all.
+    /// - Parameters: - verdicts: the judged ``questions(of:only:)``. - relations: the relations for ``askedRelations(_:)``. -
+    ///   only: the only group to judge; nil for all.
     mutating func dispatch(
         _ transaction: CommittedTransaction,
         _ verdicts: LiveVerdicts,
@@ -115,11 +114,11 @@ extension LiveRegistry {
         let mark: CommittedMark
         let readAt: ChangeMoment?
         var budget: WritingBudget
-        /// The subscriptions that end, since more would have to be written for them.
+        /// The subscriptions that end because they exceed the budget.
         var ended: Set<Subscriber> = []
-        /// The events, those of the same text once.
+        /// The events; events with the same text are stored once.
         private var texts: [[[UInt8]]] = []
-        /// The places of those that a connection gets among all of them.
+        /// The indexes of each connection's events in `texts`.
         private var places: [Connection: [Int]] = [:]
         var dispatch = Dispatch()
 
@@ -129,7 +128,7 @@ extension LiveRegistry {
             self.budget = budget
         }
 
-        /// Takes an event; returns its place.
+        /// Adds an event; returns its index.
         mutating func add(_ text: [[UInt8]]) -> Int {
             texts.append(text)
             return texts.count - 1
@@ -141,7 +140,7 @@ extension LiveRegistry {
 
         func text(at place: Int) -> [[UInt8]] { texts[place] }
 
-        /// One message for each connection, and the same one for all that get the same events.
+        /// One message a connection; connections with the same events share it.
         var messages: [(connection: Connection, message: LiveMessage)] {
             var known: [[Int]: LiveMessage] = [:]
             return places.map { connection, places in
@@ -164,7 +163,7 @@ extension LiveRegistry {
         outgoing.dispatch.candidates.append(verdicts.cases[place].groups.count)
         let known = known(before: change)
         var matches = verdicts.matches(at: place)
-        // Clients of these may hold it; an earlier change of the transaction may have made it known.
+        // Clients of these groups may hold the record; an earlier change of the transaction may have added it.
         for number in known?.allGroups ?? [] where matches[number] == nil { matches[number] = .neither }
         var written = WrittenChange()
         for (number, verdict) in matches {
@@ -190,7 +189,7 @@ extension LiveRegistry {
         switch change.before {
         case .missing: (didMatch, isInsert) = (false, true)
         case .row: (didMatch, isInsert) = (verdict.before, false)
-        // Clients may hold any of the known forms.
+        // Clients may hold any of the known versions.
         case .unknown(let mayBeNew): (didMatch, isInsert) = (!known.isEmpty, mayBeNew)
         }
         let matches = verdict.after
@@ -262,11 +261,11 @@ extension LiveRegistry {
         let client = subscriber.holder.paying
         guard outgoing.budget.countEvent(for: client) else {
             outgoing.ended.insert(number)
-            // The records at its beginning are read again.
+            // The subscription loads its records again.
             if waits { overflow(number) } else { outgoing.dispatch.resets.append((number, .bulk)) }
             return
         }
-        // Who could not read the record before gets no value of it, whatever the kind of the event.
+        // A caller who could not read the record before gets no old value, for any kind of event.
         let previous = seesOld && kind != .created ? subscriber.value.filter?.previous : nil
         let key = subscriber.value.eventKey(kind, encoding, previous)
         guard
@@ -301,15 +300,15 @@ extension LiveRegistry {
             guard let state = subscribers[subscriber]?.state else { continue }
             switch state {
             case .starting, .live: dispatch.resets.append((subscriber, .bulk))
-            // The records at its beginning are read once more.
+            // The subscription loads its records again.
             case .loading: overflow(subscriber)
             case .paused: break
             }
         }
     }
 
-    /// Resets the groups that nothing says of what a changed record was before: the log of the type has had whole records until
-    /// now.
+    /// Resets the groups that lack members when a change lacks the record before: until now the log of the type had whole
+    /// records.
     private mutating func resetUnjudged(_ transaction: CommittedTransaction, _ dispatch: inout Dispatch) {
         let types = Set(transaction.changes.filter(\.lacksBefore).map(\.table.name))
         guard !types.isEmpty else { return }
@@ -321,7 +320,7 @@ extension LiveRegistry {
 }
 
 extension LiveSubscriber {
-    /// Whether an event of a transaction waits until the subscription is live; nil where it is not sent at all.
+    /// Whether an event of a transaction waits until the subscription is live; nil if it is not sent at all.
     fileprivate func keeps(_ kind: LiveEventKind, of mark: CommittedMark) -> Bool? {
         guard filter?.events.contains(kind) ?? true else { return nil }
         return switch state {
@@ -332,12 +331,12 @@ extension LiveSubscriber {
         }
     }
 
-    /// Whether one of the fields that changed is one for whose changes it was made.
+    /// Whether a watched field has changed.
     fileprivate func watches(_ changed: Set<FieldName>) -> Bool {
         filter?.watched.map { !$0.isDisjoint(with: changed) } ?? true
     }
 
-    /// What the text of an event depends on, besides the change.
+    /// What the text of an event depends on, apart from the change.
     fileprivate func eventKey(
         _ kind: LiveEventKind,
         _ encoding: RecordEncoding,
@@ -367,7 +366,7 @@ extension LiveSubscriber {
 }
 
 extension AccessScope {
-    /// The user whose relations to owners it asks for; nil where it asks for none.
+    /// The user whose relations to owners it depends on; nil if it depends on none.
     fileprivate var relatedUser: UserID? {
         for clause in clauses + others.joined() {
             if case .related(let user, _, _) = clause { return user }

@@ -11,7 +11,7 @@ extension LiveRegistry {
         return (subscriber.group, group)
     }
 
-    /// Has the members of a group be read, where they have to be; nil where they are known or another one reads them.
+    /// Starts to read the members of a group that lacks them; returns nil if they are known or being read.
     mutating func beginMembers(of number: SubscriptionIndex.Group) -> MembersLoading.Reading? {
         guard let group = groups[number]?.value, group.lacksMembers else { return nil }
         groups[number]?.members = .loading
@@ -23,12 +23,12 @@ extension LiveRegistry {
         if case .known? = groups[number]?.members { true } else { false }
     }
 
-    /// Gives up a reading of members, if it still counts.
+    /// Discards a read of members, if it is still current.
     mutating func endMembers(of number: SubscriptionIndex.Group, _ reading: MembersLoading.Reading) {
         if membersLoading.finish(number, reading) != nil { forgetMembers(of: number) }
     }
 
-    /// Forgets the members of a group, also those that are being read.
+    /// Forgets the members of a group, and cancels a read of them.
     mutating func forgetMembers(of number: SubscriptionIndex.Group) {
         groups[number]?.members = .unknown
         membersLoading.cancel(number)
@@ -42,12 +42,12 @@ extension LiveRegistry {
         for number in groups.numbers { forgetMembers(of: number) }
     }
 
-    /// Forgets the members of the groups whose changes come with the records before from now on, with the stream.
+    /// Forgets the members of the groups that need none once the stream delivers the records before changes.
     mutating func forgetMembersBesideStream() {
         for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
-    /// What has changed since the members of a group began to be read, which a moment has not shown.
+    /// The transactions since a read of members began that are not visible to the snapshot of the read.
     func changes(
         duringReading reading: MembersLoading.Reading,
         of number: SubscriptionIndex.Group,
@@ -56,9 +56,9 @@ extension LiveRegistry {
         membersLoading.changes(since: reading, of: number).filter { !start.covers($0.mark) }
     }
 
-    /// Takes the members of a group as they were read, and what has changed since; nil for a reading that was given up.
+    /// Sets the members of a group as read, and applies the changes since; returns nil for a read that was discarded.
     ///
-    /// Its subscriptions begin later, so that no event of these changes is sent.
+    /// The group's subscriptions become live later, so these changes send no events.
     ///
     /// - Parameter verdicts: those of the transactions of ``changes(duringReading:of:readAt:)``.
     mutating func setMembers(
@@ -84,13 +84,12 @@ extension LiveRegistry {
         return result
     }
 
-    /// Counts a record that is sent with the beginning of a subscription among the members of its group, where changes come without the
-    /// records before.
+    /// Counts a record that is sent during a load among the members of the group, when changes lack the record before.
     ///
-    /// It may have begun to match after the last question for changes. Did it end before the next one, nothing else would say that the
-    /// client has it.
+    /// The record may have begun to match after the last poll. If it stops matching before the next one, nothing else shows that
+    /// the client holds it.
     ///
-    /// - Returns: false where the record changes so often that it is not to be sent.
+    /// - Returns: false if the record changes so often that it must not be sent.
     mutating func keepSent(_ record: StoredRecord, to subscriber: Subscriber) -> Bool {
         guard let (number, group) = group(of: subscriber), case .known = group.members,
             let audience = subscribers[subscriber]?.audience, let place = group.audiences.place(of: audience)

@@ -1,17 +1,17 @@
 import SkyrowModel
 import SkyrowQuery
 
-/// What the subscriptions of clients take of what all of them have: places, and memory.
+/// The shares of clients in the service's limits on subscriptions and memory.
 struct LiveShares {
-    /// Queries of a type in one database that every change is judged for.
+    /// The queries of a type in one database that every change is compared with.
     private struct ScanPlace: Hashable {
         let database: DatabaseScope
         let type: RecordTypeName
     }
 
-    /// What is kept of a record that matches, more or less.
+    /// An estimate of the bytes of a member.
     private static let memberBytes = 512
-    /// How many members are counted at once.
+    /// The step in which members are counted.
     private static let memberCount = 64
 
     private let kind: SubscriptionKind
@@ -27,14 +27,14 @@ struct LiveShares {
         memory = ClientShares(limit: limits.memory, limits.share)
     }
 
-    /// Bytes that some members take.
+    /// The bytes to account for some members.
     static func bytes(ofMembers count: Int) -> Int {
         (count + memberCount - 1) / memberCount * memberCount * memberBytes
     }
 
     // MARK: Places
 
-    /// Takes a place and its bytes; throws `135 Overloaded` where the client has no share left.
+    /// Takes a slot and its bytes; throws `135 Overloaded` when the client exceeds its share.
     mutating func enter(_ bytes: Int, of client: ClientKey?) throws(SkyrowError) {
         if let refusal = places.refusal(of: 1, to: client) { throw .noPlaceLeft(refusal, of: kind, places.limit) }
         if let refusal = memory.refusal(of: bytes, to: client) { throw .noMemoryLeft(refusal) }
@@ -43,7 +43,7 @@ struct LiveShares {
 
     mutating func leave(_ bytes: Int, of client: ClientKey?) { take(-1, -bytes, for: client) }
 
-    /// Has another client pay for a place and its bytes.
+    /// Transfers a slot and its bytes to another client.
     mutating func passPlace(_ bytes: Int, from client: ClientKey?, to heir: ClientKey?) {
         leave(bytes, of: client)
         take(1, bytes, for: heir)
@@ -54,7 +54,7 @@ struct LiveShares {
         memory.take(bytes, for: client)
     }
 
-    /// Why a client gets no query more that every change of a type is judged for; nil where it does.
+    /// Why a client gets no further query that every change of a type is compared with; nil if it does.
     func refusalOfScan(_ database: DatabaseScope, _ type: RecordTypeName, for client: ClientKey?) -> ClientShares
         .Refusal?
     {
@@ -62,7 +62,7 @@ struct LiveShares {
         return scans.refusal(of: 1, to: client)
     }
 
-    /// Counts a query that every change of a type is judged for; a negative number for one that ends.
+    /// Counts queries that every change of a type is compared with; negative for those that end.
     mutating func countScan(_ count: Int, _ database: DatabaseScope, _ type: RecordTypeName, for client: ClientKey?) {
         let place = ScanPlace(database: database, type: type)
         var held = scans[place] ?? ClientShares(limit: limits.scans, limits.share)
@@ -72,14 +72,14 @@ struct LiveShares {
 
     // MARK: Memory
 
-    /// Takes bytes; false, and nothing is taken, where the client has no share left.
+    /// Takes bytes; returns false and takes nothing when the client exceeds its share.
     mutating func take(_ bytes: Int, for client: ClientKey?) -> Bool {
         guard bytes <= 0 || memory.refusal(of: bytes, to: client) == nil else { return false }
         memory.take(bytes, for: client)
         return true
     }
 
-    /// Has another client pay for bytes that are held.
+    /// Transfers bytes to another client.
     mutating func pass(_ bytes: Int, from client: ClientKey?, to heir: ClientKey?) {
         memory.take(-bytes, for: client)
         memory.take(bytes, for: heir)
@@ -87,7 +87,7 @@ struct LiveShares {
 }
 
 extension LiveRegistry {
-    /// Counts the members of a group; false where its client has no share left for them.
+    /// Updates the bytes of a group's members; returns false when its client exceeds its share.
     mutating func countMembers(of number: SubscriptionIndex.Group) -> Bool {
         guard let group = groups[number]?.value else { return true }
         let bytes = LiveShares.bytes(ofMembers: membership.count(of: number))
@@ -97,14 +97,14 @@ extension LiveRegistry {
         return true
     }
 
-    /// Whether the client of a group has a share left for this many members.
+    /// Whether the share of a group's client has room for some members.
     func hasRoom(forMembers count: Int, of number: SubscriptionIndex.Group) -> Bool {
         guard let group = groups[number]?.value else { return true }
         let bytes = LiveShares.bytes(ofMembers: count) - group.memberBytes
         return bytes <= 0 || clientShares.memory.refusal(of: bytes, to: group.payer) == nil
     }
 
-    /// Keeps an event until a subscription is live; where its client has no share left for it, the records are read again.
+    /// Buffers an event until a subscription is live; when the client exceeds its share, the subscription loads again.
     mutating func keep(_ event: [[UInt8]], of mark: CommittedMark, for number: Subscriber) {
         let bytes = event.reduce(0) { $0 + $1.count }
         guard let client = subscribers[number]?.holder.paying else {
@@ -119,7 +119,7 @@ extension LiveRegistry {
         buffered[number, default: 0] += bytes
     }
 
-    /// Gives back what events took that waited for a subscription.
+    /// Returns the bytes of a subscription's buffered events.
     mutating func releaseBuffer(of number: Subscriber) {
         guard let bytes = buffered.removeValue(forKey: number) else { return }
         _ = clientShares.take(-bytes, for: subscribers[number]?.holder.paying)
@@ -127,12 +127,12 @@ extension LiveRegistry {
 }
 
 extension LiveSubscriber {
-    /// What it holds, besides what it has in common with its group.
+    /// The bytes that it holds, without what it shares with its group.
     var heldBytes: Int { question.heldBytes + (filter?.heldBytes ?? 0) }
 }
 
 extension SkyrowError {
-    /// `135` for places beyond the share of a client, or beyond all that there may be.
+    /// `135` for more slots than the share of a client, or than the service has.
     fileprivate static func noPlaceLeft(
         _ refusal: ClientShares.Refusal,
         of kind: SubscriptionKind,
@@ -151,7 +151,7 @@ extension SkyrowError {
         return SkyrowError(.overloaded, message)
     }
 
-    /// `135` for what live queries hold beyond the share of a client, or beyond all that they may.
+    /// `135` for more memory than the share of a client, or than all live queries may have.
     static func noMemoryLeft(_ refusal: ClientShares.Refusal) -> SkyrowError {
         switch refusal {
         case .all:

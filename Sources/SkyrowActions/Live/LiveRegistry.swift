@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// Who has asked for which changes, and what each transaction means for them: a value that neither waits nor sends.
+/// The subscriptions to changes, and the events that each transaction means for them: a value without I/O or waiting.
 ///
 /// ```swift
 /// let subscriber = try registry.subscribe(request)
@@ -15,7 +15,7 @@ struct LiveRegistry {
     /// The number of a subscription.
     typealias Subscriber = Int
 
-    /// A subscription to be.
+    /// The parameters of a new subscription.
     struct Request {
         let name: String
         let connection: Connection
@@ -25,25 +25,25 @@ struct LiveRegistry {
         /// The type with all its fields.
         let table: RecordTable
         let database: DatabaseScope
-        /// As it is for the caller; nil for all records.
+        /// The predicate resolved for the caller; nil for all records.
         let predicate: ResolvedPredicate?
         let asked: Set<FieldName>?
         let audience: SubscriptionGroup.AudienceKey
         /// nil for all events without old values.
         let filter: LiveFilter?
-        /// Whether the log of the type has of records before their changes the ids alone.
+        /// Whether the type's log has only the ids of records before their changes.
         var hasKeysAlone = false
     }
 
-    /// What a transaction leads to.
+    /// The outcome of a transaction.
     struct Dispatch {
         /// One message a connection.
         var messages: [(connection: Connection, message: LiveMessage)] = []
         /// The subscriptions that end.
         var resets: [(subscriber: Subscriber, reason: LiveText.Reset)] = []
-        /// How many events there are of each kind.
+        /// The number of events by kind.
         var events: [LiveEventKind: Int] = [:]
-        /// How many groups each change was judged for.
+        /// The number of groups that each change was judged for.
         var candidates: [Int] = []
     }
 
@@ -56,7 +56,7 @@ struct LiveRegistry {
     var groupNumbers: [Int: SubscriptionIndex.Group] = [:]
     var audiences: [SubscriptionGroup.AudienceKey: (audience: LiveAudience, count: Int)] = [:]
     var clientShares: LiveShares
-    /// What events take that wait for subscriptions.
+    /// The bytes of the events that subscriptions buffer.
     var buffered: [Subscriber: Int] = [:]
     var encodings: [RecordEncoding.Key: (encoding: RecordEncoding, count: Int)] = [:]
     var membership = Membership()
@@ -64,14 +64,14 @@ struct LiveRegistry {
     var membersLoading = MembersLoading()
     private(set) var tables = FollowedTables()
     var whileLoading = ChangesWhileLoading()
-    /// The subscriptions that drop what they have seen at their beginning.
+    /// The subscriptions that drop events of transactions that their load has shown.
     var starting: Set<Subscriber> = []
-    /// The moments behind which subscriptions begin that were live before.
+    /// The positions from which subscriptions resume that were live before.
     private(set) var resuming: [Subscriber: LiveMark] = [:]
-    /// The moments at which a subscription has become live last, and behind which one has begun.
+    /// The positions at which the last subscription became live, and from which the last one resumed; subscriptions share them.
     private var recentBeginning: LiveMark?
     private var recentPosition: LiveMark?
-    /// The moment from which one was live last.
+    /// The snapshot from which the last subscription became live.
     private var recentStart: LiveStart?
 
     init(limits: SubscriptionLimits) {
@@ -84,14 +84,14 @@ struct LiveRegistry {
     var isEmpty: Bool { subscribers.isEmpty }
     var groupCount: Int { groups.count }
     var types: Set<RecordTypeName> { tables.types }
-    /// How many readings of members have ended.
+    /// How many reads of members have ended.
     var readingsEnded: Int { membersLoading.ended }
 
     // MARK: Subscriptions
 
-    /// Takes a subscription, which is not live yet.
+    /// Adds a subscription, which is not live yet.
     ///
-    /// Its name is one that the connection does not use. Throws `135 Overloaded` beyond a limit.
+    /// The connection must not use its name. Throws `135 Overloaded` when it exceeds a limit.
     mutating func subscribe(_ request: Request) throws(SkyrowError) -> Subscriber {
         try book.requireRoom(on: request.connection, for: request.holder)
         let bytes = request.question.heldBytes + (request.filter?.heldBytes ?? 0)
@@ -108,7 +108,7 @@ struct LiveRegistry {
         // The list itself is not held, since it would be copied when it grows.
         let count = groups[group]?.audiences[place].subscribers.count ?? 0
         let former = groups[group]?.audiences[place].subscribers.last
-        // What it has in common with the one before it.
+        // Parts that are equal to those of the previous subscription are shared with it.
         let last = former.flatMap { subscribers[$0] }
         func shared<Part>(_ part: Part, _ known: Part?, _ isSame: (Part) -> Bool) -> Part {
             if let known, isSame(known) { known } else { part }
@@ -147,7 +147,7 @@ struct LiveRegistry {
         var digest = key.hashValue
         while let known = groupNumbers[digest] {
             if groups[known]?.value.isOf(key) == true { return known }
-            // Another key with the same digest.
+            // Another key has the same digest.
             digest = digest.hashValue
         }
         guard index.hasRoom(in: key.database, of: key.type, for: predicate) else {
@@ -171,15 +171,15 @@ struct LiveRegistry {
         return number
     }
 
-    /// The audience of a key, which counts one subscription more.
+    /// Returns the audience of a key, and counts one more subscription of it.
     private mutating func audience(_ key: SubscriptionGroup.AudienceKey) -> LiveAudience {
         let audience = audiences[key]?.audience ?? LiveAudience(key)
-        // The key of the table is that of the object, so that both are in memory once.
+        // The dictionary's key is that of the object, so that it is in memory once.
         audiences[audience.key, default: (audience, 0)].count += 1
         return audience
     }
 
-    /// The place of an audience in a group.
+    /// The index of an audience in a group.
     private mutating func place(
         of audience: LiveAudience,
         in group: SubscriptionIndex.Group,
@@ -192,7 +192,7 @@ struct LiveRegistry {
         return groups[group]?.audiences.append(SubscriptionGroup.Audience(audience: audience, encoding: encoding)) ?? 0
     }
 
-    /// The subscription of a name; nil where there is none.
+    /// The subscription of a name; nil without one.
     func subscriber(_ name: String, of connection: Connection) -> Subscriber? {
         book.numbers(of: connection).first { subscribers[$0]?.name == name }
     }
@@ -200,7 +200,7 @@ struct LiveRegistry {
     /// The subscriptions of a connection.
     func subscribers(of connection: Connection) -> [Subscriber] { book.numbers(of: connection) }
 
-    /// Ends a subscription.
+    /// Removes a subscription.
     mutating func remove(_ number: Subscriber) {
         releaseBuffer(of: number)
         guard let subscriber = subscribers.remove(number)?.value else { return }
@@ -222,7 +222,7 @@ struct LiveRegistry {
     private mutating func leave(_ subscriber: LiveSubscriber) {
         let number = subscriber.group
         guard let place = groups[number]?.audiences.place(of: subscriber.audience) else { return }
-        // The last of the list takes its place.
+        // The last one of the list moves to its index.
         let placeInList = Int(subscriber.place)
         guard let moved = groups[number]?.audiences[place].subscribers.popLast() else { return }
         if let count = groups[number]?.audiences[place].subscribers.count, placeInList < count {
@@ -248,7 +248,7 @@ struct LiveRegistry {
         tables.leave(group.type)
     }
 
-    /// Has another client pay for a group when one that did has left it.
+    /// Transfers the cost of a group to another client after a subscription of the paying client has left.
     private mutating func passOnPaying(for number: SubscriptionIndex.Group, from holder: LiveHolder) {
         guard let group = groups[number]?.value, group.payer == holder.paying,
             let next = group.audiences.list.first?.subscribers.first, let heir = subscribers[next]?.holder
@@ -262,28 +262,28 @@ struct LiveRegistry {
 
     // MARK: Beginning
 
-    /// Has a subscription begin again and wait for the records of its beginning; returns the number of the attempt.
+    /// Restarts a subscription, which waits for its load; returns the number of the attempt.
     ///
-    /// - Parameter mark: what came up to this moment has been sent, so that it begins behind it, unless its connection drops something
-    ///   meanwhile; nil for where it began.
+    /// - Parameter mark: the position up to which everything was sent and from which the load resumes, unless its connection
+    ///   drops messages meanwhile; nil for the position at which it began.
     mutating func begin(_ number: Subscriber, behind mark: LiveMark? = nil) -> UInt32? {
         guard let type = subscribers[number].flatMap({ groups[$0.group]?.type }) else { return nil }
         releaseBuffer(of: number)
         whileLoading.begin(number, of: type)
         resuming[number] = mark
         subscribers[number]?.state = .loading(LiveBuffer())
-        // What its connection gets until then says nothing of this subscription.
+        // What its connection receives until then says nothing about this subscription.
         subscribers[number]?.beganAtBytes = .max
         subscribers[number]?.attempt &+= 1
         return subscribers[number]?.attempt
     }
 
-    /// Where the records of its beginning are read from.
+    /// The position from which a subscription loads.
     func start(of number: Subscriber) -> LiveSubscriber.Position? {
         resuming[number].map { .mark($0) } ?? subscribers[number]?.position
     }
 
-    /// Sends nothing to a subscription until it begins again, at a position.
+    /// Sends nothing to a subscription until it restarts, at a position.
     mutating func pause(_ number: Subscriber, at position: LiveSubscriber.Position) {
         if let subscriber = subscribers[number]?.value { endLoading(number, subscriber) }
         subscribers[number]?.state = .paused
@@ -297,7 +297,7 @@ struct LiveRegistry {
         if let type = groups[subscriber.group]?.type { whileLoading.end(number, of: type) }
     }
 
-    /// Has a subscription read the records of its beginning once more.
+    /// Makes a subscription load its records again.
     mutating func overflow(_ number: Subscriber) {
         guard case .loading(var buffer)? = subscribers[number]?.state else { return }
         releaseBuffer(of: number)
@@ -305,28 +305,28 @@ struct LiveRegistry {
         subscribers[number]?.state = .loading(buffer)
     }
 
-    /// Takes the token of the moment that a subscription has read the records of.
+    /// Sets the token of the snapshot that a subscription has loaded.
     mutating func take(_ token: ChangeToken, of number: Subscriber) {
         guard let subscriber = subscribers[number]?.value else { return }
         let template = LiveTemplate(token)
         let others = groups[subscriber.group].flatMap { group in
             group.audiences.place(of: subscriber.audience).map { group.audiences[$0].subscribers }
         }
-        // Those that came before it and after it have mostly asked in the same words.
+        // The first and the last subscription of the audience have mostly been made with the same query.
         var known = template
         for case let other? in [others?.first, others?.last] {
             if let shared = subscribers[other]?.template, shared.isSame(as: template) { known = shared }
         }
         subscribers[number]?.template = known
-        // Where the beginning is sent once more, the client may hold records of the first time.
+        // When a load is sent again, the client may hold records of the first one.
         if case .initial = subscriber.position, subscriber.began != nil { return }
         let mark = LiveMark(token)
         if recentBeginning?.covers(mark) != true { recentBeginning = mark }
         subscribers[number]?.began = recentBeginning
     }
 
-    /// Makes a subscription live, and returns the events that waited for it; nil where too many did, so that the records
-    /// have to be read again.
+    /// Makes a subscription live, and returns the events that it buffered; nil if there were too many, so that it has to load
+    /// again.
     mutating func finishLoading(_ number: Subscriber, from start: LiveStart) -> [LiveMessage]? {
         guard let subscriber = subscribers[number]?.value, case .loading(let buffer) = subscriber.state else {
             return []
@@ -338,11 +338,11 @@ struct LiveRegistry {
         subscribers[number]?.hasRestarted = false
         switch subscriber.position {
         case .now:
-            // From here on it goes on from the moment at which it began.
+            // From here on it resumes from the position at which it began.
             if let began = subscriber.began { subscribers[number]?.position = .mark(began) }
         case .since(let text):
             if let mark = subscriber.mark(ofToken: text) {
-                // A client has tokens of one moment for all of its subscriptions.
+                // A client has tokens of one position for all of its subscriptions.
                 if recentPosition?.covers(mark) != true { recentPosition = mark }
                 subscribers[number]?.position = .mark(recentPosition ?? mark)
             }
@@ -364,21 +364,21 @@ struct LiveRegistry {
         return messages
     }
 
-    /// Notes that all of the beginning of a subscription was sent, if it is live.
+    /// Notes that the whole load of a subscription was sent, if it is live.
     ///
-    /// - Parameter bytes: what its connection has got by then.
+    /// - Parameter bytes: the bytes sent to its connection by then.
     mutating func noteBeginningSent(_ number: Subscriber, after bytes: Int) {
         if subscribers[number]?.isLive == true { subscribers[number]?.beganAtBytes = bytes }
     }
 
-    /// Notes that a subscription is begun again because too much had changed meanwhile; false where it was before.
+    /// Notes that a subscription loads again because too much had changed meanwhile; returns false if it already did.
     mutating func restart(_ number: Subscriber) -> Bool {
         guard subscribers[number]?.hasRestarted == false else { return false }
         subscribers[number]?.hasRestarted = true
         return true
     }
 
-    /// Forgets what the subscriptions have seen at their beginning, once the stream is beyond it.
+    /// Makes subscriptions live, without filtering, once the stream has passed the snapshot of their load.
     mutating func passed(_ position: UInt64) {
         guard !starting.isEmpty else { return }
         var later: Set<Subscriber> = []
@@ -391,7 +391,7 @@ struct LiveRegistry {
 
     // MARK: Schema
 
-    /// The subscriptions that end because the tables are others now.
+    /// The subscriptions that end because their tables have changed.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Subscriber, LiveText.Reset)] {
         var resets: [(Subscriber, LiveText.Reset)] = []
         let reasons = tables.take(current)
@@ -409,10 +409,10 @@ extension CommittedTransaction {
 }
 
 extension RecordTable {
-    /// Why subscriptions that began with another form of the table end; nil where they go on: only indexes were added, or fields of
-    /// which the records that were there have no values.
+    /// Why subscriptions to the former version of the table end. nil if they go on: only indexes were added, or fields without
+    /// values in the existing records.
     func reset(after former: RecordTable) -> LiveText.Reset? {
-        // A table or a column that was made in the place of another one has other values, of which no change says anything.
+        // A table or column that was replaced has other values, for which no change is emitted.
         if oid != former.oid { return .schema }
         if rules != former.rules { return .access }
         let isKept = former.columns.allSatisfy { column in

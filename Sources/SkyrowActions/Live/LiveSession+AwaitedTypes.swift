@@ -2,16 +2,16 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// Subscriptions of a connection to types that there are not yet.
+/// Subscriptions of a connection to types that don't exist yet.
 ///
-/// Until a type is made, a live query of it is empty, as `record:query` is.
+/// Until the type is created, its live query is empty, as `record:query` is.
 struct AwaitedTypes: Sendable {
     private var tasks: [String: Task<Void, Never>] = [:]
     private var hasEnded = false
 
     func contains(_ name: String) -> Bool { tasks[name] != nil }
 
-    /// Throws `109 Duplicated` for a name in use, and `135 Overloaded` beyond a number.
+    /// Throws `109 Duplicated` for a name in use, and `135 Overloaded` above the limit.
     mutating func add(_ name: String, atMost limit: Int, _ begin: () -> Task<Void, Never>) throws(SkyrowError) {
         guard !hasEnded else { throw .connectionHasEnded }
         guard tasks[name] == nil else { throw .subscriptionNameInUse }
@@ -34,7 +34,7 @@ struct AwaitedTypes: Sendable {
 }
 
 extension LiveSession {
-    /// Begins a subscription that has no records until its type is made, and goes on from there.
+    /// Starts a subscription that has no records until its type is created.
     func awaitType(
         of request: LiveSubscribeRequest,
         by caller: Caller,
@@ -66,7 +66,7 @@ extension LiveSession {
         }
     }
 
-    /// Sends the result of a query whose type is yet to be made, and goes on from there when it is.
+    /// Sends the empty result of a query whose type does not exist, and starts the query when the type is created.
     func awaitType(
         of request: LiveWatchRequest,
         by caller: Caller,
@@ -104,9 +104,8 @@ extension LiveSession {
         try access.requireReading(type)
     }
 
-    /// - Parameters:
-    ///   - beginning: what is sent at once.
-    ///   - begin: begins the subscription when the type is there; what its caller may do can have changed by then.
+    /// - Parameters: - beginning: the messages to send at once. - begin: starts the subscription when the type exists; the
+    ///   caller's rights may have changed by then.
     private func wait(
         for type: RecordTypeName,
         as name: String,
@@ -143,7 +142,7 @@ extension LiveSession {
 }
 
 extension SkyrowError {
-    /// Why a subscription ends that did not begin when its type was made.
+    /// Why a subscription ends that failed to start when its type was created.
     fileprivate var endOfAwaiting: LiveText.Reset {
         switch code {
         case .accessTokenNotAccepted: .session

@@ -4,13 +4,13 @@ import SkyrowStore
 import Synchronization
 
 extension LiveSession {
-    /// `live:watch`: the result is sent before it returns, or a moment later.
+    /// `live:watch`: sends the result before it returns, or shortly after.
     ///
-    /// Throws what `record:query` or `record:aggregate` throws, `109 Duplicated` for a name in use, `120
-    /// RecordQueryInvalid` for a query that relations decide, `135 Overloaded` beyond a limit, and `111 NotSupported` where live
-    /// queries are off or the changes of a type are not found.
+    /// Throws what `record:query` or `record:aggregate` throws, `109 Duplicated` for a name in use, `120 RecordQueryInvalid` for
+    /// a query that depends on relations, `135 Overloaded` above a limit, and `111 NotSupported` if live queries are off or
+    /// changes of the type cannot be followed.
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func watch(
         _ request: LiveWatchRequest,
         by caller: Caller,
@@ -67,7 +67,7 @@ extension LiveSession {
 }
 
 extension ActionService {
-    /// A query that is settled against the schema and the rights of its caller.
+    /// A query resolved against the schema and the caller's rights.
     fileprivate struct ResolvedWatch {
         let key: WatchRegistry.Key
         let tables: [RecordTypeName: RecordTable]
@@ -119,7 +119,7 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    /// `120` for a query whose result changes without a record that does.
+    /// `120` for a query whose result may change without a change of a record.
     fileprivate static let watchOfRelations = SkyrowError(
         .recordQueryInvalid,
         "A query that is kept current is asked again when records change: members of a relation and relations of users are none.",

@@ -37,9 +37,9 @@ package final class LiveSession: Sendable {
 
     /// `live:subscribe`: returns before the first message of the subscription is sent.
     ///
-    /// Throws what `record:query` throws for the same parameters, `109 Duplicated` for a name in use, `120
-    /// RecordQueryInvalid` for a predicate that needs other records, `124 RecordQueryDenied` for a field that is withheld
-    /// from the caller, `134 InvalidToken`, `135 Overloaded` beyond a limit, and `111 NotSupported` where live queries are off.
+    /// Throws what `record:query` throws for the same parameters, `109 Duplicated` for a name in use, `120 RecordQueryInvalid`
+    /// for a predicate that depends on other records, `124 RecordQueryDenied` for a field that is hidden from the caller, `134
+    /// InvalidToken`, `135 Overloaded` above a limit, and `111 NotSupported` if live queries are off.
     package func subscribe(
         _ request: LiveSubscribeRequest,
         by caller: Caller,
@@ -97,7 +97,7 @@ package final class LiveSession: Sendable {
                 return (subscriber, state.mode == .polling ? LiveSourceName.polling : .logical)
             }
             if source == .polling || hasKeysAlone {
-                // Whether there are too many of them is said at once.
+                // A query that too many records match is refused at once.
                 do {
                     if source == .polling { try await service.store.requireFollowing(resolved.whole) }
                     try await live.loadMembers(of: subscriber)
@@ -121,13 +121,13 @@ package final class LiveSession: Sendable {
         try service.live.unsubscribe(name, of: connection)
     }
 
-    /// The outlet dropped messages and takes messages again: subscriptions resume from their last checkpoints, soon.
+    /// Restarts subscriptions from their last checkpoints, after the outlet dropped messages and accepts them again.
     package func outletCaughtUp() {
         guard case .open(let connection) = state.withLock({ $0 }) else { return }
         service.live.recoveries.continuation.yield(connection)
     }
 
-    /// The connection is gone; everything of it is given up.
+    /// Ends all subscriptions of the closed connection.
     package func end() {
         awaited.withLock { $0.end() }
         let connection = state.withLock { state -> LiveRegistry.Connection? in
@@ -143,7 +143,7 @@ package final class LiveSession: Sendable {
         guard !awaited.withLock({ $0.contains(name) }) else { throw .subscriptionNameInUse }
     }
 
-    /// nil where the connection has ended.
+    /// nil when the connection has ended.
     func connection(_ live: LiveDispatcher) -> LiveRegistry.Connection? {
         state.withLock { state in
             switch state {
@@ -159,17 +159,17 @@ package final class LiveSession: Sendable {
 }
 
 extension ActionService {
-    /// A subscription that is settled against the schema and the rights of its caller.
+    /// A subscription resolved against the schema and the caller's rights.
     struct ResolvedSubscription {
         let access: RecordAccess
-        /// The type with all its fields, and as the caller sees it.
+        /// The type with all its fields, and as visible to the caller.
         let whole: RecordTable
         let table: RecordTable
         let query: ResolvedQuery
         let asked: Set<FieldName>?
         let watched: Set<FieldName>?
         let previous: PreviousFields
-        /// What is asked of the change feed for its beginning.
+        /// The query of the change feed for its load.
         let changes: ChangeQuery
     }
 
@@ -221,7 +221,7 @@ extension ActionService {
         )
     }
 
-    /// A page of the change feed for the beginning of a subscription.
+    /// Returns a page of the change feed for the load of a subscription.
     func changesOfSubscription(
         _ request: ChangesRequest,
         by caller: Caller,
@@ -250,7 +250,7 @@ extension SkyrowError {
         "database_id"
     )
 
-    /// `111` for old values that PostgreSQL's log does not have.
+    /// `111` for old values that PostgreSQL's log lacks.
     fileprivate static func previousNotLogged(_ type: RecordTypeName) -> SkyrowError {
         SkyrowError(
             .notSupported,
@@ -274,7 +274,7 @@ extension SkyrowError {
 
     static let connectionHasEnded = SkyrowError(.overloaded, "The connection has ended.")
 
-    /// `120` for a predicate that no record answers by itself.
+    /// `120` for a predicate that a single record cannot answer.
     fileprivate static let liveNeedsOwnFields = SkyrowError(
         .recordQueryInvalid,
         "A live query judges each record by itself: a predicate may not lead through a reference, to another query, to members "
@@ -282,7 +282,7 @@ extension SkyrowError {
         info: ["arguments": .list([.string("predicate")])]
     ).at("predicate")
 
-    /// `111` for a call that comes over a connection without live queries.
+    /// `111` for a call over a connection without live queries.
     package static let liveNeedsConnection = SkyrowError(
         .notSupported,
         "Live queries need a connection that stays open: a WebSocket at GET /rpc, or POST /rpc with the header "

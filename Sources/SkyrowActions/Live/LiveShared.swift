@@ -1,9 +1,9 @@
 import SkyrowModel
 import SkyrowStore
 
-/// Who has subscriptions of a connection, and by which credentials.
+/// The caller and credentials of subscriptions on one connection.
 ///
-/// An object, so that all subscriptions of a connection have it in common.
+/// A class, so that all subscriptions of a connection share it.
 final class LiveHolder: Sendable {
     let caller: Caller
     let credentials: Credentials
@@ -15,7 +15,7 @@ final class LiveHolder: Sendable {
         self.client = client
     }
 
-    /// Whose its subscriptions count as; nil for the operator.
+    /// The user or client against whose limits its subscriptions count; nil for the operator.
     var share: LiveShare? {
         caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
     }
@@ -23,7 +23,7 @@ final class LiveHolder: Sendable {
     /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
     var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }
 
-    /// The turn that what is read for them has among the reads; nil for the operator, who waits for none.
+    /// The admission of its reads to the read queues; nil for the operator, who does not queue.
     func readTurn(in reads: ReadQueues) -> ReadTurn? {
         caller.isOperator ? nil : ReadTurn(of: client, in: reads)
     }
@@ -34,13 +34,13 @@ final class LiveHolder: Sendable {
     }
 }
 
-/// What a subscription asks of the change feed at its beginning, as often as it begins.
+/// The query of the change feed with which a subscription loads its records.
 ///
-/// An object, which the subscriptions of a group have in common that were asked for in the same words.
+/// A class, which the subscriptions of a group with the same query share.
 final class LiveQuestion: Sendable {
     let database: DatabaseName
     let query: ChangeQuery
-    /// The type as the caller sees it.
+    /// The type as visible to the caller.
     let table: RecordTable
 
     init(database: DatabaseName, query: ChangeQuery, table: RecordTable) {
@@ -54,14 +54,14 @@ final class LiveQuestion: Sendable {
     }
 }
 
-/// Which events a subscription gets, where it does not get all of them, or with old values.
+/// Which events a subscription receives, if not all of them, and which old values.
 final class LiveFilter: Sendable {
     let events: Set<LiveEventKind>
     /// The fields whose changes count as `updated`; nil for all.
     let watched: Set<FieldName>?
     let previous: PreviousFields
 
-    /// nil where nothing is left out and nothing comes along.
+    /// nil if it filters no events and adds no old values.
     init?(_ events: Set<LiveEventKind>, watched: Set<FieldName>?, previous: PreviousFields) {
         if events == LiveEventKind.all, watched == nil, previous == .none { return nil }
         self.events = events
@@ -74,9 +74,9 @@ final class LiveFilter: Sendable {
     }
 }
 
-/// The transactions that a client has seen, as its tokens say it.
+/// A position in the change feed: the transactions that a client has seen, as in its tokens.
 ///
-/// An object, since all subscriptions have them in common that stand at the same moment.
+/// A class, since all subscriptions at the same position share it.
 final class LiveMark: Sendable {
     let place: HistoryPlace
     let takenAt: Int64
@@ -94,9 +94,9 @@ final class LiveMark: Sendable {
         transactions = token.transactions
     }
 
-    /// Whether who goes on from another moment may go on from this one: it is the same, or came a moment before it.
+    /// Whether a client at another position may resume from this one, because it is the same or at most a second earlier.
     ///
-    /// Who goes on from an earlier moment gets some changes twice, and misses none.
+    /// Resuming from an earlier position sends some changes twice, and misses none.
     func covers(_ other: LiveMark) -> Bool {
         place.branch == other.place.branch && place.start == other.place.start && takenAt <= other.takenAt
             && other.takenAt - takenAt <= 1
@@ -105,16 +105,16 @@ final class LiveMark: Sendable {
 }
 
 extension TransactionSet {
-    /// Whether all transactions of it are in another one.
+    /// Whether another set contains all of its transactions.
     func isSubset(of other: TransactionSet) -> Bool {
         guard end <= other.end else { return false }
         return other.missing.allSatisfy { !contains($0) }
     }
 }
 
-/// What is in the tokens of a subscription beside transactions: digests of what it is about.
+/// The parts of a subscription's tokens other than the position: digests of its query and access.
 ///
-/// An object, which the subscriptions of a group and audience have in common.
+/// A class, which the subscriptions of a group and audience share.
 final class LiveTemplate: Sendable {
     let audience: UInt64
     let scope: UInt64
@@ -133,7 +133,7 @@ final class LiveTemplate: Sendable {
             || (audience == other.audience && scope == other.scope && query == other.query && form == other.form)
     }
 
-    /// The text of a token of the subscription.
+    /// The text of the subscription's token at a position.
     func text(at mark: LiveMark) -> String {
         ChangeToken(
             place: mark.place,

@@ -4,7 +4,7 @@ import SkyrowQuery
 import SkyrowStore
 import SkyrowWire
 
-/// Some of the records at the beginning of a subscription, as they were read, and the events that say so.
+/// A page of a subscription's load, with its events.
 struct BeginningPage {
     let phase: LiveText.Phase
     /// The events of the records that are gone.
@@ -28,12 +28,12 @@ struct BeginningPage {
 }
 
 extension LiveState {
-    /// Whether an attempt to begin a subscription still counts.
+    /// Whether an attempt to load a subscription is still current.
     func isCurrent(_ attempt: UInt32, of subscriber: LiveRegistry.Subscriber) -> Bool {
         registry.subscribers[subscriber]?.attempt == attempt
     }
 
-    /// Whether the changes of a group come without the records before, so that its members are kept.
+    /// Whether changes of a group lack the record before, so that its members are kept.
     func needsMembers(_ group: SubscriptionGroup) -> Bool {
         switch mode {
         case .none: false
@@ -42,19 +42,19 @@ extension LiveState {
         }
     }
 
-    /// Whether a subscription lacks members, so that its beginning waits for them.
+    /// Whether the members of a subscription's group are missing, so that its load waits for them.
     func needsMembers(of subscriber: LiveRegistry.Subscriber) -> Bool {
         guard let (number, group) = registry.group(of: subscriber), needsMembers(group) else { return false }
         return !registry.hasMembers(number)
     }
 
-    /// Whether the members that a subscription lacks are being read.
+    /// Whether the missing members of a subscription's group are being read.
     func awaitsMembers(_ subscriber: LiveRegistry.Subscriber) -> Bool {
         guard needsMembers(of: subscriber), let number = registry.subscribers[subscriber]?.group else { return false }
         return registry.membersLoading.contains(number)
     }
 
-    /// What is asked of the records of a page before it is sent, and the numbers of the changes; nil for nothing.
+    /// The cases to judge before a page is sent, and the numbers of their changes; nil without any.
     func questions(
         about page: BeginningPage,
         for subscriber: LiveRegistry.Subscriber,
@@ -71,7 +71,7 @@ extension LiveState {
         return (questions, entries.map(\.number))
     }
 
-    /// Sends a page to a subscription at its beginning, but for the records that have left its results since.
+    /// Sends a page of a subscription's load, without the records that have left its results since.
     mutating func send(
         _ page: BeginningPage,
         to subscriber: LiveRegistry.Subscriber,
@@ -79,19 +79,20 @@ extension LiveState {
     ) {
         guard let known = registry.subscribers[subscriber] else { return }
         let gone = keepSent(page.records, to: subscriber, verdicts)
-        // Who begins has not got them.
+        // In an initial load the client does not hold them.
         let left = page.phase == .resume ? gone.keys.sorted().compactMap { gone[$0] } : []
         let head = left.isEmpty ? [] : LiveText.head(known.name)
-        // What is removed comes first: a record may have been deleted and made again.
+        // Removals come first: a record may have been deleted and created again.
         var events = page.removed
         for id in left { events.append(LiveText.event(head, "removed", id: id)) }
         for (place, event) in page.changed.enumerated() where gone[place] == nil { events.append(event) }
         if !events.isEmpty { send(LiveText.changes(page.phase, events), to: known.connection) }
     }
 
-    /// Takes the records of a page that is sent to a subscription at its beginning.
+    /// Registers the records of a page as sent.
     ///
-    /// - Returns: the ids of those that are not to be sent, by their places in the page: they have left its results since it was read.
+    /// - Returns: the ids of the records that must not be sent, by their indexes in the page: they have left the results since it
+    ///   was read.
     private mutating func keepSent(
         _ page: [any RecordSource],
         to subscriber: LiveRegistry.Subscriber,
@@ -112,7 +113,7 @@ extension LiveState {
             case .present: break
             }
             if isMember, !registry.keepSent(stored, to: subscriber) {
-                // The records are read once more, when less is on its way.
+                // The load is repeated later, when fewer changes are in progress.
                 gone[place] = record.id.description
                 registry.overflow(subscriber)
             }
@@ -120,12 +121,10 @@ extension LiveState {
         return gone
     }
 
-    /// Makes a subscription live whose records at the beginning were sent.
+    /// Makes a subscription live after its records were sent.
     ///
-    /// - Parameters:
-    ///   - moment: the one at which those who read the records began to.
-    ///   - token: its token.
-    /// - Returns: the attempt by which it begins once more, because too much has changed meanwhile; nil otherwise.
+    /// - Parameters: - moment: the snapshot at which reading the records began. - token: its token.
+    /// - Returns: the attempt with which it loads again, because too much has changed meanwhile; nil otherwise.
     mutating func finishBeginning(
         of subscriber: LiveRegistry.Subscriber,
         at moment: ChangeMoment,
@@ -138,22 +137,22 @@ extension LiveState {
                 reset(subscriber, .gap, after: .seconds(1) + .jitter(within: .seconds(2)))
                 return nil
             }
-            // What was sent of the beginning holds, so that only what came since is read.
+            // What was sent of the load holds, so only later changes are read.
             if case .now = known.position { return registry.begin(subscriber) }
             return registry.begin(subscriber, behind: LiveMark(token))
         }
         send(LiveText.checkpoint([(known.name, token.text)], isReady: true), to: known.connection)
         for message in messages { send(message, to: known.connection) }
-        // What has waited belongs to moments that its connection has passed, so it goes on from none of them.
+        // The buffered events belong to positions that the connection has passed, so the subscription cannot resume from these.
         registry.noteBeginningSent(subscriber, after: connections[known.connection]?.sentBytes ?? 0)
         return nil
     }
 
-    /// Begins the subscriptions of a connection again that takes messages after it has dropped some.
+    /// Restarts the subscriptions of a connection that accepts messages again after it has dropped some.
     mutating func caughtUp(_ connection: LiveRegistry.Connection) -> [LiveDispatcher.Load] {
         guard let known = connections[connection] else { return [] }
         let generation = known.outlet.generation
-        // In an odd one it has fallen behind once more, and another notice comes.
+        // An odd generation means that it is behind again, and another notification follows.
         guard generation != known.generation, generation.isMultiple(of: 2) else { return [] }
         if !known.isBehind { fellBehind(connection) }
         connections[connection]?.generation = generation
@@ -165,9 +164,10 @@ extension LiveState {
         }
     }
 
-    /// Has all subscriptions go on from the last moment up to which all was sent: changes are missed from here on.
+    /// Makes all subscriptions resume from the last position up to which everything was sent, since changes are missed from here
+    /// on.
     ///
-    /// - Parameter maximum: how many go on; others end, and their clients begin anew.
+    /// - Parameter maximum: upper bound on the subscriptions that resume; others end, and their clients restart them.
     mutating func lose(resuming maximum: Int) -> [LiveDispatcher.Load] {
         mode = .none
         registry.forgetAllMembers()

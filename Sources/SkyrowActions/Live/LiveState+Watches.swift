@@ -5,33 +5,33 @@ extension LiveState {
     /// Whether there is no subscription of either kind.
     var isUnused: Bool { registry.isEmpty && watches.isEmpty }
 
-    /// Whether changes are wanted: there is a subscription, or one is about to be.
+    /// Whether changes are wanted: there is a subscription, or one is being added.
     var isWanted: Bool { !isUnused || awaitingSource > 0 }
 
-    /// The types whose changes are wanted, and the databases of their records.
+    /// The types whose changes are wanted, with the databases of their records.
     var watchedTypes: [RecordTypeName: [DatabaseScope]] {
         var types = watches.watchedTypes
         for type in registry.types { types[type, default: []].formUnion(registry.index.databases(of: type)) }
         return types.mapValues { Array($0) }
     }
 
-    /// How many ends of subscriptions wait for a connection; it begins no more until it has got some of them.
+    /// Upper bound on the ends of subscriptions that wait for a connection; beyond it, the connection gets no new subscription.
     static let maximumEndings = 1_000
 
-    /// Takes a name for a subscription to be; throws `109 Duplicated` for one that the connection uses, and `135 Overloaded` where too
-    /// many have ended that it has not heard of.
+    /// Claims a name for a new subscription. Throws `109 Duplicated` for one in use, and `135 Overloaded` when the ends of too
+    /// many subscriptions are not delivered yet.
     mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
             throw .subscriptionNameInUse
         }
-        // Who uses it anew is not told of the end of the one before.
+        // A client that reuses a name is not sent the end of the former subscription.
         forgetEnd(of: name, on: connection)
         guard connections[connection]?.endings.count ?? 0 < Self.maximumEndings else {
             throw SkyrowError(.overloaded, "The connection reads too slowly; try again when it has read what waits.")
         }
     }
 
-    /// Ends a subscription to a query and says why.
+    /// Ends a subscription to a query, and sends the reason.
     mutating func resetWatch(
         _ watcher: WatchRegistry.Watcher,
         _ reason: LiveText.Reset,
@@ -42,7 +42,8 @@ extension LiveState {
         end(request.name, on: request.connection, reason, after: pause)
     }
 
-    /// Ends some subscriptions of connections, by who has them and by whether relations of users decide about them.
+    /// Ends the subscriptions of connections that match a condition on their holder and on whether they depend on relations of
+    /// users.
     mutating func reset(
         on connections: Set<LiveRegistry.Connection>,
         _ reason: LiveText.Reset,
@@ -64,7 +65,7 @@ extension LiveState {
         }
     }
 
-    /// What is counted of live queries at a time of the clock, in seconds.
+    /// The counts of live queries at a time of the clock, in seconds.
     func count(at seconds: Int64) -> LiveCount {
         var count = LiveCount()
         count.subscriptions = registry.subscribers.count + watches.watchers.count
@@ -76,7 +77,7 @@ extension LiveState {
         return count
     }
 
-    /// Sends what the result of an asking means for those who get it.
+    /// Sends the result of a query, or its differences, to the subscribers.
     mutating func take(_ answer: WatchedAnswer, of group: WatchRegistry.Group, asking: Int) {
         for delivery in watches.take(answer, of: group, asking: asking) {
             guard let request = watches.watchers[delivery.watcher]?.request else { continue }

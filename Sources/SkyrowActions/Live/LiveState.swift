@@ -3,27 +3,27 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// All that the dispatcher of live queries has at hand, under one lock.
+/// The state of the live-query dispatcher, under one lock.
 struct LiveState {
-    /// What a connection has got.
+    /// The delivery state of a connection.
     struct Connection {
         let outlet: any LiveOutlet
-        /// The generation of the outlet of which no message was lost.
+        /// The outlet's generation in which no message was lost.
         var generation: Int
         /// The bytes of all messages so far.
         var sentBytes = 0
-        /// Those of the longest message: an outlet that holds nothing takes one of any length.
+        /// The bytes of the longest message: an empty outlet accepts a message of any length.
         var longest = 0
-        /// Moments up to which all events were sent, with the bytes sent by then, the oldest first: the last one whose bytes have left
-        /// for certain, and those after it.
+        /// Positions up to which all events were sent, with the bytes sent by then, oldest first: the last one whose bytes were
+        /// certainly written, and those after it.
         fileprivate(set) var moments: [(bytes: Int, mark: LiveMark)] = []
         /// Whether anything was sent since the last checkpoint, and when that was.
         var hasNews = false
         var lastCheckpoint: ContinuousClock.Instant
-        /// Whether it takes nothing at the moment.
+        /// Whether it currently accepts nothing.
         var isBehind = false
-        /// The ends of subscriptions that it may not have got: one that is dropped is sent again, since nothing else would say that
-        /// nothing more comes.
+        /// The ends of subscriptions that may not be delivered. A dropped one is sent again, since nothing else shows the client
+        /// that no more events follow.
         fileprivate(set) var endings: [Ending] = []
     }
 
@@ -31,33 +31,33 @@ struct LiveState {
     struct Ending {
         let name: String
         let reason: LiveText.Reset
-        /// How long to wait before it is begun again.
+        /// The pause before the client restarts it.
         let pause: Duration?
-        /// The bytes that its connection had been sent by then.
+        /// The bytes sent to its connection by then.
         fileprivate(set) var bytes = 0
     }
 
-    /// Which source changes come from.
+    /// The source of changes.
     enum Mode: Equatable {
-        /// None yet, or none any more.
+        /// No source yet, or no longer.
         case none
         case logical
         case polling
     }
 
-    /// What tasks wait for; each change of the state wakes those that it concerns.
+    /// An aspect of the state that tasks wait for; each change of the state wakes the tasks of its aspects.
     enum Aspect: Hashable, Sendable {
-        /// Which source changes come from.
+        /// The source of changes.
         case mode
         /// Whether changes are wanted.
         case use
         /// Whether the members of groups are being read.
         case members
-        /// As of when the rights of all sessions are known, and whether they need be.
+        /// The time as of which the rights of all sessions are known, and whether they need to be.
         case rights
     }
 
-    /// What of the state tasks wait for, as it was when they were last woken.
+    /// The values that tasks wait for, as of the last wake-up.
     private struct Standing: Equatable {
         var mode = Mode.none
         var isWanted = false
@@ -69,22 +69,22 @@ struct LiveState {
     var watches: WatchRegistry { didSet { wake() } }
     var connections: [LiveRegistry.Connection: Connection] = [:]
     var mode = Mode.none { didSet { wake() } }
-    /// How many wait for a source to begin.
+    /// How many callers wait for a source to start.
     var awaitingSource = 0 { didSet { wake() } }
-    /// Whether the service has stopped to serve live queries.
+    /// Whether the service has stopped serving live queries.
     var hasEnded = false
-    /// All transactions that were visible at this moment have been dispatched.
+    /// The position up to which all transactions have been dispatched.
     var complete: LiveMark?
-    /// Moments that the stream has to pass first.
+    /// Snapshots that the stream has not passed yet.
     var pending: [ChangeMoment] = []
-    /// Where in the log the stream is.
+    /// The position of the stream (an LSN).
     var passed: UInt64 = 0
-    /// Why subscriptions have ended, until that is counted.
+    /// The reasons of ended subscriptions that are not counted yet.
     var endings: [LiveText.Reset] = []
-    /// Whether a transaction has come since the last moment was taken.
+    /// Whether a transaction has arrived since the last snapshot was taken.
     var hasStreamed = false
     var nextConnection = 0
-    /// Bytes that an outlet drops at most when it falls behind.
+    /// Upper bound on the bytes that an outlet drops when it falls behind.
     private let outletBuffer: Int
     private let waiting: WaitingTasks<Aspect>
     private var standing = Standing()
@@ -114,18 +114,18 @@ struct LiveState {
         if connections[number]?.send(message) == .dropped { fellBehind(number) }
     }
 
-    /// The outlet of a connection has dropped messages: nothing is sent until it takes messages again.
+    /// Handles an outlet that has dropped messages: nothing is sent until it accepts messages again.
     mutating func fellBehind(_ number: LiveRegistry.Connection) {
         connections[number]?.isBehind = true
         connections[number]?.forgetEnds(outletBuffer)
-        // What waits for records at the beginning of a subscription was dropped as well.
+        // Subscriptions that load lose their buffered events as well.
         for subscriber in registry.subscribers(of: number) {
             if let position = positionAfterLoss(of: subscriber) { registry.pause(subscriber, at: position) }
         }
         watches.pause(number)
     }
 
-    /// Ends a subscription and says why.
+    /// Ends a subscription, and sends the reason.
     mutating func reset(
         _ subscriber: LiveRegistry.Subscriber,
         _ reason: LiveText.Reset,
@@ -138,7 +138,7 @@ struct LiveState {
         end(known.name, on: known.connection, reason, token: token, after: pause)
     }
 
-    /// Counts a subscription of either kind that has ended, and says why.
+    /// Counts an ended subscription of either kind, and sends the reason.
     mutating func end(
         _ name: String,
         on connection: LiveRegistry.Connection,
@@ -150,9 +150,9 @@ struct LiveState {
         sendEnd(Ending(name: name, reason: reason, pause: pause), token: token, to: connection)
     }
 
-    /// Sends the end of a subscription, to a connection that takes nothing at the moment as soon as it does.
+    /// Sends the end of a subscription; a connection that is behind receives it when it accepts messages again.
     ///
-    /// - Parameter token: from where it can go on, as long as nothing before it is dropped.
+    /// - Parameter token: the token from which it can resume, unless messages before it are dropped.
     mutating func sendEnd(_ ending: Ending, token: String? = nil, to number: LiveRegistry.Connection) {
         forgetEnd(of: ending.name, on: number)
         send(LiveText.reset(ending.name, ending.reason, token: token, after: ending.pause), to: number)
@@ -164,17 +164,17 @@ struct LiveState {
         for ending in connections[number]?.endings ?? [] { sendEnd(ending, to: number) }
     }
 
-    /// Forgets the end of a subscription that a client may not have got: it uses the name anew.
+    /// Forgets the undelivered end of a subscription whose name the client reuses.
     mutating func forgetEnd(of name: String, on number: LiveRegistry.Connection) {
         connections[number]?.endings.removeAll { $0.name == name }
     }
 
     // MARK: Checkpoints
 
-    /// The moment from which a subscription goes on without a gap; nil where that is its beginning.
+    /// The position from which a subscription resumes without a gap; nil if it has to start over.
     func resumption(of subscriber: LiveRegistry.Subscriber) -> LiveMark? {
         guard let known = registry.subscribers[subscriber], known.value.isLive else { return nil }
-        // Before the first moment there is the one at which the subscription began.
+        // Before the first such position it is the one at which the subscription began.
         return complete ?? known.began
     }
 
@@ -183,9 +183,9 @@ struct LiveState {
         resumption(of: subscriber).flatMap { registry.subscribers[subscriber]?.value.token(at: $0) }
     }
 
-    /// Where a subscription whose connection has dropped messages goes on.
+    /// The position from which a subscription resumes after its connection has dropped messages.
     ///
-    /// At most as many bytes of the last ones were dropped as an outlet holds, and one message: what was sent before has left.
+    /// At most the last bytes that an outlet holds and one message were dropped; everything earlier was written.
     private func positionAfterLoss(of subscriber: LiveRegistry.Subscriber) -> LiveSubscriber.Position? {
         guard let known = registry.subscribers[subscriber], let connection = connections[known.connection] else {
             return nil
@@ -194,12 +194,12 @@ struct LiveState {
         if let safe = connection.moments.last(where: { $0.bytes <= left && $0.bytes >= known.beganAtBytes }) {
             return .mark(safe.mark)
         }
-        // All that was sent of its beginning has left.
+        // Its whole load was written.
         if let began = known.began, known.beganAtBytes <= left { return .mark(began) }
         return known.position
     }
 
-    /// Takes a moment up to which all has been dispatched.
+    /// Sets the snapshot up to which everything has been dispatched.
     mutating func completed(_ moment: ChangeMoment) {
         let mark = LiveMark(moment)
         complete = mark
@@ -208,7 +208,7 @@ struct LiveState {
         }
     }
 
-    /// Takes how far the stream is: the moments that it has passed are those up to which all has been dispatched.
+    /// Updates the position of the stream, which completes the snapshots that it has passed.
     mutating func passed(_ position: UInt64) {
         passed = position
         registry.passed(position)
@@ -220,7 +220,7 @@ struct LiveState {
         if let reached { completed(reached) }
     }
 
-    /// Sends each connection that has had news, or has heard nothing for long, the tokens of its subscriptions.
+    /// Sends the tokens of its subscriptions to each connection that has received events, or nothing for long.
     mutating func sendCheckpoints(at now: ContinuousClock.Instant) {
         guard let complete else { return }
         for (number, connection) in connections where !connection.isBehind {
@@ -246,7 +246,7 @@ struct LiveState {
 
     // MARK: Transactions
 
-    /// Sends what a transaction led to.
+    /// Sends the outcome of a transaction.
     mutating func perform(_ dispatch: LiveRegistry.Dispatch) {
         for (connection, message) in dispatch.messages { send(message, to: connection) }
         for (subscriber, reason) in dispatch.resets { reset(subscriber, reason, after: .jitter(within: .seconds(2))) }
@@ -259,7 +259,7 @@ extension LiveState.Connection {
         case dropped
     }
 
-    /// Sends a message, unless the connection takes nothing at the moment.
+    /// Sends a message, unless the connection currently accepts nothing.
     fileprivate mutating func send(_ message: LiveMessage) -> Sent? {
         guard !isBehind else { return nil }
         let length = message.byteCount
@@ -270,10 +270,10 @@ extension LiveState.Connection {
         return .taken
     }
 
-    /// How many bytes of what was sent have left for certain.
+    /// How many of the sent bytes were certainly written.
     fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
 
-    /// Keeps the end of a subscription until it has left for certain.
+    /// Keeps the end of a subscription until it was certainly written.
     fileprivate mutating func keep(_ ending: LiveState.Ending, _ outletBuffer: Int) {
         forgetEnds(outletBuffer)
         var ending = ending
@@ -281,16 +281,16 @@ extension LiveState.Connection {
         endings.append(ending)
     }
 
-    /// Forgets the ends of subscriptions that have left for certain.
+    /// Forgets the ends of subscriptions that were certainly written.
     fileprivate mutating func forgetEnds(_ outletBuffer: Int) {
         let left = certainBytes(outletBuffer)
         endings.removeAll { $0.bytes <= left }
     }
 
-    /// Notes a moment up to which all was sent.
+    /// Notes a position up to which everything was sent.
     fileprivate mutating func note(_ mark: LiveMark, _ outletBuffer: Int) {
         if moments.last?.bytes == sentBytes {
-            // Nothing was sent in between, so the earlier one is of no use.
+            // Nothing was sent in between, so the later position replaces the earlier one.
             moments[moments.count - 1].mark = mark
         } else {
             moments.append((sentBytes, mark))
@@ -300,7 +300,7 @@ extension LiveState.Connection {
             moments.removeFirst(moments.lastIndex { $0.bytes <= certain } ?? 0)
         }
         guard moments.count > Self.maximumMoments else { return }
-        // The first one stays, and of the others every second one.
+        // Keeps the first one, and every second one of the others.
         moments = moments.enumerated().compactMap { $0.isMultiple(of: 2) ? $1 : nil }
     }
 
@@ -308,7 +308,7 @@ extension LiveState.Connection {
 }
 
 extension Duration {
-    /// A random time, so that not all come back at once.
+    /// Returns a random duration, so that clients don't all return at once.
     static func jitter(within limit: Duration) -> Duration {
         let (seconds, attoseconds) = limit.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -2,15 +2,15 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// One subscription of a connection, as the registry has it.
+/// One subscription of a connection, as in the registry.
 ///
-/// There may be 100,000 of them, so what several have in common is in objects that they share, and what few have is apart.
+/// There may be 100,000 of them, so common parts are in shared objects, and rare parts are stored separately.
 struct LiveSubscriber {
-    /// Where it stands between its beginning and the present.
+    /// The progress from the load to live events.
     enum State {
-        /// The records at its beginning are being sent; events wait.
+        /// The records of its load are being sent; events are buffered.
         case loading(LiveBuffer)
-        /// Events are sent but those of transactions that the records at its beginning have shown.
+        /// Events are sent, except those of transactions that the load has shown.
         case starting(LiveStart)
         /// Events are sent.
         case live
@@ -18,15 +18,15 @@ struct LiveSubscriber {
         case paused
     }
 
-    /// Where it begins.
+    /// The position at which a subscription begins.
     enum Position {
-        /// With what comes.
+        /// With the next changes.
         case now
-        /// With all that matches.
+        /// With all matching records.
         case initial
-        /// Behind a change token that the client has brought.
+        /// After a change token from the client.
         indirect case since(String)
-        /// Behind a moment.
+        /// After a position in the change feed.
         case mark(LiveMark)
     }
 
@@ -40,17 +40,17 @@ struct LiveSubscriber {
     let filter: LiveFilter?
     var state: State
     var position: Position
-    /// nil before it has begun for the first time.
+    /// nil before its first load.
     var template: LiveTemplate?
-    /// The moment of what the client got first, since when it may hold records.
+    /// The position of its first load, from which on the client may hold records.
     var began: LiveMark?
-    /// The bytes that its connection had got when it became live; more than any while it is not.
+    /// The bytes sent to its connection when it became live; `Int.max` while it is not.
     var beganAtBytes = Int.max
-    /// Its place among the subscriptions of its audience.
+    /// Its index among the subscriptions of its audience.
     var place: UInt32
-    /// Which attempt to begin it counts; those before are given up.
+    /// The number of the current attempt to load; earlier ones are discarded.
     var attempt: UInt32 = 0
-    /// Whether it was begun again because too much had changed meanwhile.
+    /// Whether it loads again because too much had changed meanwhile.
     var hasRestarted = false
 
     var isLive: Bool {
@@ -60,19 +60,19 @@ struct LiveSubscriber {
         }
     }
 
-    /// Keeps an event until it is live.
+    /// Buffers an event until it is live.
     mutating func keep(_ event: [[UInt8]], of mark: CommittedMark, limit: Int) {
         guard case .loading(var buffer) = state else { return }
-        // Without it the buffer would be copied.
+        // Releases the buffer, which would otherwise be copied.
         state = .paused
         buffer.append(event, of: mark, limit: limit)
         state = .loading(buffer)
     }
 
-    /// Its token at a moment; nil before it has begun.
+    /// Its token at a position; nil before its first load.
     func token(at mark: LiveMark) -> String? { template?.text(at: mark) }
 
-    /// The moment of a token that differs from its own ones in nothing else; nil for any other.
+    /// The position of a token that otherwise equals its own ones; nil for any other.
     func mark(ofToken text: String) -> LiveMark? {
         guard let template, let token = ChangeToken(text: text), template.isSame(as: LiveTemplate(token)) else {
             return nil
@@ -80,7 +80,7 @@ struct LiveSubscriber {
         return LiveMark(token)
     }
 
-    /// The token behind which it begins at a position; nil where that is not behind one.
+    /// The token after which it begins at a position; nil for a position without one.
     func token(of position: Position) -> String? {
         switch position {
         case .now, .initial: nil
@@ -90,13 +90,13 @@ struct LiveSubscriber {
     }
 }
 
-/// Whose subscriptions are counted together.
+/// The unit in which subscriptions are limited: a user, or a client without one.
 enum LiveShare: Hashable, Sendable {
     case user(UserID)
     case client(ClientKey)
 }
 
-/// Which old values come along.
+/// Which old values an event includes.
 enum PreviousFields: Hashable, Sendable {
     case none
     case all
@@ -112,11 +112,11 @@ enum PreviousFields: Hashable, Sendable {
     }
 }
 
-/// The moment from which a subscription is live: what was read up to it need not be sent again.
+/// The snapshot from which a subscription is live: changes visible to it are not sent.
 ///
-/// An object, which all subscriptions have in common that begin while nothing is written.
+/// A class, which all subscriptions share that begin while nothing is written.
 final class LiveStart: Sendable {
-    /// When those who read began to.
+    /// The snapshot at which reading the records began.
     let moment: ChangeMoment
 
     init(moment: ChangeMoment) {
@@ -129,7 +129,7 @@ final class LiveStart: Sendable {
             && moment.snapshot == other.moment.snapshot && moment.transactions == other.moment.transactions
     }
 
-    /// Every transaction that was visible ends at or before this position of the log.
+    /// The position in the log (an LSN) at or before which every visible transaction ends.
     var position: UInt64 { moment.walPosition }
 
     /// Whether a transaction was visible.
@@ -139,7 +139,7 @@ final class LiveStart: Sendable {
     }
 }
 
-/// What distinguishes one transaction from others.
+/// The identity of a transaction.
 struct CommittedMark: Hashable, Sendable {
     let id: CommittedTransaction.ID
     let end: UInt64?
@@ -153,11 +153,11 @@ struct LiveBuffer {
         var isOverflown = false
     }
 
-    /// nil where nothing has come, as for most: thousands may begin at once.
+    /// nil without events, as in most subscriptions: thousands may begin at once.
     private var contents: Boxed<Contents>?
 
     var events: [(mark: CommittedMark, event: [[UInt8]])] { contents?.events ?? [] }
-    /// Whether there were too many, so that the records at the beginning have to be read again.
+    /// Whether there were too many, so that the records have to be loaded again.
     var isOverflown: Bool { contents?.isOverflown ?? false }
 
     mutating func append(_ event: [[UInt8]], of mark: CommittedMark, limit: Int) {

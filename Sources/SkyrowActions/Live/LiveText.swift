@@ -1,32 +1,32 @@
 import SkyrowJSON
 import SkyrowModel
 
-/// The JSON of what is sent, made of parts that several messages share.
+/// The JSON of messages, in parts that several messages share.
 enum LiveText {
     /// Why a subscription ends.
     enum Reset: String, Hashable, Sendable, CaseIterable {
         /// Changes may have been missed.
         case gap
-        /// So much was changed at once that it is not sent change by change.
+        /// Too much was changed at once to be sent change by change.
         case bulk
-        /// The caller has other rights now.
+        /// The caller's rights have changed.
         case access
-        /// The database is another one, or was put back.
+        /// The database is another one, or was restored.
         case branch
         /// The token is too old.
         case expired
-        /// The fields of the type are others.
+        /// The fields of the type have changed.
         case schema
-        /// The session of the caller has ended.
+        /// The caller's session has ended.
         case session
     }
 
-    /// What a batch of changes is.
+    /// The kind of a batch of changes.
     enum Phase: String, Hashable, Sendable, CaseIterable {
         case initial, resume, live
     }
 
-    /// `{"subscription":"s1","event":"`, which each of the events of a subscription begins with, and room for what follows.
+    /// `{"subscription":"s1","event":"`, the beginning of every event of a subscription, with capacity for the rest.
     static func head(_ name: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(96 + name.utf8.count)
@@ -44,7 +44,7 @@ enum LiveText {
         return bytes
     }
 
-    /// An event with a record, and with old values where there are some.
+    /// An event with a record, and with old values if there are any.
     static func event(_ head: [UInt8], _ name: String, record: [UInt8], previous: [UInt8]?) -> [[UInt8]] {
         var beginning = head
         beginning += name.utf8
@@ -53,15 +53,15 @@ enum LiveText {
         return [beginning, record, previousKey, previous, closingBrace]
     }
 
-    /// An event with a record and its place in a list.
+    /// An event with a record and its index in a list.
     static func event(_ head: [UInt8], _ name: String, record: [UInt8], at place: Int) -> [[UInt8]] {
         [head + Array("\(name)\",\"index\":\(place),\"record\":".utf8), record, closingBrace]
     }
 
-    /// An event with what follows its name, the end included.
+    /// An event with the text after its name, including the end.
     static func event(_ head: [UInt8], rest: [UInt8]) -> [[UInt8]] { [head + rest] }
 
-    /// An event with an id alone.
+    /// An event with only an id.
     static func event(_ head: [UInt8], _ name: String, id: String) -> [[UInt8]] {
         let writer = JSONWriter(capacity: 2 + id.utf8.count)
         writer.string(id)
@@ -73,12 +73,10 @@ enum LiveText {
         return [event]
     }
 
-    /// `live:changes` of some events.
+    /// `live:changes` with some events.
     ///
-    /// - Parameters:
-    ///   - phase: what they are.
-    ///   - events: the parts of each.
-    ///   - whole: the subscription whose whole result they are, which may be empty.
+    /// - Parameters: - phase: the kind of the events. - events: the parts of each event. - whole: the subscription whose whole
+    ///   result they are; the result may be empty.
     static func changes(_ phase: Phase, _ events: [[[UInt8]]], wholeOf whole: String? = nil) -> LiveMessage {
         var parts: [[UInt8]] = []
         parts.reserveCapacity(events.count * 4 + 3)
@@ -120,9 +118,7 @@ enum LiveText {
 
     /// `live:reset` of a subscription.
     ///
-    /// - Parameters:
-    ///   - token: from where it can go on, if that is known.
-    ///   - pause: how long to wait before it is begun again.
+    /// - Parameters: - token: the token from which it can resume, if known. - pause: the pause before the client restarts it.
     static func reset(_ name: String, _ reason: Reset, token: String?, after pause: Duration?) -> LiveMessage {
         let writer = JSONWriter(capacity: 128)
         writer.beginObject()

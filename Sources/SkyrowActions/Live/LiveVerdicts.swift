@@ -1,7 +1,7 @@
 import SkyrowQuery
 import SkyrowStore
 
-/// What the predicates of groups are for some records: asked under the lock of the registry, and found outside of it.
+/// The verdicts of groups' predicates on changed records: cases are added under the registry's lock and judged outside of it.
 ///
 /// ```swift
 /// var verdicts = registry.questions(of: transaction)
@@ -11,14 +11,14 @@ import SkyrowStore
 struct LiveVerdicts: Sendable {
     typealias Group = SubscriptionIndex.Group
 
-    /// What is asked about a change: the record before and after.
+    /// A change to judge: the record before and after.
     struct Case: Sendable {
         let before: StoredRecord?
         let after: StoredRecord?
         let groups: Set<Group>
     }
 
-    /// Whether the predicate of a group is true of the two records of a case.
+    /// Whether the predicate of a group matches the two records of a case.
     struct Verdict: Equatable, Sendable {
         let before: Bool
         let after: Bool
@@ -26,18 +26,18 @@ struct LiveVerdicts: Sendable {
         static let neither = Verdict(before: false, after: false)
     }
 
-    /// Why a group was not judged to the end.
+    /// Why a group was not fully judged.
     enum Refusal: Equatable, Sendable {
         /// Its predicate takes too many steps for one record.
         case record
-        /// The client that pays for it has none left.
+        /// The paying client has no steps left.
         case client
     }
 
-    /// A group whose predicate is asked.
+    /// A group whose predicate is evaluated.
     fileprivate struct Subject: Sendable {
         let predicate: ResolvedPredicate?
-        /// The place of its client among ``clients``.
+        /// The index of its client in ``clients``.
         var payer: Int
     }
 
@@ -47,23 +47,23 @@ struct LiveVerdicts: Sendable {
     private(set) var refusals: [Group: Refusal] = [:]
     private var places: [ClientKey?: Int] = [:]
     private var subjects: [Group: Subject] = [:]
-    /// The verdicts by cases, but for those of groups that neither record matches, which are most.
+    /// The verdicts by case; without those of groups that neither record matches, which are most.
     private var verdicts: [[Group: Verdict]] = []
-    /// The cases before this one have been judged.
+    /// The index of the first case that is not judged yet.
     private var next = 0
-    /// The groups for which they are judged again.
+    /// The groups for which earlier cases are judged again.
     private var again: Set<Group> = []
 
     // MARK: Asking
 
-    /// Adds a case; returns the groups that are asked for the first time, whose subjects have to follow.
+    /// Adds a case; returns the new groups, which ``add(_:_:paidBy:)`` has to follow for.
     mutating func ask(_ before: StoredRecord?, _ after: StoredRecord?, of groups: Set<Group>) -> [Group] {
         cases.append(Case(before: before, after: after, groups: groups))
         verdicts.append([:])
         return groups.filter { subjects[$0] == nil }
     }
 
-    /// Sets what is asked of a group, and who pays for it.
+    /// Adds the predicate of a group, and the client that pays for it.
     mutating func add(_ group: Group, _ predicate: ResolvedPredicate?, paidBy client: ClientKey?) {
         let payer = payer(client)
         subjects[group] = Subject(predicate: predicate, payer: payer)
@@ -76,7 +76,7 @@ struct LiveVerdicts: Sendable {
         return clients.count - 1
     }
 
-    /// Has a refused group be judged for another client, or no more.
+    /// Has a refused group judged for another client, or drops it.
     mutating func retry(_ group: Group, paidBy client: ClientKey??) {
         refusals[group] = nil
         guard let client else {
@@ -95,12 +95,10 @@ struct LiveVerdicts: Sendable {
 
     // MARK: Judging
 
-    /// Finds the verdicts that are missing, within some steps; false where those did not suffice.
+    /// Finds the missing verdicts within some steps; returns false if those did not suffice.
     ///
-    /// - Parameters:
-    ///   - balances: the steps that each of the clients has, by their places.
-    ///   - limit: the steps that a predicate may take for one record.
-    ///   - steps: those of all.
+    /// - Parameters: - balances: the steps of each client, by its index. - limit: upper bound on the steps of a predicate for one
+    ///   record. - steps: upper bound on all steps.
     mutating func judge(_ balances: inout [Int], limit: Int, atMost steps: Int = .max) -> Bool {
         var left = steps
         if !again.isEmpty {
@@ -148,12 +146,12 @@ struct LiveVerdicts: Sendable {
 
     // MARK: Answers
 
-    /// The verdicts of a case, but for those of groups that neither record matches.
+    /// The verdicts of a case, without those of groups that neither record matches.
     func matches(at place: Int) -> [Group: Verdict] { verdicts[place] }
 }
 
 extension LiveVerdicts.Subject {
-    /// Steps that each verdict takes besides: the group is looked up, and what is found is kept.
+    /// Additional steps of a verdict: the lookup of the group and the storage of the result.
     private static let overhead = 8
 
     fileprivate func verdict(_ asked: LiveVerdicts.Case, _ budget: inout StepBudget) -> LiveVerdicts.Verdict? {
@@ -163,7 +161,7 @@ extension LiveVerdicts.Subject {
         return LiveVerdicts.Verdict(before: before, after: after)
     }
 
-    /// Whether a record matches; nil where the budget is spent.
+    /// Whether a record matches; nil when the budget is used up.
     private func matches(_ record: StoredRecord?, _ budget: inout StepBudget) -> Bool? {
         guard let record else { return false }
         guard let predicate else { return true }

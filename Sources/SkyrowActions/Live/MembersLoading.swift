@@ -1,45 +1,45 @@
 import SkyrowModel
 import SkyrowStore
 
-/// What has changed while the members of groups are read: each transaction once, however many groups it is kept for.
+/// The changes that arrive while members of groups are read: each transaction is stored once for all groups.
 struct MembersLoading {
-    /// The number of a reading.
+    /// The number of a read.
     ///
-    /// Members that were forgotten meanwhile are read anew, and then the earlier reading counts no more.
+    /// When members are forgotten and read again, the earlier read is no longer current.
     typealias Reading = Int
 
     private struct Entry {
         let transaction: CommittedTransaction
-        /// What it has of the types that are read.
+        /// The number of its changes to the types being read.
         let changes: Int
         let bytes: Int
     }
 
     private struct Begun {
         let reading: Reading
-        /// How many transactions there were before it.
+        /// How many transactions were kept before it.
         let from: Int
         let type: RecordTypeName
     }
 
     private var readings: [SubscriptionIndex.Group: Begun] = [:]
     private var lastReading = 0
-    /// How many have ended, in any way.
+    /// How many reads have ended, in any way.
     private(set) var ended = 0
-    /// How many readings each type has.
+    /// The number of reads by type.
     private var types: [RecordTypeName: Int] = [:]
     private var entries: [Entry] = []
-    /// How many there were before the first of them.
+    /// How many transactions before the first entry were dropped.
     private var dropped = 0
     private var changes = 0
     private var bytes = 0
 
-    /// How many changes are kept; when more have come, all members that are being read are read anew.
+    /// Upper bound on kept changes; beyond it, all members that are being read are read again.
     static let maximumChanges = 10_000
-    /// Likewise of the bytes of their values.
+    /// Upper bound on the bytes of their values.
     static let maximumBytes = 16 << 20
 
-    /// The members of a group are being read from here on.
+    /// Registers the start of a read of a group's members.
     mutating func begin(_ group: SubscriptionIndex.Group, of type: RecordTypeName) -> Reading {
         lastReading += 1
         readings[group] = Begun(reading: lastReading, from: dropped + entries.count, type: type)
@@ -49,32 +49,32 @@ struct MembersLoading {
 
     func contains(_ group: SubscriptionIndex.Group) -> Bool { readings[group] != nil }
 
-    /// The members of a group are not wanted any more.
+    /// Cancels the read of a group's members.
     mutating func cancel(_ group: SubscriptionIndex.Group) {
         guard let type = readings.removeValue(forKey: group)?.type else { return }
         ended += 1
         types[type, default: 1] -= 1
         if types[type] == 0 { types[type] = nil }
         let needed = readings.values.map(\.from).min() ?? dropped + entries.count
-        // Moving the rest is worth while where that is the smaller part.
+        // Moving the rest is worthwhile when it is the smaller part.
         guard needed - dropped > entries.count / 2 else { return }
         drop(needed - dropped)
     }
 
-    /// What has changed since a reading began; nothing for one that counts no more.
+    /// The transactions since a read began; empty if the read is no longer current.
     func changes(since reading: Reading, of group: SubscriptionIndex.Group) -> [CommittedTransaction] {
         guard let begun = readings[group], begun.reading == reading else { return [] }
         return entries[(begun.from - dropped)...].map(\.transaction)
     }
 
-    /// What has changed since a reading began, which ends; nil for one that counts no more.
+    /// Ends a read, and returns the transactions since it began; nil if it is no longer current.
     mutating func finish(_ group: SubscriptionIndex.Group, _ reading: Reading) -> [CommittedTransaction]? {
         guard readings[group]?.reading == reading else { return nil }
         defer { cancel(group) }
         return changes(since: reading, of: group)
     }
 
-    /// Keeps a transaction; returns the groups whose members have to be read anew since too much has changed.
+    /// Adds a transaction; returns the groups whose members have to be read again because too much has changed.
     mutating func note(_ transaction: CommittedTransaction) -> [SubscriptionIndex.Group] {
         guard !readings.isEmpty else { return [] }
         let concerned = transaction.changes.filter { types[$0.table.name] != nil }

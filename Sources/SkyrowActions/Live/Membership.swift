@@ -2,20 +2,20 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// Which records match the predicates of groups, for changes that come without the record before.
+/// The records that match the predicates of groups, for changes that lack the record before.
 ///
-/// Of each record that matches any predicate it holds what access is judged by. Records are distinguished by 64 bits of a hash.
+/// For each record that matches any predicate it holds what access checks need. Records are identified by a 64-bit hash.
 struct Membership {
-    /// What is kept of a record: nothing of its fields but those that rules of access name, and what distinguishes their values
-    /// where some of them are hidden from some readers.
+    /// What is kept of a record: only the fields that access rules name, and digests of all values if fields of the type are
+    /// hidden from some readers.
     final class Member: Sendable {
         let record: StoredRecord
-        /// Hashes of the values, in the order of the columns of ``table``; nil for one that is not known.
+        /// Hashes of the values, in the order of the columns of ``table``; nil for an unknown value.
         private let digests: [Int?]
-        /// nil where no field of the type is hidden.
+        /// nil if no field of the type is hidden.
         private let table: RecordTable?
 
-        /// - Parameter known: the fields of which the record has the values; nil for all.
+        /// - Parameter known: the fields whose values the record has; nil for all.
         init(_ record: StoredRecord, in table: RecordTable?, knowing known: Set<FieldName>? = nil) {
             var kept = StoredRecord(type: record.type, storedID: "", database: record.database)
             kept.owner = record.owner
@@ -37,13 +37,12 @@ struct Membership {
             }
         }
 
-        /// The fields that have another value in another form of the record, as far as they are known of this one; nil where
-        /// nothing is.
+        /// The fields whose values differ in another version of the record, as far as they are known here; nil if nothing is.
         func changedFields(in record: StoredRecord, of other: RecordTable) -> Set<FieldName>? {
             guard let table else { return nil }
             var changed: Set<FieldName> = []
             for column in other.columns {
-                // A field that the table did not have had no value.
+                // A field that the table lacked had no value.
                 let known = table.position(of: column.field).map { digests[$0] } ?? Optional<StoredValue>.none.hashValue
                 guard let digest = known else { continue }
                 if digest != record.fields[column.field].hashValue { changed.insert(column.field) }
@@ -51,23 +50,25 @@ struct Membership {
             return changed
         }
 
-        /// Whether a change that was read at a moment is older than this form: another one comes that leads to this form, or beyond it.
+        /// Whether a change read at a snapshot is older than this version, so that another change follows that leads to this
+        /// version or a later one.
         func isNewer(than moment: ChangeMoment?) -> Bool {
             guard let moment, let revision = record.revision else { return false }
             return !moment.transactions.contains(revision)
         }
     }
 
-    /// A form of a record that clients of a group may hold.
+    /// A version of a record that clients of a group may hold.
     struct Form {
         fileprivate let group: SubscriptionIndex.Group
         fileprivate let member: Member
-        /// Those to whom a page has shown it, without all that access is judged by; nil for a form that has all of it.
+        /// The audience to which a page showed it, when it lacks fields that access checks need; nil for a version that has them
+        /// all.
         fileprivate let audience: LiveAudience?
 
         var record: StoredRecord { member.record }
 
-        /// The fields that have another value in a record, as far as this form has them; nil where that is not known.
+        /// The fields whose values differ in a record, as far as this version has them; nil if that is unknown.
         func changedFields(in record: StoredRecord, of table: RecordTable) -> Set<FieldName>? {
             member.changedFields(in: record, of: table)
         }
@@ -81,9 +82,9 @@ struct Membership {
     /// What is known of a record.
     struct Known {
         fileprivate var member: Member
-        /// The groups that know it in that form.
+        /// The groups that hold this version.
         fileprivate var groups: Set<SubscriptionIndex.Group>
-        /// Other forms: as it was read, perhaps after the moment of the next change.
+        /// Other versions as read, possibly newer than the next change.
         fileprivate var others: [Form] = []
 
         fileprivate var isEmpty: Bool { groups.isEmpty && others.isEmpty }
@@ -91,10 +92,10 @@ struct Membership {
         /// The groups whose predicates it matched.
         var allGroups: Set<SubscriptionIndex.Group> { groups.union(others.lazy.map(\.group)) }
 
-        /// Its forms, of all groups.
+        /// Its versions in all groups.
         var records: [StoredRecord] { (groups.isEmpty ? [] : [member.record]) + others.map(\.record) }
 
-        /// Its forms of a group; none where it did not match.
+        /// Its versions in a group; empty if it did not match.
         func forms(of group: SubscriptionIndex.Group) -> [Form] {
             (groups.contains(group) ? [Form(group: group, member: member, audience: nil)] : [])
                 + others.lazy.filter { $0.group == group }
@@ -112,22 +113,21 @@ struct Membership {
     /// The keys of the records of each group.
     private var keys: [SubscriptionIndex.Group: Set<Int>] = [:]
 
-    /// How many forms of a record are known beside the first one.
+    /// Upper bound on the versions of a record in addition to the first one.
     static let maximumForms = 64
 
-    /// How many records of a group there are.
+    /// The number of records of a group.
     func count(of group: SubscriptionIndex.Group) -> Int { keys[group]?.count ?? 0 }
 
-    /// What is known of a record; nil where it matched no predicate.
+    /// What is known of a record; nil if it matched no predicate.
     func known(_ type: RecordTypeName, _ storedID: String) -> Known? { entries[Self.key(type, storedID)] }
 
-    /// Puts a record into a group, as it was read.
+    /// Adds a record to a group, as read.
     ///
-    /// - Parameters:
-    ///   - table: of its type; nil for one without rules.
-    ///   - known: the fields of which the record has the values; nil for all.
-    ///   - audience: those to whom it is shown where it lacks something that access is judged by; nil where it has all of it.
-    /// - Returns: false where too many forms of it are known.
+    /// - Parameters: - table: the table of its type; nil for one without rules. - known: the fields whose values the record has;
+    ///   nil for all. - audience: the audience that it is shown to when it lacks fields that access checks need; nil if it has
+    ///   them all.
+    /// - Returns: false when too many versions of it are known.
     @discardableResult
     mutating func read(
         _ record: StoredRecord,
@@ -154,11 +154,10 @@ struct Membership {
         return true
     }
 
-    /// Takes a change of a record for a group.
+    /// Applies a change of a record to a group.
     ///
-    /// - Parameters:
-    ///   - record: what it matches after the change; nil where it does not.
-    ///   - moment: the moment at which the record was as it is after the change; nil where each change comes in its order.
+    /// - Parameters: - record: the record after the change if it matches; nil otherwise. - moment: the snapshot in which the
+    ///   record was read after the change; nil if changes arrive in order.
     mutating func change(
         _ type: RecordTypeName,
         _ storedID: String,

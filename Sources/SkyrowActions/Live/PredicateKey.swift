@@ -1,7 +1,7 @@
 import SkyrowQuery
 
-/// A predicate in a form in which the order and the repetition of its parts make no difference: what is the same for every
-/// record is asked once, however clients spell it.
+/// A predicate in a form in which order and repetition of its parts make no difference, so that equivalent predicates are judged
+/// once, however clients spell them.
 indirect enum PredicateKey: Hashable, Sendable {
     case all(Set<PredicateKey>)
     case any(Set<PredicateKey>)
@@ -23,7 +23,7 @@ indirect enum PredicateKey: Hashable, Sendable {
         }
     }
 
-    /// The keys of some parts, those of the same kind put in one.
+    /// The keys of some parts, with nested parts of the same kind merged.
     private static func keys(
         _ parts: [ResolvedPredicate],
         inner: (PredicateKey) -> Set<PredicateKey>?

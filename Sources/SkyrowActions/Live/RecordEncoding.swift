@@ -5,17 +5,17 @@ import SkyrowStore
 import SkyrowWire
 import Synchronization
 
-/// How changed records are written for those who see the same fields and ask for the same ones.
+/// The encoding of changed records for readers who see and select the same fields.
 ///
-/// An object, so that what was written of a change is found by its identity.
+/// A class, so that what was written of a change is found by its identity.
 final class RecordEncoding: Sendable {
-    /// What decides how a record is written.
+    /// What determines how a record is written.
     struct Key: Hashable, Sendable {
         fileprivate(set) var view: FieldView
         /// The fields to send; nil for all.
         let asked: Set<FieldName>?
-        /// Who reads, where that decides about the fields of a record. What it decides about the list alone makes a second form of the
-        /// record (``RecordEncoding/form(of:for:)``), which all have in common.
+        /// The reader, if the fields of a record depend on it. A dependency of the access list alone makes a second form of the
+        /// record instead (``RecordEncoding/form(of:for:)``), which all readers share.
         let user: UserID?
 
         init(of table: RecordTable, for reader: FieldAccess, asked: Set<FieldName>?) {
@@ -34,9 +34,9 @@ final class RecordEncoding: Sendable {
 
     let key: Key
     private let reader: FieldAccess
-    /// The same with whole access lists, where some readers see those of some records.
+    /// The same encoding with whole access lists, if some readers see the lists of some records.
     private let whole: RecordEncoding?
-    /// The plans that were used last: of whole records, and of old values.
+    /// The plans used last: of whole records, and of old values.
     private let plans = Mutex<[Plan]>([])
 
     init(_ key: Key, for reader: FieldAccess) {
@@ -51,9 +51,9 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// How a record is written for a reader: with the whole list where the reader sees it.
+    /// The encoding of a record for a reader: with the whole access list if the reader sees it.
     func form(of record: StoredRecord?, for reader: FieldAccess) -> RecordEncoding {
-        // Most lists name no one, and are sent as they are to all.
+        // Most lists name no one, and are sent to everyone as they are.
         guard let whole, let record, record.access?.namesSomeone == true, seesList(of: record, reader) else {
             return self
         }
@@ -75,7 +75,7 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// The record after a change; nil where there is none.
+    /// The record after a change; nil if it is deleted.
     func record(_ change: RecordChange) -> [UInt8]? {
         change.source(plan(for: change.table, key.asked, hasReserved: true), for: reader).map { source in
             let writer = JSONWriter(capacity: 512)
@@ -84,8 +84,8 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// The old values of some fields, `{"status": "open", "due": null}`, as far as they are seen in the record before; nil
-    /// where that is not known.
+    /// The old values of some fields, `{"status": "open", "due": null}`, as far as they are visible in the record before; nil if
+    /// that is unknown.
     func previous(_ change: RecordChange, of fields: Set<FieldName>) -> [UInt8]? {
         guard let old = change.old else { return nil }
         let asked = fields.intersection(key.asked ?? fields)
@@ -102,13 +102,12 @@ final class RecordEncoding: Sendable {
         return writer.bytes
     }
 
-    /// Whether what is sent of a record differs after a change, of one that is seen before and after.
+    /// Whether the visible content of a record differs after a change, for a record that is visible before and after.
     ///
-    /// What every write changes, such as the revision, makes no difference: that alone says that something hidden was written.
+    /// Values that every write changes, such as the revision, are ignored: they would disclose that something hidden was written.
     ///
-    /// - Parameters:
-    ///   - fields: those that have another value; it counts where the record before is known.
-    ///   - known: the forms before that are seen, where the change does not say what the record was. Without either it does.
+    /// - Parameters: - fields: the fields that have another value; used if the record before is known. - known: the visible
+    ///   versions before, if the change lacks the record before. Without either, the result is true.
     func shows(
         _ change: RecordChange,
         of fields: Set<FieldName>,
@@ -143,7 +142,7 @@ final class RecordEncoding: Sendable {
         if old.createdAt != new.createdAt || old.createdBy != new.createdBy { return true }
         if key.view.partial.keys.contains(where: { sees($0, in: old) != sees($0, in: new) }) { return true }
         guard fields.isEmpty else { return fields.contains { sees($0, in: old) && sees($0, in: new) } }
-        // Members of a relation and values of types that are not ours are in no row, so that a write of them shows by itself.
+        // Members of a relation and values of unknown types are in no row, so a write of them shows by itself.
         let unsent = table.columns.filter(\.isBesideRows)
         return old.access == new.access && !unsent.isEmpty
             && unsent.allSatisfy { !key.view.hidden.contains($0.field) && key.view.partial[$0.field] == nil }
@@ -171,7 +170,7 @@ final class RecordEncoding: Sendable {
 }
 
 extension RecordColumn {
-    /// Whether a row says nothing of the value but that there is one.
+    /// Whether a row shows only that there is a value.
     fileprivate var isBesideRows: Bool {
         switch type {
         case .relation, .unknown: true
@@ -181,7 +180,7 @@ extension RecordColumn {
 }
 
 extension RecordSource {
-    /// Writes the members of the record into an object that is open.
+    /// Writes the members of the record into an open object.
     fileprivate func emit(intoMembersOf writer: JSONWriter) {
         var sink = MembersSink(writer: RecordJSONWriter(writer))
         emit(into: &sink)

@@ -1,14 +1,14 @@
-/// The looks at the rights of all sessions, one after the other, and the last that found those that are judged by.
+/// The sequence of checks of all sessions' rights, and the last successful one.
 struct RightsLooks {
     struct Look {
         fileprivate let number: Int
         fileprivate let begunAt: ContinuousClock.Instant
     }
 
-    /// No event is judged by rights that are older.
+    /// Upper bound on the age of the rights that events are judged by.
     private static let age: Duration = .seconds(1)
 
-    /// The number of the look that began last.
+    /// The number of the check that began last.
     private(set) var last = 0
     private var success: Look?
 
@@ -26,7 +26,7 @@ struct RightsLooks {
         success.map { now - $0.begunAt <= Self.age } ?? false
     }
 
-    /// Whether a look has succeeded that began after one.
+    /// Whether a check has succeeded that began after a given one.
     func haveSucceeded(since look: Int) -> Bool {
         success.map { $0.number > look } ?? false
     }

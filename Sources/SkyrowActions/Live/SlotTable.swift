@@ -1,7 +1,7 @@
-/// Values under numbers of their own, in places that lie side by side.
+/// A dense table of values by generated numbers.
 ///
-/// A table of hashes has up to two and a half times as many places as values. A place is used again here, and a number is not: who
-/// still has the number of a value that is gone finds nothing.
+/// A hash table allocates up to two and a half times as many slots as it has values. This table reuses a slot, but never a
+/// number: the number of a removed value finds nothing.
 ///
 /// ```swift
 /// var groups = SlotTable<Boxed<SubscriptionGroup>>()
@@ -10,7 +10,7 @@
 /// ```
 struct SlotTable<Value> {
     private var values: [Value?] = []
-    /// What distinguishes the value of a place from those that were there before.
+    /// The serial of each slot's value, which distinguishes it from earlier values of the slot.
     private var serials: [UInt32] = []
     private var free: [UInt32] = []
     private var lastSerial: UInt32 = 0
@@ -23,7 +23,7 @@ struct SlotTable<Value> {
         values.indices.compactMap { values[$0] == nil ? nil : Self.number(UInt32($0), serials[$0]) }
     }
 
-    /// Puts a value into a free place; returns its number.
+    /// Inserts a value into a free slot; returns its number.
     mutating func insert(_ value: Value) -> Int {
         lastSerial &+= 1
         if let slot = free.popLast() {
@@ -36,7 +36,7 @@ struct SlotTable<Value> {
         return Self.number(UInt32(values.count - 1), lastSerial)
     }
 
-    /// Takes a value out; nil for a number that has none.
+    /// Removes a value; returns nil for a number without one.
     @discardableResult
     mutating func remove(_ number: Int) -> Value? {
         guard let slot = slot(of: number), let value = values[slot] else { return nil }
@@ -45,7 +45,7 @@ struct SlotTable<Value> {
         return value
     }
 
-    /// The value of a number; nil where there is none, and then there is nothing to change.
+    /// The value of a number; nil for an unknown number, for which changes have no effect.
     subscript(number: Int) -> Value? {
         get { slot(of: number).flatMap { values[$0] } }
         _modify {
@@ -62,7 +62,7 @@ struct SlotTable<Value> {
     private mutating func vacate(_ slot: Int) {
         free.append(UInt32(slot))
         guard isEmpty else { return }
-        // The serial goes on, so that the next numbers are others.
+        // The serial continues, so that later numbers differ.
         values = []
         serials = []
         free = []

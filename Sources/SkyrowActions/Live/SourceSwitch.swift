@@ -1,64 +1,64 @@
 import SkyrowModel
 import SkyrowStore
 
-/// Which source of changes counts, where there are two: decides, with the time passed in, and does nothing.
+/// The choice between the two sources of changes: a value that decides, with the time passed in, and performs nothing.
 ///
-/// The stream is preferred. While it cannot begin, or for the reason that it cannot at all, changes are asked for. When it
-/// begins beside questions, its transactions wait until a question has been answered that was asked later; what that has
-/// shown is dropped, so that nothing is missed and nothing is sent twice.
+/// The stream is preferred. Polling runs until the stream has started, or permanently if it cannot. When the stream starts while
+/// polling runs, its transactions wait for the result of a poll that began later; transactions that this poll has shown are
+/// dropped, so that nothing is missed or sent twice.
 struct SourceSwitch {
-    /// What the stream says.
+    /// The state of the stream.
     enum Stream: Equatable {
         case idle
         case running
-        /// It has begun, and the questions are not as far yet.
+        /// It has started, and polling has not caught up yet.
         ///
-        /// The first answer may be that of a question from before: what was committed after that question and before the
-        /// stream began is in neither of them. This is how many answers have to come.
+        /// The next result may be of a poll that began before: what was committed after that poll and before the stream started
+        /// is in neither of them. `answers` is the number of results still required.
         case ready(answers: Int)
     }
 
-    /// What is done with a transaction of the stream.
+    /// The handling of a transaction of the stream.
     enum Streamed {
         case dispatch
         /// It waits until the stream takes over.
         case wait
-        /// More wait than there is room for: the stream has to begin again.
+        /// Too many changes wait: the stream has to restart.
         case overflow
     }
 
     private(set) var stream = Stream.idle
     var isAsking = false
-    /// Whether questions can be asked: there may be the stream alone.
+    /// Whether polling is possible; otherwise there is only the stream.
     private let hasQuestions: Bool
-    /// The transactions of a stream that is ready.
+    /// The waiting transactions of a stream that is ready.
     private var waiting: [CommittedTransaction] = []
     private var waitingChanges = 0
-    /// What the questions had shown when the stream took over.
+    /// The snapshot that polling had shown when the stream took over.
     private var taken: LiveStart?
-    /// When what came last could not be read.
+    /// When the stream last failed to decode something.
     private var unreadableAt: ContinuousClock.Instant?
 
-    /// How many changes may wait, a transaction counting for one of them at least.
+    /// Upper bound on waiting changes; a transaction counts as at least one.
     static let maximumWaiting = 10_000
 
     init(hasQuestions: Bool = true) {
         self.hasQuestions = hasQuestions
     }
 
-    /// Has changes be asked for until the stream takes over, where that is possible.
+    /// Starts polling until the stream takes over, if polling is possible.
     mutating func askMeanwhile() {
         if hasQuestions { isAsking = true }
     }
 
-    /// Notes that the stream has begun; true where it counts at once.
+    /// Notes that the stream has started; returns true if it is the source at once.
     mutating func streamStarted() -> Bool {
         dropWaiting()
         stream = isAsking ? .ready(answers: 2) : .running
         return !isAsking
     }
 
-    /// Notes that the stream has ended; true where it counted.
+    /// Notes that the stream has ended; returns true if it was the source.
     mutating func streamEnded() -> Bool {
         dropWaiting()
         defer { stream = .idle }
@@ -77,9 +77,9 @@ struct SourceSwitch {
         return .wait
     }
 
-    /// Lets the stream take over where it is ready, after all that a question has shown at a moment.
+    /// Lets a ready stream take over after the result of a poll.
     ///
-    /// - Returns: the transactions that have waited; nil where questions go on.
+    /// - Returns: the transactions that waited; nil if polling goes on.
     mutating func answered(at moment: ChangeMoment) -> [CommittedTransaction]? {
         guard case .ready(let answers) = stream else { return nil }
         guard answers <= 1 else {
@@ -92,7 +92,7 @@ struct SourceSwitch {
         return waiting
     }
 
-    /// Whether the questions had shown a transaction of the stream before it took over.
+    /// Whether polling had shown a transaction of the stream before it took over.
     mutating func hasShown(_ transaction: CommittedTransaction) -> Bool {
         guard let taken, let end = transaction.end else { return false }
         if taken.covers(transaction.mark) { return true }
@@ -100,7 +100,7 @@ struct SourceSwitch {
         return false
     }
 
-    /// Whether what could not be read came twice within a minute, so that the stream is left alone for a while.
+    /// Whether decoding failed twice within a minute, so that the stream stays closed for a while.
     mutating func noteUnreadable(at now: ContinuousClock.Instant) -> Bool {
         defer { unreadableAt = now }
         return unreadableAt.map { now - $0 < .seconds(60) } ?? false

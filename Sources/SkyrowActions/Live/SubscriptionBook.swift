@@ -1,11 +1,11 @@
 import SkyrowModel
 import SkyrowStore
 
-/// Which subscriptions are counted together.
+/// The kinds of subscriptions, which have separate limits.
 enum SubscriptionKind {
-    /// To changes, each of which is one place.
+    /// Subscriptions to changes; each takes a slot.
     case changes
-    /// To results, of which those that are the same for the same callers are one place.
+    /// Subscriptions to results; equal ones with equal access share a slot.
     case results
 
     func perConnection(_ limits: SubscriptionLimits) -> Int {
@@ -23,7 +23,7 @@ enum SubscriptionKind {
     fileprivate var noun: String { self == .changes ? "subscriptions" : "queries that are asked again" }
 }
 
-/// Who has subscriptions of a kind: over which connections, by whose credentials, and how many of each user.
+/// The subscriptions of a kind by connection and credentials, and their number by user.
 ///
 /// ```swift
 /// try book.requireRoom(on: connection, for: holder)
@@ -35,18 +35,18 @@ struct SubscriptionBook {
     /// The number of a subscription.
     typealias Number = Int
 
-    /// Who has subscriptions of a connection.
+    /// The subscriptions of a connection with the same credentials.
     struct Party {
         let holder: LiveHolder
         fileprivate(set) var count = 0
-        /// How many of its subscriptions relations of users decide about.
+        /// The number of its subscriptions that depend on relations of users.
         fileprivate(set) var relatedCount = 0
     }
 
-    /// What one connection has.
+    /// The subscriptions of one connection.
     struct Account {
         fileprivate(set) var numbers: [Number] = []
-        /// Mostly one: a connection may get other credentials.
+        /// Mostly one; a connection may get other credentials.
         fileprivate(set) var parties: [Party] = []
     }
 
@@ -60,7 +60,7 @@ struct SubscriptionBook {
         self.limits = limits
     }
 
-    /// Throws `135 Overloaded` where a connection or a user has as many as it may.
+    /// Throws `135 Overloaded` when a connection or a user has reached its limit.
     func requireRoom(on connection: Connection, for holder: LiveHolder) throws(SkyrowError) {
         let (perConnection, perUser) = (kind.perConnection(limits), kind.perUser(limits))
         guard numbers(of: connection).count < perConnection else {
@@ -71,12 +71,12 @@ struct SubscriptionBook {
         }
     }
 
-    /// The holder as the connection has it already; the same one where it has none that is equal.
+    /// The equal holder that the connection already has; otherwise the given one.
     func known(_ holder: LiveHolder, on connection: Connection) -> LiveHolder {
         accounts[connection]?.parties.first { $0.holder.isSame(as: holder) }?.holder ?? holder
     }
 
-    /// - Parameter holder: as ``known(_:on:)`` returns it.
+    /// - Parameter holder: the result of ``known(_:on:)``.
     mutating func add(_ number: Number, of holder: LiveHolder, asksRelations: Bool, on connection: Connection) {
         var account = accounts.removeValue(forKey: connection) ?? Account()
         defer { accounts[connection] = account }
@@ -105,17 +105,17 @@ struct SubscriptionBook {
     func numbers(of connection: Connection) -> [Number] { accounts[connection]?.numbers ?? [] }
 }
 
-/// The tables of the types that groups of subscriptions are about, as they were when these began: one of each type, but for the moment at
-/// which it changes.
+/// The tables of the types of subscription groups, as they were when the groups began: one for each type, except while it
+/// changes.
 struct FollowedTables {
     private var known: [RecordTypeName: (tables: [RecordTable], groups: Int)] = [:]
 
     var types: Set<RecordTypeName> { Set(known.keys) }
 
-    /// The last one of a type.
+    /// The last table of a type.
     func table(of type: RecordTypeName) -> RecordTable? { known[type]?.tables.last }
 
-    /// - Parameter isOfGroup: whether a group begins to be about it.
+    /// - Parameter isOfGroup: whether it is added for a new group.
     mutating func add(_ table: RecordTable, isOfGroup: Bool) {
         var entry = known.removeValue(forKey: table.name) ?? ([], 0)
         if !entry.tables.contains(where: { $0 === table }) { entry.tables.append(table) }
@@ -123,13 +123,13 @@ struct FollowedTables {
         known[table.name] = entry
     }
 
-    /// A group about a type has ended.
+    /// Notes that a group of a type has ended.
     mutating func leave(_ type: RecordTypeName) {
         known[type]?.groups -= 1
         if known[type]?.groups == 0 { known[type] = nil }
     }
 
-    /// Takes the present tables; returns why subscriptions end that are about a type, where they do.
+    /// Updates the tables; returns why the subscriptions of types end, if they do.
     mutating func take(_ current: (RecordTypeName) -> RecordTable?) -> [RecordTypeName: LiveText.Reset] {
         var resets: [RecordTypeName: LiveText.Reset] = [:]
         for (type, entry) in known {

@@ -2,10 +2,10 @@ import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
 
-/// The subscriptions that ask for the same records in the same form: their predicate is judged once for all of them, and the
-/// access of each distinct audience once.
+/// The subscriptions with the same query in the same form: their predicate is judged once for all of them, and the access of each
+/// distinct audience once.
 struct SubscriptionGroup {
-    /// What makes two subscriptions the same, but for who asks.
+    /// What subscriptions of a group have in common, apart from the caller.
     struct Key: Hashable, Sendable {
         let database: DatabaseScope
         let type: RecordTypeName
@@ -14,7 +14,7 @@ struct SubscriptionGroup {
         let asked: Set<FieldName>?
     }
 
-    /// Who asks, as far as access to records of a type goes.
+    /// The access of a caller to the records of a type.
     struct AudienceKey: Hashable, Sendable {
         let read: AccessScope
         let fields: FieldAccess
@@ -27,11 +27,11 @@ struct SubscriptionGroup {
         var subscribers: [LiveRegistry.Subscriber] = []
     }
 
-    /// Which records match, where the changes come without the records before.
+    /// The matching records, for changes that lack the record before.
     enum Members {
-        /// Nothing has asked for them.
+        /// They were not requested.
         case unknown
-        /// They are being read; what has changed meanwhile waits in ``MembersLoading``.
+        /// They are being read; ``MembersLoading`` keeps the changes meanwhile.
         case loading
         case known
     }
@@ -41,15 +41,15 @@ struct SubscriptionGroup {
     /// nil for all records.
     let predicate: ResolvedPredicate?
     let asked: Set<FieldName>?
-    /// By which the registry finds it.
+    /// The key by which the registry finds it.
     let digest: Int
-    /// Whether the log of the type has of records before their changes the ids alone, so that members are kept beside it too.
+    /// Whether the type's log has only the ids of records before their changes, so that members are kept also with the stream.
     var hasKeysAlone = false
     var audiences = GroupAudiences()
     var members = Members.unknown
-    /// The client, one of those with a subscription of the group, whose share it takes; nil for the operator.
+    /// The client among its subscribers whose share it takes; nil for the operator.
     var payer: ClientKey?
-    /// What its members take of that share.
+    /// The bytes of that share that its members take.
     var memberBytes = 0
 
     init(_ key: Key, _ predicate: ResolvedPredicate?, digest: Int, payer: ClientKey?) {
@@ -67,16 +67,16 @@ struct SubscriptionGroup {
             && predicate.map { PredicateKey($0) } == key.predicate
     }
 
-    /// Whether nothing has asked for its members.
+    /// Whether its members were not requested.
     var lacksMembers: Bool { if case .unknown = members { true } else { false } }
 
     /// All subscriptions, of all callers.
     var subscribers: [LiveRegistry.Subscriber] { audiences.list.flatMap(\.subscribers) }
 }
 
-/// Who asks for the changes of some type.
+/// The callers with the same access to records of a type.
 ///
-/// An object, which all groups and subscriptions of those who may read the same have in common.
+/// A class, which all groups and subscriptions of these callers share.
 final class LiveAudience: Sendable {
     let key: SubscriptionGroup.AudienceKey
     /// Whether relations of users decide what it may read.
@@ -88,9 +88,9 @@ final class LiveAudience: Sendable {
     }
 }
 
-/// The audiences of a group: mostly one, and sometimes one for each user.
+/// The audiences of a group: mostly one, sometimes one for each user.
 struct GroupAudiences {
-    /// As many are looked through; of more a table says where each is.
+    /// Up to this number the list is searched; above it, a dictionary has the indexes.
     private static let scanned = 8
 
     private(set) var list: [SubscriptionGroup.Audience] = []
@@ -107,7 +107,7 @@ struct GroupAudiences {
         _modify { yield &list[place] }
     }
 
-    /// Adds an audience that it does not have; returns its place.
+    /// Adds a new audience; returns its index.
     mutating func append(_ audience: SubscriptionGroup.Audience) -> Int {
         list.append(audience)
         if !places.isEmpty {
@@ -118,7 +118,7 @@ struct GroupAudiences {
         return list.count - 1
     }
 
-    /// Takes the audience of a place out; the last one takes its place.
+    /// Removes the audience at an index; the last one moves there.
     mutating func remove(at place: Int) {
         if !places.isEmpty { places[ObjectIdentifier(list[place].audience)] = nil }
         let last = list.removeLast()
@@ -128,27 +128,27 @@ struct GroupAudiences {
     }
 }
 
-/// What users are to each other, as far as it was asked for.
+/// The relations of users that a query has found.
 struct RelatedUsers: Sendable {
-    /// One user and another to whom it is something by its own doing.
+    /// A relation from one user to another, by the first one's doing.
     struct Pair: Hashable, Sendable {
         let user: UserID
         let relation: UserRelation
         let other: UserID
     }
 
-    /// Whether a user is related to the owner of a record, in any way.
+    /// A user and the owner of a record, whose relations are queried.
     struct Question: Hashable, Sendable {
         let user: UserID
         let owner: UserID
     }
 
-    /// Those that there are.
+    /// The relations that exist.
     var pairs: Set<Pair> = []
 
     static let none = RelatedUsers()
 
-    /// Whether a user is something to the one of the relation.
+    /// Whether a user has the relation to the relation's user.
     func isRelated(_ other: UserID, _ relation: ResolvedUserRelation) -> Bool {
         let out = pairs.contains(Pair(user: relation.user, relation: relation.relation, other: other))
         let back = pairs.contains(Pair(user: other, relation: relation.relation, other: relation.user))

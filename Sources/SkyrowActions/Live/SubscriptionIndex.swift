@@ -1,15 +1,15 @@
 import SkyrowModel
 import SkyrowQuery
 
-/// Which groups of subscriptions a change may concern, found by the values of the record.
+/// Finds the groups of subscriptions that a change may concern, by the values of the record.
 ///
-/// A group whose predicate asks for certain values of a field is found by a table of hashes, whatever the number of others;
-/// of those without such a term every change of the type is judged, so their number is bounded.
+/// A group whose predicate requires certain values of a field is found by a hash lookup, independent of the number of groups. A
+/// group without such a term is judged for every change of the type, so the number of these is bounded.
 struct SubscriptionIndex {
-    /// The place of a group in its owner's table.
+    /// The number of a group in its owner's table.
     typealias Group = Int
 
-    /// The groups of a value, which mostly is one.
+    /// The groups of a value, mostly one.
     private enum Groups {
         case one(Group)
         case several(Set<Group>)
@@ -25,7 +25,7 @@ struct SubscriptionIndex {
             }
         }
 
-        /// Takes a group out; true where none is left.
+        /// Removes a group; returns true if no group is left.
         mutating func remove(_ group: Group) -> Bool {
             switch self {
             case .one(let only): return only == group
@@ -46,14 +46,14 @@ struct SubscriptionIndex {
     }
 
     private struct TypeIndex {
-        /// By the hash of the value: that of another value with the same one makes a candidate more, which is then judged.
+        /// By the hash of the value; a collision adds a candidate, which is then judged.
         var keyed: [SubscriptionTerm.Place: [Int: Groups]] = [:]
         var scanned: Set<Group> = []
 
         var isEmpty: Bool { keyed.isEmpty && scanned.isEmpty }
     }
 
-    /// How many groups without a term a type may have in one database.
+    /// Upper bound on the groups without a term, by type and database.
     let scanLimit: Int
     private var databases: [DatabaseScope: [RecordTypeName: TypeIndex]] = [:]
 
@@ -61,27 +61,27 @@ struct SubscriptionIndex {
         self.scanLimit = scanLimit
     }
 
-    /// The types that groups are about.
+    /// The types of the groups.
     var types: Set<RecordTypeName> {
         databases.values.reduce(into: []) { $0.formUnion($1.keys) }
     }
 
-    /// The databases that groups of a type are about.
+    /// The databases of the groups of a type.
     func databases(of type: RecordTypeName) -> [DatabaseScope] {
         databases.filter { $0.value[type] != nil }.map(\.key)
     }
 
-    /// How many groups every change of their type is judged for.
+    /// The number of groups that every change of their type is judged for.
     var scannedCount: Int {
         databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
     }
 
-    /// Whether every change of the type is judged for a predicate.
+    /// Whether a predicate is judged for every change of the type.
     static func isScanned(_ predicate: ResolvedPredicate?) -> Bool {
         predicate.flatMap { SubscriptionTerms($0) } == nil
     }
 
-    /// Whether one more group of a predicate has room.
+    /// Whether there is room for a further group of a predicate.
     func hasRoom(in database: DatabaseScope, of type: RecordTypeName, for predicate: ResolvedPredicate?) -> Bool {
         guard Self.isScanned(predicate) else { return true }
         return (databases[database]?[type]?.scanned.count ?? 0) < scanLimit
@@ -126,7 +126,7 @@ struct SubscriptionIndex {
         if databases[database]?.isEmpty == true { databases[database] = nil }
     }
 
-    /// The groups whose predicates may be true of one of some forms of a record.
+    /// The groups whose predicates may match one of some versions of a record.
     func candidates(of type: RecordTypeName, _ records: some Sequence<StoredRecord>) -> Set<Group> {
         var found: Set<Group> = []
         for record in records {
@@ -136,7 +136,7 @@ struct SubscriptionIndex {
         return found
     }
 
-    /// All groups of a type in a database, and in that of all of them.
+    /// The groups of a type in a database and in the union of all databases.
     func groups(of type: RecordTypeName, in database: DatabaseScope) -> Set<Group> {
         var found: Set<Group> = []
         for case let index? in [databases[database]?[type], databases[.union]?[type]] {
@@ -148,7 +148,7 @@ struct SubscriptionIndex {
 
     private func add(_ index: TypeIndex?, _ record: StoredRecord, to found: inout Set<Group>) {
         guard let index else { return }
-        // Mostly all that is found: no copy is made of it then.
+        // These are mostly all results, so the set is assigned without a copy.
         if found.isEmpty { found = index.scanned } else if found != index.scanned { found.formUnion(index.scanned) }
         for (place, values) in index.keyed {
             record.forEachTerm(at: place) { value in
@@ -159,9 +159,9 @@ struct SubscriptionIndex {
 }
 
 extension SkyrowError {
-    /// `135` for a query without a term by which its changes are found, beyond the number that a type may have.
+    /// `135` for a query without an indexable term when the type has reached its limit.
     ///
-    /// - Parameter references: the fields of the type that refer to others.
+    /// - Parameter references: the reference fields of the type.
     static func tooManyScans(of type: RecordTypeName, limit: Int, references: [FieldName]) -> SkyrowError {
         let fields = (["_id", "_owner"] + references.prefix(3).map(\.rawValue)).joined(separator: ", ")
         return SkyrowError(

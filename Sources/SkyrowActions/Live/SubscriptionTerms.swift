@@ -1,11 +1,11 @@
 import SkyrowModel
 import SkyrowQuery
 
-/// A value that one field of a record must have for the record to match a predicate.
+/// A value that a field of a record must have for the record to match a predicate.
 struct SubscriptionTerm: Hashable, Sendable {
-    /// Which value of a record is looked at.
+    /// The value of a record that is compared.
     enum Place: Hashable, Sendable {
-        /// Of ids and references the form that clients see.
+        /// Ids and references are in the form that clients see.
         case id
         case owner
         case reference(FieldName)
@@ -13,10 +13,10 @@ struct SubscriptionTerm: Hashable, Sendable {
         case field(FieldName)
         /// An element of an array.
         case element(FieldName)
-        /// The same of an array of references.
+        /// An element of an array of references.
         case referenceElement(FieldName)
 
-        /// The less, the fewer records have the same value, as far as can be said without looking.
+        /// An estimate of selectivity without statistics; lower means fewer records with the same value.
         var rank: Int {
             switch self {
             case .id: 0
@@ -32,11 +32,11 @@ struct SubscriptionTerm: Hashable, Sendable {
     let value: ResolvedLiteral
 }
 
-/// Terms of which each record that matches a predicate has one; a record without any cannot match.
+/// Terms of a predicate; every matching record has at least one of them.
 struct SubscriptionTerms: Equatable, Sendable {
-    /// How many branches of an `or` are looked at.
+    /// Upper bound on the branches of an `or`.
     static let maximumBranches = 8
-    /// How many values of an `in` are.
+    /// Upper bound on the values of an `in`.
     static let maximumValues = 100
 
     private(set) var terms: Set<SubscriptionTerm>
@@ -55,7 +55,7 @@ struct SubscriptionTerms: Equatable, Sendable {
     /// No record matches.
     private static let none = SubscriptionTerms(joining: [])
 
-    /// The terms of a predicate; nil where it has none, so that every change has to be judged.
+    /// The terms of a predicate; nil without any, so that every change has to be judged.
     init?(_ predicate: ResolvedPredicate) {
         guard let terms = Self.terms(of: predicate) else { return nil }
         self = terms
@@ -91,7 +91,7 @@ struct SubscriptionTerms: Equatable, Sendable {
             case .holdsAny: values = list.literals
             case .heldBy: return nil
             }
-            // An empty list is held by every array.
+            // Every array contains the empty list.
             guard relation == .holdsAny || !values.isEmpty else { return nil }
             return Self(place, values, of: column)
         case .not, .none, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .match, .regex, .suffix,
@@ -117,7 +117,7 @@ struct SubscriptionTerms: Equatable, Sendable {
 }
 
 extension ResolvedColumn {
-    /// Whether it is compared as the record has it.
+    /// Whether the stored value is compared as it is.
     private var isPlain: Bool {
         join == nil && scope == nil && reading == .stored && !folds
     }
@@ -145,8 +145,8 @@ extension ResolvedColumn {
 }
 
 extension ResolvedLiteral {
-    /// The value as ``StoredRecord/forEachTerm(at:_:)`` gives it; nil for one of another type than the records have, which
-    /// may be equal all the same.
+    /// The value as in ``StoredRecord/forEachTerm(at:_:)``; nil if its type differs from that of the records, with which it may
+    /// still be equal.
     fileprivate func term(at place: SubscriptionTerm.Place, in kind: ValueKind) -> ResolvedLiteral? {
         switch (place, self) {
         case (.id, .text(let id)), (.reference, .text(let id)), (.referenceElement, .text(let id)):
@@ -157,7 +157,7 @@ extension ResolvedLiteral {
         case (.string, .text), (.user, .text), (.integer, .integer), (.boolean, .boolean), (.datetime, .datetime),
             (.bytes, .bytes), (.array(.string), .text), (.array(.integer), .integer), (.array(.boolean), .boolean):
             return self
-        // Not a number equals itself in a query, and in no table of hashes.
+        // NaN equals itself in a query, but not in a hash table.
         case (.number, .number(let number)), (.array(.number), .number(let number)):
             return number.isNaN ? nil : self
         default: return nil
@@ -166,7 +166,7 @@ extension ResolvedLiteral {
 }
 
 extension StoredRecord {
-    /// Calls the body with each value that terms at a place may ask for.
+    /// Calls the body with each value of the record that terms at a place may have.
     func forEachTerm(at place: SubscriptionTerm.Place, _ body: (ResolvedLiteral) -> Void) {
         switch place {
         case .id: body(.text(StoredID.wireID(of: storedID)))

@@ -3,8 +3,8 @@ import SkyrowQuery
 import SkyrowStore
 import SkyrowWire
 
-/// The queries that no record answers by itself, who has asked for them, and when each is to be asked again: a value that
-/// neither waits nor sends.
+/// The queries that are kept current by running them again, their subscriptions, and when each runs next: a value without I/O or
+/// waiting.
 ///
 /// ```swift
 /// let watcher = try registry.add(request)
@@ -15,10 +15,10 @@ struct WatchRegistry {
     typealias Connection = LiveRegistry.Connection
     /// The number of a subscription.
     typealias Watcher = Int
-    /// The number of a query with those who get its result.
+    /// The number of a query with its subscriptions.
     typealias Group = Int
 
-    /// What makes the results of two the same.
+    /// What determines the result of a query.
     struct Key: Hashable, Sendable {
         let database: DatabaseScope
         let subject: LiveWatchRequest.Subject
@@ -26,30 +26,30 @@ struct WatchRegistry {
         let fields: FieldAccess
     }
 
-    /// A subscription to be.
+    /// The parameters of a new subscription.
     struct Request: Sendable {
         let name: String
         let connection: Connection
         var holder: LiveHolder
         let key: Key
         let databaseName: DatabaseName
-        /// The types whose records decide the result, as they are.
+        /// The types whose records determine the result, with their current tables.
         let tables: [RecordTypeName: RecordTable]
-        /// The databases whose records do.
+        /// The databases whose records determine the result.
         let databases: Set<DatabaseScope>
         /// Whether relations of users decide what the caller may read.
         let asksRelations: Bool
     }
 
-    /// One who gets a result.
+    /// A subscription to a result.
     struct Subscription: Sendable {
         let request: Request
-        /// What each of its events begins with.
+        /// The beginning of the text of each of its events.
         let head: [UInt8]
         let group: Group
-        /// Whether it has got no result yet, or has lost one.
+        /// Whether it has received no result yet, or has lost one.
         var isNew = true
-        /// Whether its connection takes nothing at the moment.
+        /// Whether its connection currently accepts nothing.
         var isPaused = false
     }
 
@@ -58,23 +58,23 @@ struct WatchRegistry {
         let key: Key
         let types: [RecordTypeName]
         let databases: Set<DatabaseScope>
-        /// The client, one of those with a subscription of it, whose share it takes; nil for the operator.
+        /// The client among its subscribers whose share it takes; nil for the operator.
         var payer: ClientKey?
-        /// In the order in which they came; the first is whose rights the query is asked with.
+        /// Its subscriptions, oldest first; the query runs with the rights of the first one.
         var watchers: [Watcher] = []
-        /// The result that was found last, and a hash of the rest of it: of how many records match, or of groups.
+        /// The last result, and a hash of the remainder: the count of matching records, or the groups.
         var last = WatchedAnswer.List()
         var lastRest: Int?
         var isAsking = false
-        /// Not before this.
+        /// The earliest time of the next run.
         var due: ContinuousClock.Instant
-        /// The number of the asking whose result was taken last.
+        /// The number of the run whose result was accepted last.
         var taken = 0
-        /// How often in a row it could not be asked.
+        /// The number of consecutive failures.
         var failures = 0
     }
 
-    /// What is to be done.
+    /// The next thing to do.
     enum Step: Equatable {
         case ask(Group)
         case wait(until: ContinuousClock.Instant)
@@ -89,7 +89,7 @@ struct WatchRegistry {
     private var tables = FollowedTables()
     private var numbers: [Key: Group] = [:]
     private var groupsOfTypes: [RecordTypeName: Set<Group>] = [:]
-    /// The groups whose results may be others by now.
+    /// The groups whose results may have changed.
     private var stale: Set<Group> = []
     private var nextAsking = 0
 
@@ -103,9 +103,9 @@ struct WatchRegistry {
 
     // MARK: Subscriptions
 
-    /// Takes a subscription, whose query is then asked by ``begin(_:)``.
+    /// Adds a subscription, whose first run ``begin()`` numbers.
     ///
-    /// Throws `135 Overloaded` beyond a limit.
+    /// Throws `135 Overloaded` above a limit.
     mutating func add(_ request: Request) throws(SkyrowError) -> Watcher {
         try book.requireRoom(on: request.connection, for: request.holder)
         let group = try group(of: request)
@@ -140,7 +140,7 @@ struct WatchRegistry {
         return group
     }
 
-    /// Ends a subscription.
+    /// Removes a subscription.
     mutating func remove(_ number: Watcher) {
         guard let watcher = watchers.remove(number) else { return }
         let (request, holder) = (watcher.request, watcher.request.holder)
@@ -149,7 +149,7 @@ struct WatchRegistry {
         guard let group = groups[watcher.group] else { return }
         let bytes = group.key.subject.heldBytes
         if let heir = group.watchers.first.flatMap({ watchers[$0]?.request.holder }) {
-            // It may have been the one that paid.
+            // The removed one may have been the paying one.
             guard group.payer == holder.paying else { return }
             clientShares.passPlace(bytes, from: group.payer, to: heir.paying)
             groups[watcher.group]?.payer = heir.paying
@@ -166,7 +166,7 @@ struct WatchRegistry {
         }
     }
 
-    /// The subscription of a name; nil where there is none.
+    /// The subscription of a name; nil without one.
     func watcher(_ name: String, of connection: Connection) -> Watcher? {
         book.numbers(of: connection).first { watchers[$0]?.request.name == name }
     }
@@ -179,7 +179,7 @@ struct WatchRegistry {
         for number in watchers(of: connection) { watchers[number]?.isPaused = true }
     }
 
-    /// Has the results of a connection be sent anew.
+    /// Sends a connection its results again, in full.
     mutating func resume(_ connection: Connection) {
         for number in watchers(of: connection) {
             watchers[number]?.isPaused = false
@@ -190,14 +190,14 @@ struct WatchRegistry {
 
     // MARK: Changes
 
-    /// The databases of each type whose changes matter.
+    /// The databases whose changes matter, by type.
     var watchedTypes: [RecordTypeName: Set<DatabaseScope>] {
         groupsOfTypes.mapValues { numbers in
             numbers.reduce(into: []) { $0.formUnion(groups[$1]?.databases ?? []) }
         }
     }
 
-    /// Notes what a transaction changed; true where a query is to be asked again.
+    /// Notes the changes of a transaction; returns true if a query has to run again.
     mutating func note(_ transaction: CommittedTransaction) -> Bool {
         guard !groupsOfTypes.isEmpty else { return false }
         let before = stale.count
@@ -215,10 +215,10 @@ struct WatchRegistry {
         return stale.count > before
     }
 
-    /// Has all queries be asked again, since changes may have been missed.
+    /// Makes all queries run again, since changes may have been missed.
     mutating func noteAll() { stale.formUnion(groups.numbers) }
 
-    /// The subscriptions that end, since rules or fields of a type are others now.
+    /// The subscriptions that end because rules or fields of a type have changed.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveText.Reset)] {
         var resets: [(Watcher, LiveText.Reset)] = []
         var ended: Set<Group> = []
@@ -232,7 +232,7 @@ struct WatchRegistry {
 
     // MARK: Asking
 
-    /// What is to be done next; a query that is to be asked counts as asked then.
+    /// Returns the next thing to do; a query that it returns counts as running.
     mutating func next(at now: ContinuousClock.Instant) -> Step {
         var earliest: ContinuousClock.Instant?
         for number in stale {
@@ -248,20 +248,20 @@ struct WatchRegistry {
         return earliest.map { .wait(until: $0) } ?? .nothing
     }
 
-    /// The number of an asking that begins now.
+    /// The number of a run that begins now.
     mutating func begin() -> Int {
         nextAsking += 1
         return nextAsking
     }
 
-    /// What a result means for those who get it.
+    /// The events of a result for one subscription.
     struct Delivery {
         let watcher: Watcher
         let phase: LiveText.Phase
         let events: [[[UInt8]]]
     }
 
-    /// Takes the result of an asking; an earlier one than was taken before is dropped.
+    /// Accepts the result of a run, unless a later run's result was accepted before.
     mutating func take(_ answer: WatchedAnswer, of number: Group, asking: Int) -> [Delivery] {
         guard let group = groups[number], asking > group.taken else { return [] }
         groups[number]?.taken = asking
@@ -297,17 +297,16 @@ struct WatchRegistry {
         return deliveries
     }
 
-    /// Notes that an asking has ended.
+    /// Notes the end of a run.
     ///
-    /// - Parameters:
-    ///   - duration: how long it took: one that takes long is not asked again for twenty times as long.
-    ///   - now: the present.
+    /// - Parameters: - duration: how long it took; after a long run the query pauses for twenty times as long. - now: the current
+    ///   time.
     mutating func ended(_ number: Group, after duration: Duration, at now: ContinuousClock.Instant) {
         groups[number]?.isAsking = false
         if duration > .milliseconds(100) { groups[number]?.due = now + duration * 20 }
     }
 
-    /// Notes that a query could not be asked, and is to be asked again a moment later; false where that was so for too long.
+    /// Notes a failed run, which is repeated after a second; returns false after too many failures.
     mutating func failed(_ number: Group, at now: ContinuousClock.Instant) -> Bool {
         guard let failures = groups[number]?.failures, failures < 30 else { return false }
         groups[number]?.failures += 1

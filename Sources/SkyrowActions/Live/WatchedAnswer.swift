@@ -3,23 +3,23 @@ import SkyrowModel
 import SkyrowStore
 import SkyrowWire
 
-/// What a query that is kept current has found, written once for all who get it.
+/// The result of a query that is kept current, encoded once for all its receivers.
 struct WatchedAnswer: Sendable {
-    /// The ids of records, each with a hash of all that is sent of it.
+    /// The ids of records, each with a hash of its visible content.
     typealias List = WatchedList<String, Int>
 
     let records: [(entry: List.Entry, json: [UInt8])]
-    /// The event of the number of records that match, or of the groups, from its name on: `counted","count":3}`; nil where
-    /// nothing of the kind was asked.
+    /// The event with the number of matching records, or with the groups, from its name on: `counted","count":3}`; nil if the
+    /// query requests neither.
     let rest: [UInt8]?
     let digest: Int?
 
     var entries: [List.Entry] { records.map(\.entry) }
 
-    /// Throws `135 Overloaded` for more than may be sent at once.
+    /// Throws `135 Overloaded` for a result above the limit.
     ///
-    /// - Parameter hidesFields: whether some fields are hidden from those who get it: what every write changes makes no difference
-    ///   then, since it may say that one of these was written.
+    /// - Parameter hidesFields: whether fields are hidden from the receivers. Values that every write changes are then ignored:
+    ///   they would disclose that a hidden field was written.
     init(_ result: QueryResult, limit: Int, hidesFields: Bool) throws(SkyrowError) {
         var records: [(entry: List.Entry, json: [UInt8])] = []
         records.reserveCapacity(result.records.count)
@@ -56,9 +56,9 @@ struct WatchedAnswer: Sendable {
         (rest, digest) = (text, Self.digest(text))
     }
 
-    /// The events of a client that has nothing yet.
+    /// The events of a complete result.
     ///
-    /// - Parameter head: what each event begins with.
+    /// - Parameter head: the beginning of each event.
     func beginning(_ head: [UInt8]) -> [[[UInt8]]] {
         var events = records.enumerated().map { place, record in
             LiveText.event(head, "entered", record: record.json, at: place)
@@ -81,7 +81,7 @@ struct WatchedAnswer: Sendable {
     }
 }
 
-/// Writes a record, and those that it includes, without the members that every write changes.
+/// Writes a record and its inclusions without the members that every write changes.
 private struct UnstampedSink: RecordSink {
     var writer: RecordJSONWriter
     private static let stamps = ["_revision", "_updated_at", "_updated_by"].map { Array("\"\($0)\":".utf8) }
@@ -105,13 +105,13 @@ private struct UnstampedSink: RecordSink {
     mutating func endRecord() { writer.endRecord() }
 }
 
-/// Takes the id of a record.
+/// Reads the id of a record.
 private struct RecordIDSink: RecordSink {
     private(set) var text: String?
 
     mutating func beginRecord() {}
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
-        // That of the record itself comes first.
+        // The id of the record itself comes first.
         guard text == nil, key.encoded.elementsEqual(#""_id":"#.utf8) else { return }
         switch value {
         case .recordID(let type, let id):

@@ -1,17 +1,17 @@
-/// How much one transaction may have written and sent for the subscriptions of each client.
+/// Limits what one transaction may encode and send for the subscriptions of each client.
 ///
-/// Events are written while no subscription can be made or ended, and subscriptions that ask for different fields each have a text of
-/// their own: without a bound, one save takes as many times its length as a client has subscriptions.
+/// Events are encoded under the lock of the registry, and subscriptions with different fields each have their own text. Without a
+/// bound, one save takes as many times its length as a client has subscriptions.
 struct WritingBudget {
-    /// What sending an event to one more subscription counts as.
+    /// The bytes that sending an event to a further subscription counts as.
     private static let sending = 16
-    /// Clients that use all they may before nothing is left for others.
+    /// The number of clients that may use their whole budget before the total is exhausted.
     private static let clients = 8
 
     private let limit: Int
     private var left: Int
     private var spent: [ClientKey: Int] = [:]
-    /// The client of the subscription before, which has the next one as well in most cases.
+    /// The client of the previous subscription; mostly that of the next one, too.
     private var current: (client: ClientKey, spent: Int)?
 
     /// - Parameter limit: the bytes of one client.
@@ -20,9 +20,9 @@ struct WritingBudget {
         left = limit * Self.clients
     }
 
-    /// Counts an event for a client; nil stands for one that has no share, such as the operator.
+    /// Counts an event for a client; nil stands for one without a share, such as the operator.
     ///
-    /// - Returns: false where nothing more is written for it. The record before may have exceeded what it has.
+    /// - Returns: false if nothing more is encoded for it. The previous record may have exceeded its budget.
     mutating func countEvent(for client: ClientKey?) -> Bool {
         guard left > 0 else { return false }
         guard let client else { return true }
@@ -32,7 +32,7 @@ struct WritingBudget {
         return true
     }
 
-    /// Counts the text of a record, written for the client whose event was counted last.
+    /// Counts the text of a record, encoded for the client whose event was counted last.
     mutating func countText(_ bytes: Int, for client: ClientKey?) {
         left -= bytes
         if let client { current = (client, spentBytes(of: client) + bytes) }

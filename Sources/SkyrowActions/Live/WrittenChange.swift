@@ -1,7 +1,7 @@
 import SkyrowModel
 import SkyrowStore
 
-/// What was written of one change: each form once, for all who get it.
+/// The encodings of one change: each form once, for all receivers.
 struct WrittenChange {
     private struct PreviousKey: Hashable {
         let encoding: ObjectIdentifier
@@ -16,19 +16,19 @@ struct WrittenChange {
         let previous: PreviousFields?
     }
 
-    /// The bytes of all records and old values that were written.
+    /// The total bytes of all encoded records and old values.
     private(set) var byteCount = 0
     private var records: [ObjectIdentifier: [UInt8]] = [:]
     private var previous: [PreviousKey: [UInt8]?] = [:]
     private var changed: Set<FieldName>?
-    /// The places of the events among those of the transaction: many clients give their subscriptions the same name.
+    /// The indexes of the events in the transaction's list: many clients give their subscriptions the same name.
     private var places: [EventKey: Int] = [:]
-    /// The one that was asked for last, which the next subscription mostly gets as well.
+    /// The last event used, which mostly is the next subscription's, too.
     private var last: (key: EventKey, place: Int)?
 
-    /// The place of an event among those of the transaction; nil where there is none.
+    /// Returns the index of an event in the transaction's list; nil without one.
     ///
-    /// - Parameter write: writes the event, the first time.
+    /// - Parameter write: writes the event at its first use.
     mutating func place(of key: EventKey, write: (inout WrittenChange) -> Int?) -> Int? {
         if let last, last.key == key { return last.place }
         guard let place = places[key] ?? write(&self) else { return nil }
@@ -44,7 +44,7 @@ struct WrittenChange {
         return fields
     }
 
-    /// The record after the change; nil for none.
+    /// The record after the change; nil if it is deleted.
     mutating func record(_ change: RecordChange, _ encoding: RecordEncoding) -> [UInt8]? {
         if let known = records[ObjectIdentifier(encoding)] { return known }
         let bytes = encoding.record(change)
@@ -53,7 +53,7 @@ struct WrittenChange {
         return bytes
     }
 
-    /// The old values of changed fields; nil for none, and where the record before is not known.
+    /// The old values of changed fields; nil if there are none, or the record before is unknown.
     mutating func previous(
         _ change: RecordChange,
         _ encoding: RecordEncoding,
