@@ -6,7 +6,7 @@ import SkyrowRemote
 package import SkyrowStore
 import Synchronization
 
-/// Every action of the service: it judges the caller, decides, and has the store perform.
+/// The actions of the service: each checks its caller, decides, and calls the store.
 ///
 /// An endpoint authenticates first, then calls the action's method:
 ///
@@ -15,12 +15,12 @@ import Synchronization
 /// let outcomes = try await service.fetch(request, by: caller)
 /// ```
 ///
-/// Every method throws `SkyrowError` for a request that failed as a whole. The store's and the database client's own
-/// `run()` are their owners' affair.
+/// Every method throws `SkyrowError` for a request that failed as a whole. The owners of the store and the database client call
+/// their `run()`.
 package final class ActionService: Service, Sendable {
     package let configuration: ServiceConfiguration
     package let store: RecordStore
-    /// The application that the records are of.
+    /// The application whose records the service has.
     package let application: ApplicationName
     let clock: ServiceClock
     let currentKeys: Mutex<AccessKeys>
@@ -29,16 +29,16 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
-    /// By whose word users log in, with their keys.
+    /// The providers whose assertions users log in with, with their keys.
     let providers: [OpenIDProvider]
     let auditLog = Mutex(AuditLog())
-    /// How many rows guesses were counted in at the last sweep.
+    /// The number of rows with counted guesses at the last sweep.
     let throttleRows = Atomic(0)
-    /// How many sessions held at the last count.
+    /// The number of valid sessions at the last count.
     let liveSessions = Atomic(0)
-    /// How many mails waited at the last count.
+    /// The number of queued mails at the last count.
     let waitingMails = Atomic(0)
-    /// How many deletions of accounts were not finished at the last count.
+    /// The number of unfinished account deletions at the last count.
     let waitingDeletions = Atomic(0)
     /// Wakes the worker that sends mail.
     let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -50,10 +50,8 @@ package final class ActionService: Service, Sendable {
     let live: LiveDispatcher
     let heldSessions = HeldSessions()
 
-    /// - Parameters:
-    ///   - shared: what all applications of a process have together; its own when nil.
-    ///   - metrics: where observations are counted.
-    ///   - observe: what becomes of observations; logged and counted when missing.
+    /// - Parameters: - shared: the capacity that all applications of a process share; nil for a separate one. - metrics: the
+    ///   factory of the metrics. - observe: handles observations; nil logs and counts them.
     package init(
         store: RecordStore,
         configuration: ServiceConfiguration,
@@ -96,18 +94,17 @@ package final class ActionService: Service, Sendable {
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }
 
-    /// Takes the keys that the database has the hashes of, in place of those that it had before.
+    /// Replaces the keys whose hashes are in the database.
     package func accept(_ keys: [ApplicationKey]) {
         currentKeys.withLock { $0 = $0.storing(keys) }
     }
 
-    /// Whether the key is the API key, the master key, or none of this application's.
+    /// Whether the key is the API key, the master key, or not a key of this application.
     func kind(of key: String) -> AccessKeys.Kind {
         keys.kind(of: key, at: clock.now())
     }
 
-    /// Listens for ended sessions and purges what has expired, until the task is cancelled or the service group shuts
-    /// down.
+    /// Listens for ended sessions and purges expired data until the task is cancelled or the service group shuts down.
     package func run() async throws {
         await cancelWhenGracefulShutdown { [self] in
             await withDiscardingTaskGroup { group in
@@ -126,18 +123,18 @@ package final class ActionService: Service, Sendable {
         }
     }
 
-    /// Has the requests that wait for changes respond at once, since the service shuts down.
+    /// Ends the requests that wait for changes, since the service shuts down.
     package func endWaits() {
         feedWaiting.end()
     }
 
-    /// Whether a request would find a database.
+    /// Whether the database is reachable.
     package var isReady: Bool { store.isReady }
 
-    /// How many reads and writes wait for locks that others hold, while connections are kept for the rest.
+    /// The numbers of reads and writes that wait for locks of others, while connections are kept for the rest.
     package var heldBack: (reads: Int, writes: Int) { store.heldBack }
 
-    /// Runs an action and reports its end to the observer.
+    /// Runs an action, and emits its outcome.
     func observed<Success>(
         _ action: ActionName,
         _ body: () async throws(SkyrowError) -> Success
@@ -156,12 +153,12 @@ package final class ActionService: Service, Sendable {
     }
 }
 
-/// What the applications of a process have together, so that many of them take no more of the machine than one.
+/// The capacity that the applications of a process share, so that several use no more of the machine than one.
 package struct SharedCapacity: Sendable {
     let passwords: PasswordHasher
     let reads: ReadQueues
 
-    /// - Parameter observe: what becomes of observations about passwords.
+    /// - Parameter observe: handles observations about passwords.
     init(
         _ configuration: ServiceConfiguration,
         clock: ServiceClock = .system,
@@ -171,7 +168,7 @@ package struct SharedCapacity: Sendable {
         reads = ReadQueues(configuration.reads)
     }
 
-    /// That of an application, for others.
+    /// The capacity of an application, to be shared with others.
     package init(of actions: ActionService) {
         passwords = actions.passwords
         reads = actions.reads

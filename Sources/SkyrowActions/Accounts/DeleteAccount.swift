@@ -2,15 +2,15 @@ package import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// Who may make accounts, and what becomes of those that are not used and of what deleted ones leave.
+/// The policy for creating accounts, and for expiring unused ones and the records of deleted ones.
 package struct AccountLifePolicy: Hashable, Sendable {
-    /// Whether `auth:signup` makes accounts that have nothing but a token.
+    /// Whether `auth:signup` creates accounts that have only a token.
     package var admitsAnonymous: Bool
-    /// Whether `auth:signup` makes accounts for others than the master key.
+    /// Whether `auth:signup` creates accounts for callers without the master key.
     package var admitsSelfSignUp: Bool
-    /// After how long an anonymous account is deleted that is not used; nil means never.
+    /// How long an anonymous account may be unused before it is deleted; nil means forever.
     package var anonymousExpiry: Duration?
-    /// What becomes of public records with the account of their owner.
+    /// The rules for public records of deleted accounts.
     package var deletedUsers: DeletedUserRules
 
     package init(
@@ -27,16 +27,16 @@ package struct AccountLifePolicy: Hashable, Sendable {
 }
 
 extension ActionService {
-    /// After this number of records a request does not wait for the rest of a deletion.
+    /// The number of records after which a request does not wait for the rest of a deletion.
     static let recordsOfARequest = 50_000
-    /// How many deletions a process takes at once.
+    /// How many deletions a process claims at once.
     private static let deletionsAtOnce: Int64 = 100
 
-    /// `auth:delete`: deletes the account of the caller with what belongs to it.
+    /// `auth:delete`: deletes the caller's account with what belongs to it.
     ///
-    /// The account is disabled first, so nothing is done with it any more whatever happens then. Throws `138 StepUpRequired` where
-    /// the user has not proved within the last minutes who it is; `113 ConstraintViolated` where records of others keep the
-    /// profile, and then nothing is changed.
+    /// The account is disabled first, so that it cannot be used even if the deletion fails later. Throws `138 StepUpRequired` if
+    /// the user has not authenticated again within the last minutes, and `113 ConstraintViolated` if records of others refer to
+    /// the profile; then nothing is changed.
     package func deleteOwnAccount(
         by caller: Caller,
         with own: Credentials = Credentials(),
@@ -45,17 +45,17 @@ extension ActionService {
         try await observed(.authDelete) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
-            // The operator, or a server that was given the scope, answers for the user that it acts as.
+            // The operator, or a server with this scope, answers for the user on whose behalf it acts.
             var condition = DeletionCondition.none
             if !caller.isMaster {
-                // One who has to prove something gets to know nothing of the records of others before.
+                // A caller without step-up learns nothing about the records of others.
                 if let refusal = try await stepUpRefusal(of: caller, with: own) { throw refusal }
                 guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
                 condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
             }
             if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
             guard !caller.isMaster else { throw .noSuchUser }
-            // The proof or the session has ended since.
+            // The step-up or the session has ended since.
             var unproved = caller
             unproved.isElevated = false
             throw try await stepUpRefusal(of: unproved, with: own) ?? CredentialCheck.tokenNotAccepted
@@ -64,8 +64,8 @@ extension ActionService {
 
     /// `user:delete`: the same for the account of any user, by the master key.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such user, and `113 ConstraintViolated` where records of others keep the
-    /// profile and are not to be released.
+    /// Throws `110 ResourceNotFound` for an unknown user, and `113 ConstraintViolated` if records of others refer to the profile
+    /// and the request does not release them.
     package func deleteUser(
         _ request: DeleteUserRequest,
         by caller: Caller,
@@ -83,14 +83,14 @@ extension ActionService {
         }
     }
 
-    /// Returns nil where what was to hold of the account does not.
+    /// Returns nil if the account does not meet the condition.
     private func delete(
         _ user: UserID,
         if condition: DeletionCondition,
         releasing: Bool,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> DeletionReport? {
-        // Also where it is unknown whether the account was disabled.
+        // Also when it is unknown whether the account was disabled.
         defer { forget(.user(user)) }
         let desk = AccountDesk(store: store, passwords: passwords)
         guard try await desk.beginDeletion(of: user, if: condition, releasing: releasing, recording: event) else {
@@ -109,7 +109,7 @@ extension ActionService {
 
     // MARK: By itself
 
-    /// Goes on every minute with deletions that were not finished, and removes what came late.
+    /// Continues unfinished deletions every minute, and removes rows that were added late.
     func deleteAccountsPeriodically() async {
         while !Task.isCancelled {
             await continueMerges()
@@ -146,7 +146,7 @@ extension ActionService {
                     observe(.deletion(records: report.count, finished: report.isFinished))
                     if report.isFinished { observe(.accountDeleted) }
                 } catch {
-                    // The others are not to wait for one that cannot be finished.
+                    // A deletion that fails must not block the others.
                     observe(.deletionFailed(error.description))
                 }
             }
@@ -160,7 +160,7 @@ extension ActionService {
         }
     }
 
-    /// Begins to delete anonymous accounts that were not used for long; returns how many.
+    /// Starts to delete anonymous accounts that have expired; returns how many.
     @discardableResult
     func expireAnonymousAccounts() async throws(SkyrowError) -> Int {
         guard let expiry = configuration.accountLife.anonymousExpiry else { return 0 }
@@ -177,9 +177,9 @@ extension ActionService {
 }
 
 extension AccountDesk {
-    /// Disables an account in order to delete it; false where what was to hold of it does not.
+    /// Disables an account in order to delete it; returns false if it does not meet the condition.
     ///
-    /// Throws `113 ConstraintViolated` where records of others keep the profile and are not to be released.
+    /// Throws `113 ConstraintViolated` if records of others refer to the profile and are not released.
     func beginDeletion(
         of user: UserID,
         if condition: DeletionCondition = .none,
@@ -193,10 +193,10 @@ extension AccountDesk {
         return try await store.deletions.begin(user, if: condition, recording: event)
     }
 
-    /// Deletes an account with what belongs to it, however much that is.
+    /// Deletes an account with what belongs to it, without a limit on the records.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such user, and `113 ConstraintViolated` where records of others keep the
-    /// profile and are not to be released.
+    /// Throws `110 ResourceNotFound` for an unknown user, and `113 ConstraintViolated` if records of others refer to the profile
+    /// and are not released.
     package func delete(
         _ user: UserID,
         _ rules: DeletedUserRules,

@@ -4,10 +4,11 @@ import SkyrowRemote
 package import SkyrowStore
 
 extension ActionService {
-    /// `auth:invite`: makes an account for the user of an address, and mails a link by which the user chooses its password.
+    /// `auth:invite`: creates an account for the user of an address, and mails a link with which the user chooses a password.
     ///
-    /// An address whose user has not chosen one yet gets another mail. Throws `109 Duplicated` where an account that its user can log
-    /// in to has the address, `111 NotSupported` where no mail is sent, and `131 RateLimited` where one went there a moment ago.
+    /// A user who has not chosen one yet gets another mail. Throws `109 Duplicated` if the address belongs to an account with a
+    /// login method, `111 NotSupported` if the service sends no mail, and `131 RateLimited` if the last mail to the address is
+    /// too recent.
     package func invite(
         _ request: CodeRequest,
         by caller: Caller,
@@ -29,11 +30,11 @@ extension ActionService {
 }
 
 extension AccountDesk {
-    /// Makes an account without a password for the user of an address, and has a link mailed by which the user chooses one.
+    /// Creates an account without a password for the user of an address, and queues a mail with a link to choose one.
     ///
     /// The running service sends the mail. Throws as `auth:invite` does.
     ///
-    /// - Parameter actor: who does it.
+    /// - Parameter actor: the actor of the audit entry.
     package func invite(
         _ email: String,
         roles: [RoleName] = [],
@@ -44,7 +45,7 @@ extension AccountDesk {
         guard let key = store.loginKeys.first(where: { $0.rawValue == "email" }) else {
             throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
         }
-        // An invitation has its user choose one.
+        // An invited user chooses a password.
         try policy.requirePasswords()
         guard MailAddress(email) != nil else {
             throw .invalidArgument("Give an address that mail can be sent to.", "email")
@@ -73,9 +74,9 @@ extension AccountDesk {
         return user
     }
 
-    /// Stores a code and its mail; false where there were too many mails.
+    /// Stores a code and its mail; returns false when there were too many mails.
     ///
-    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    /// - Parameter user: the account that gets the address after confirmation; nil for a code of the account that has it.
     func mail(
         _ code: OneTimeCode,
         _ kind: CodeKind,
@@ -101,7 +102,7 @@ extension AccountDesk {
 }
 
 extension GuessSource {
-    /// A client as one that logs in by a mail address; nil where clients have no address.
+    /// The source of a login by mail address; nil for a client without an address.
     init?(address: String, from client: ClientKey) {
         guard client != .none else { return nil }
         self.init(accounts: [Account(key: "email", value: address)], client: client.bytes)
@@ -109,7 +110,7 @@ extension GuessSource {
 }
 
 extension NewCode {
-    /// What is stored of a code, and mailed.
+    /// The stored properties and the mail of a code.
     init(
         _ code: OneTimeCode,
         _ kind: CodeKind,

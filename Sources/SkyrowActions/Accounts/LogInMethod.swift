@@ -1,15 +1,15 @@
 import SkyrowModel
 
-/// By what users log in, as far as it is counted.
+/// How users log in, as far as it is counted.
 package enum LogInMethod: String, Sendable, Hashable, CaseIterable {
     case password
-    /// The second factor, after one of the others has ended with `SecondFactorRequired`.
+    /// The second factor, after another method has ended with `SecondFactorRequired`.
     case factor
-    /// A code of a mail.
+    /// A code from a mail.
     case link
-    /// A provider's word: an id token, or a sign-in by way of the browser.
+    /// A provider's assertion: an ID token, or a sign-in through the browser.
     case provider
-    /// A token that a server of the application's own has signed.
+    /// A token signed by a server of the application.
     case customToken = "custom_token"
     /// `sso:oauth:login`
     case oauth
@@ -17,20 +17,20 @@ package enum LogInMethod: String, Sendable, Hashable, CaseIterable {
     var ordinal: Int { LogInMethod.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// In which layer a caller was refused.
+/// The layer that refused a caller.
 package enum AccessLayer: String, Sendable, Hashable, CaseIterable {
-    /// No key or token, or one that does not count.
+    /// A missing or invalid key or token.
     case credentials
-    /// A scope that the key of the request lacks.
+    /// A scope that the request's key lacks.
     case scope
     /// An action, a database, a type, or a record that may be read.
     case permission
-    /// A field that may not be named or changed.
+    /// A field that the caller may not name or change.
     case field
 
     var ordinal: Int { AccessLayer.allCases.firstIndex(of: self) ?? 0 }
 
-    /// nil for an error that is no refusal.
+    /// nil for an error that is not a refusal.
     init?(_ error: SkyrowError) {
         switch error.code {
         case .permissionDenied: self = error.info["scope"] == nil ? .permission : .scope
@@ -40,17 +40,17 @@ package enum AccessLayer: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What became of one-time codes, by what they are for.
+/// An event in the life of one-time codes, by their purpose.
 struct CodeUse: Hashable {
     enum Kind: String, CaseIterable {
         case verify, reset, address, undo, link, invite
     }
 
     enum Outcome: String, CaseIterable {
-        /// One was asked for, whether there is an account for it or not.
+        /// A code was requested, whether there is an account for it or not.
         case requested
         case accepted
-        /// It was wrong, used, expired, or one guess too many.
+        /// The code was wrong, used or expired, or there were too many guesses.
         case refused
     }
 
@@ -61,7 +61,7 @@ struct CodeUse: Hashable {
 
     var ordinal: Int { CodeUse.all.firstIndex(of: self) ?? 0 }
 
-    /// nil for an action without a code, and for an end that says nothing about one.
+    /// nil for an action without a code, and for an error that is not about one.
     init?(_ action: ActionName, _ code: ErrorCode?) {
         let use: (kind: Kind, isRequest: Bool)
         switch action {
@@ -84,7 +84,7 @@ struct CodeUse: Hashable {
         } else if isRequest {
             return nil
         } else if code == .secondFactorRequired {
-            // The code is used up where a second factor is asked for besides.
+            // The code is used up when a second factor is required in addition.
             outcome = .accepted
         } else if code == .invalidToken || code == .rateLimited {
             outcome = .refused
@@ -100,7 +100,7 @@ struct CodeUse: Hashable {
 }
 
 extension ActionService {
-    /// Runs an action by which a user logs in, and reports both to the observer.
+    /// Runs an action by which a user logs in, and emits both outcomes.
     func observed<Success>(
         _ action: ActionName,
         as method: LogInMethod,
@@ -109,7 +109,7 @@ extension ActionService {
         try await observed(action) { () async throws(SkyrowError) in try await loggingIn(by: method, body) }
     }
 
-    /// Runs what decides about a login, and reports to the observer how it ended.
+    /// Runs the decision about a login, and emits its outcome.
     func loggingIn<Success>(
         by method: LogInMethod,
         _ body: () async throws(SkyrowError) -> Success
@@ -124,7 +124,7 @@ extension ActionService {
         }
     }
 
-    /// Reports the refusals among the outcomes of a batch.
+    /// Emits the refusals among the outcomes of a batch.
     func noteRefusals(in outcomes: [RecordOutcome]) -> [RecordOutcome] {
         for case .failure(let error, _) in outcomes {
             if let layer = AccessLayer(error) { observe(.accessDenied(layer)) }

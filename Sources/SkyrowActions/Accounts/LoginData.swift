@@ -1,13 +1,13 @@
 import SkyrowModel
 
-/// What `auth:signup` was sent, checked.
+/// The checked parameters of `auth:signup`.
 struct SignUpData {
     /// nil for an anonymous account.
     let password: String?
-    /// The profile's fields, login keys included.
+    /// The profile's fields, including login keys.
     let fields: [(name: FieldName, value: RecordValue)]
 
-    /// Throws `108 InvalidArgument`, naming the argument at fault, and `126 PasswordPolicyViolated`.
+    /// Throws `108 InvalidArgument`, naming the invalid argument, and `126 PasswordPolicyViolated`.
     init(_ request: SignUpRequest, loginKeys: [FieldName], policy: AccountPolicy) throws(SkyrowError) {
         var fields: [(name: FieldName, value: RecordValue)] = []
         if request.authData.isEmpty, request.password == nil {
@@ -26,7 +26,7 @@ struct SignUpData {
                 throw .invalidArgument("A field is either in auth_data or in profile.", "auth_data", "profile")
             }
             if loginKeys.contains(field.name) {
-                // An anonymous account is found by its token alone.
+                // An anonymous account is found only by its token.
                 guard password != nil else {
                     throw .invalidArgument("An anonymous account has no login key.", "profile")
                 }
@@ -43,7 +43,7 @@ struct SignUpData {
 struct LoginData {
     let values: [FieldName: String]
 
-    /// Throws `108 InvalidArgument` for a key that is none, and for an empty value.
+    /// Throws `108 InvalidArgument` for a name that is not a login key, and for an empty value.
     init(_ authData: [String: String], loginKeys: [FieldName]) throws(SkyrowError) {
         var values: [FieldName: String] = [:]
         for (name, value) in authData {
@@ -60,7 +60,7 @@ struct LoginData {
         values.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }
     }
 
-    /// Throws `108` for what is not the value of a login key; NULL is none, which is allowed.
+    /// Throws `108` for an invalid value of a login key; NULL means no value, which is allowed.
     static func check(_ value: RecordValue, argument: String) throws(SkyrowError) {
         switch value {
         case .null: return
@@ -82,21 +82,21 @@ struct LoginData {
 
 /// The rules of passwords.
 ///
-/// A password is hashed in its composed form, so that devices which compose an accent in different ways agree (RFC 8265). Hashes
-/// from before are of the bytes that were sent.
+/// A password is hashed in its composed form, so that devices which compose accents differently agree (RFC 8265). Hashes of
+/// earlier versions are of the bytes as sent.
 enum Password {
-    /// What a new password may have.
+    /// Upper bound on the bytes of a new password.
     static let maximumByteCount = 1024
-    /// So much is compared: passwords of earlier versions had as many.
+    /// Upper bound on the bytes of a compared password: earlier versions admitted as many.
     private static let maximumComparedByteCount = 4096
 
-    /// A password to compare. Throws `108 InvalidArgument` for an empty one and one of more than 4096 bytes.
+    /// Checks a password for comparison. Throws `108 InvalidArgument` for an empty one and one of more than 4096 bytes.
     static func checked(_ password: String, argument: String) throws(SkyrowError) -> String {
         guard (1...maximumComparedByteCount).contains(password.utf8.count) else { throw wrongLength(argument) }
         return password
     }
 
-    /// A password to be. Throws `108 InvalidArgument` for an empty one and one of more than 1024 bytes.
+    /// Checks a new password. Throws `108 InvalidArgument` for an empty one and one of more than 1024 bytes.
     static func checkedNew(_ password: String, argument: String) throws(SkyrowError) -> String {
         guard (1...maximumByteCount).contains(password.utf8.count) else { throw wrongLength(argument) }
         return password
@@ -107,12 +107,12 @@ enum Password {
     }
 }
 
-/// What new passwords and login keys must be; what accounts have already goes on.
+/// The rules for new passwords and login keys; existing ones remain valid.
 package struct AccountPolicy: Hashable, Sendable {
-    /// Which letters a login key may put together.
+    /// The scripts whose letters a login key may combine.
     package enum Scripts: String, Hashable, Sendable, CaseIterable {
         case any
-        /// Those of one script, or of scripts that are written together.
+        /// Letters of one script, or of scripts that are written together.
         case single
     }
 
@@ -131,15 +131,15 @@ package struct AccountPolicy: Hashable, Sendable {
         self.admitsPasswords = admitsPasswords
     }
 
-    /// Throws `111 NotSupported` where passwords are switched off.
+    /// Throws `111 NotSupported` if passwords are switched off.
     func requirePasswords() throws(SkyrowError) {
         guard admitsPasswords else {
             throw SkyrowError(.notSupported, "This service takes no passwords; log in another way.")
         }
     }
 
-    /// A new password whose text alone is checked; throws `108 InvalidArgument`, `126 PasswordPolicyViolated`, and `111
-    /// NotSupported` where passwords are switched off.
+    /// Checks a new password by its text alone. Throws `108 InvalidArgument`, `126 PasswordPolicyViolated`, and `111
+    /// NotSupported` if passwords are switched off.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
         try requirePasswords()
         let password = try Password.checkedNew(password, argument: argument)
@@ -158,7 +158,7 @@ package struct AccountPolicy: Hashable, Sendable {
         if let violation = passwords.violation(in: password, excluded: excluded, own: own) { throw violation.error }
     }
 
-    /// Why the text cannot be the value of a login key from now on; nil where it can.
+    /// Why the text cannot become the value of a login key; nil if it can.
     func refusal(of value: RecordValue, as key: FieldName) -> SkyrowError? {
         guard case .string(let text) = value else { return nil }
         if text.hasStrayBlanks { return AccountPolicy.strayBlanks(key) }

@@ -2,13 +2,13 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// How many merges a process takes at once.
+    /// How many merges a process claims at once.
     private static let mergesAtOnce: Int64 = 100
 
-    /// `auth:merge`: moves the records and relations of an anonymous account to that of the caller, and deletes it.
+    /// `auth:merge`: moves the records and relations of an anonymous account to the caller's account, and deletes it.
     ///
-    /// The same call again goes on where the first one ended, and returns what has been done. Throws `134 InvalidToken` for a token
-    /// that is none of an anonymous account, whatever the reason.
+    /// A repeated call continues the first one, and returns what has been done. Throws `134 InvalidToken` for a token that is not
+    /// one of an anonymous account, for any reason.
     package func merge(
         _ request: MergeRequest,
         by caller: Caller,
@@ -41,7 +41,7 @@ extension ActionService {
         return report
     }
 
-    /// Goes on with merges that were not finished.
+    /// Continues unfinished merges.
     func continueMerges() async {
         do throws(SkyrowError) {
             for user in try await store.merges.claim(atMost: Self.mergesAtOnce) {
@@ -49,7 +49,7 @@ extension ActionService {
                     let report = try await merge(user, maximumRecords: .max)
                     observe(.deletion(records: report.records, finished: report.isFinished))
                 } catch {
-                    // The others are not to wait for one that cannot be finished.
+                    // A merge that fails must not block the others.
                     observe(.deletionFailed(error.description))
                 }
             }

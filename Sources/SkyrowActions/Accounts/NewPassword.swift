@@ -2,13 +2,13 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// The hash of a new password of an account, which is judged by the texts of the account and compared with its last ones first.
+    /// Returns the hash of a new password, after checks against the texts of the account and its last passwords.
     ///
-    /// Each comparison waits for its own turn among those of all clients, like the password of a login.
+    /// Each comparison is queued like the password of a login.
     ///
     /// Throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
     ///
-    /// - Parameter present: the account's password, where it has just been compared.
+    /// - Parameter present: the current password, if it was just verified.
     func newPasswordHash(
         _ password: String,
         of user: UserID,
@@ -41,7 +41,7 @@ extension ActionService {
         guard size > 0 else { return }
         let reused = PasswordPolicy.Violation.reused(of: size)
         if let present, present.isSameText(as: password) { throw reused.error }
-        // The first is that of the present password.
+        // The first one is the hash of the current password.
         for hash in hashes.dropFirst(present == nil ? 0 : 1) {
             let verdict = try await passwords.verify(
                 password,
@@ -54,15 +54,15 @@ extension ActionService {
         }
     }
 
-    /// Throws `126 PasswordPolicyViolated` after a right password that is too old.
+    /// Throws `126 PasswordPolicyViolated` for a right password that is too old.
     func requireUnexpired(_ credentials: AccountCredentials) throws(SkyrowError) {
         guard configuration.accounts.passwords.isExpired(afterSeconds: credentials.passwordAge) else { return }
         throw PasswordPolicy.Violation.expired.error
     }
 
-    /// Changes the password of an account whose present one has been judged right, ends its sessions and opens one.
+    /// Changes the password of an account whose current one was verified, ends its sessions and opens one.
     ///
-    /// Throws `refusal` when the account has changed meanwhile.
+    /// Throws `refusal` if the account has changed meanwhile.
     func changePassword(
         of credentials: AccountCredentials,
         from old: String,
@@ -73,7 +73,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         let user = credentials.id
         let hash = try await newPasswordHash(new, of: user, replacing: old, from: client)
-        // Also where it is unknown whether the change was committed.
+        // Also when it is unknown whether the change was committed.
         defer { forget(.user(user)) }
         return try await openSession(for: user, opening) { session throws(SkyrowError) in
             let account = try await store.users.changePassword(

@@ -1,11 +1,11 @@
 import SkyrowModel
 
-/// A kind of character that a new password may have to hold.
+/// A class of characters that a new password may have to contain.
 package enum PasswordClass: String, Hashable, Sendable, CaseIterable {
     case upper
     case lower
     case digit
-    /// What is neither a letter nor a number, such as a space or a hyphen.
+    /// Characters that are neither letters nor numbers, such as a space or a hyphen.
     case symbol
 
     func contains(_ scalar: Unicode.Scalar) -> Bool {
@@ -18,7 +18,7 @@ package enum PasswordClass: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// v1's name for a password without it.
+    /// The name of this violation in Skygear v1.
     var reason: String {
         switch self {
         case .upper: "PasswordUppercaseRequired"
@@ -28,7 +28,7 @@ package enum PasswordClass: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What is missing, at the end of a sentence.
+    /// The missing class, for the end of a sentence.
     var words: String {
         switch self {
         case .upper: "a capital letter"

@@ -2,11 +2,12 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `auth:register`: gives the anonymous account of the caller login keys and a password; its id and its records stay.
+    /// `auth:register`: gives the caller's anonymous account login keys and a password; its id and records stay.
     ///
-    /// Every session of the account ends and one is opened, since an access token that another one knew must not become that of an
-    /// account with a password. Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile, `109 Duplicated` when a
-    /// login key is taken, or the account has a password, and `108 InvalidArgument` for a reference as `auth:signup` does.
+    /// Every session of the account ends and a new one is opened, since an access token known to someone else must not become
+    /// valid for an account with a password. Throws `104 AccessTokenNotAccepted` if the session has ended meanwhile, `109
+    /// Duplicated` if a login key is taken or the account has a password, and `108 InvalidArgument` for a reference as
+    /// `auth:signup` does.
     package func register(
         _ request: RegisterRequest,
         by caller: Caller,
@@ -16,7 +17,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authRegister) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
-            // It is made by the one who has its session, and by no other.
+            // Only the holder of the account's session may do this.
             guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
             guard caller.isMaster || !caller.isRegistered else { throw .registeredAlready }
             let signUp = SignUpRequest(authData: request.authData, password: request.password, profile: request.profile)
@@ -29,7 +30,7 @@ extension ActionService {
             var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: client)
             draft.verifies = address != nil
             let account = draft
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             let hash = TokenHash(of: token).bytes
             let opening = Opening(.register, origin: origin, replaced: hash)
@@ -41,15 +42,15 @@ extension ActionService {
                 }
                 return changed
             }
-            // The session that there was goes on where an address has to be proved: what it has saved would be lost otherwise.
+            // With an address to verify the former session stays valid: otherwise its saved records would be lost.
             if let address { await mailFirstCode(to: address, from: client) }
             return result
         }
     }
 
-    /// By what the references of a profile are judged: as in any save of its user, or of the master key.
+    /// The access by which the references of a profile are checked: as in a save by its user, or by the master key.
     ///
-    /// Throws `102 PermissionDenied` where the key of the request does not read a type that they lead to.
+    /// Throws `102 PermissionDenied` if the request's key may not read a type that they refer to.
     func profileAccess(
         to fields: [(name: FieldName, value: RecordValue)],
         by creator: Caller
@@ -60,7 +61,7 @@ extension ActionService {
         return access
     }
 
-    /// Throws `102 PermissionDenied` where accounts of this kind are not made by the caller.
+    /// Throws `102 PermissionDenied` if the caller may not create accounts of this kind.
     func requireSignUp(of data: SignUpData, by caller: Caller) throws(SkyrowError) {
         let life = configuration.accountLife
         guard caller.isMaster || life.admitsSelfSignUp else {

@@ -3,7 +3,7 @@ import SkyrowStore
 import Synchronization
 
 extension ActionService {
-    /// `role:assign`: unknown users are ignored, unknown roles come into being.
+    /// `role:assign`: ignores unknown users, and creates unknown roles.
     package func assignRoles(
         _ request: RoleMembersRequest,
         by caller: Caller,
@@ -33,9 +33,9 @@ extension ActionService {
         }
     }
 
-    /// `role:get`: the roles of each of these users, sorted; an unknown user has none.
+    /// `role:get`: the roles of each of these users, sorted; empty for an unknown user.
     ///
-    /// Throws `101 NotAuthenticated` without a user and `102 PermissionDenied` when one who is no administrator asks
+    /// Throws `101 NotAuthenticated` without a user, and `102 PermissionDenied` when a user without an administrator's role asks
     /// about others.
     package func roles(of users: [UserID], by caller: Caller) async throws(SkyrowError) -> [UserID: [RoleName]] {
         try await observed(.roleGet) { () async throws(SkyrowError) in
@@ -78,14 +78,14 @@ extension ActionService {
         }
     }
 
-    /// Throws `108` for names that PostgreSQL could not compare; those of new roles are judged where they are made.
+    /// Throws `108` for names that PostgreSQL cannot compare; the names of new roles are checked where they are created.
     func checkRoleNames(_ roles: [RoleName], argument: String = "roles") throws(SkyrowError) {
         guard roles.allSatisfy(\.rawValue.isName) else {
             throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", argument)
         }
     }
 
-    /// The ids as they are; throws `108` for one that PostgreSQL could not even compare.
+    /// Returns the ids unchanged; throws `108` for one that PostgreSQL cannot compare.
     func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
         guard users.allSatisfy({ !$0.rawValue.hasNUL }) else {
             throw .invalidArgument("A user id holds no NUL.", "users")

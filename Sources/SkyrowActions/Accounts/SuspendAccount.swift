@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// `auth:disable:set`: disables an account, which revokes its sessions, or enables it again.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such user.
+    /// Throws `110 ResourceNotFound` for an unknown user.
     package func setDisabled(
         _ request: SetDisabledRequest,
         by caller: Caller,
@@ -12,7 +12,7 @@ extension ActionService {
     ) async throws(SkyrowError) {
         try await observed(.authDisableSet) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { forget(.user(request.userID)) }
             try await AccountDesk(store: store, passwords: passwords).setDisabled(
                 request,

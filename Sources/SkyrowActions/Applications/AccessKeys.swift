@@ -2,27 +2,27 @@ import SkyrowCrypto
 import SkyrowModel
 import SkyrowStore
 
-/// The keys of an application: those that its service was given, those that the registry of applications has the hashes of,
-/// and those with scopes.
+/// The keys of an application: those from its configuration, those whose hashes are in the registry of applications, and those
+/// with scopes.
 final class AccessKeys: Sendable {
     enum Kind: Equatable {
         case api
         case master
-        /// A key with scopes, which may hold no more.
+        /// A key with scopes, which may have expired or been revoked.
         case held(HeldKey, isPrevious: Bool)
         case neither
     }
 
     struct Stored: Hashable {
         let kind: ApplicationKey.Kind
-        /// nil is never.
+        /// nil means never.
         let expiresAt: Timestamp?
     }
 
     private let given: GivenKeys?
-    /// Made of 256 random bits each, so that a look-up by the hash reveals nothing (``TokenHash``).
+    /// The keys have 256 random bits each, so that a lookup by hash reveals nothing (``TokenHash``).
     private let stored: [TokenHash: Stored]
-    /// Those with scopes.
+    /// The keys with scopes.
     let held: HeldKeys
 
     private init(given: GivenKeys?, stored: [TokenHash: Stored], held: HeldKeys) {
@@ -46,20 +46,19 @@ final class AccessKeys: Sendable {
         return Dictionary(pairs) { first, _ in first }
     }
 
-    /// The same with other keys of the registry.
+    /// Returns a copy with other keys of the registry.
     func storing(_ keys: [ApplicationKey]) -> AccessKeys {
         AccessKeys(given: given, stored: AccessKeys.byHash(keys), held: held)
     }
 
-    /// The same with other keys with scopes.
+    /// Returns a copy with other keys with scopes.
     func holding(_ held: HeldKeys) -> AccessKeys {
         AccessKeys(given: given, stored: stored, held: held)
     }
 
-    /// Hashes the candidate once and compares it with all given keys, whichever it is, so that the time taken reveals
-    /// nothing.
+    /// Hashes the candidate once and compares it with all configured keys, so that the time taken reveals nothing.
     ///
-    /// - Parameter now: decides about expiry.
+    /// - Parameter now: the time for expiry.
     func kind(of candidate: String, at now: @autoclosure () -> Timestamp) -> Kind {
         let digest = SHA256.hash(of: candidate)
         if let given {

@@ -1,37 +1,36 @@
 import SkyrowModel
 import SkyrowStore
 
-/// Which applications are open, as a value: what is opened, shared and put to rest when, without a clock or a task of its
-/// own.
+/// The states of applications as a value: decides when each is opened, shared and closed, without a clock or a task.
 struct ApplicationStates<Opened: Sendable>: Sendable {
     enum State: Sendable {
-        /// With the count of the requests that wait for it; the number distinguishes it from an earlier opening.
+        /// Being opened, with the number of waiting requests; the first number distinguishes this attempt from earlier ones.
         case opening(Int, waiting: Int)
         case open(Opened, lastUse: ContinuousClock.Instant)
         case failed(SkyrowError, at: ContinuousClock.Instant)
     }
 
-    /// What a request that wants an application is to do.
+    /// What a request for an application has to do.
     enum Step: Sendable {
         case use(Opened)
-        /// Open it, and say how the opening of this number went.
+        /// Open it, and report the outcome with this number.
         case open(Int)
-        /// Another request opens it.
+        /// Wait for another request that opens it.
         case wait
         case fail(SkyrowError)
     }
 
-    /// How long an application stays open without a request: longer than any limit by the hour counts.
+    /// How long an application stays open without a request: longer than the window of any hourly limit.
     static var rest: Duration { .seconds(2 * 3600) }
-    /// How long a failure to open is the answer to further requests.
+    /// How long a failure to open is returned to further requests.
     static var pause: Duration { .seconds(1) }
-    /// How many requests wait for one application.
+    /// Upper bound on the requests that wait for one application.
     static var maximumWaiting: Int { 256 }
 
     private var states: [ApplicationName: State] = [:]
     private var lastNumber = 0
 
-    /// What a request is to do at that moment.
+    /// Returns what a request has to do.
     mutating func request(_ name: ApplicationName, at now: ContinuousClock.Instant) -> Step {
         switch states[name] {
         case .open(let opened, _):
@@ -50,20 +49,21 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
         }
     }
 
-    /// The application if it is open at that moment; a request of it.
+    /// Returns the application if it is open, and counts a use.
     mutating func openNow(_ name: ApplicationName, at now: ContinuousClock.Instant) -> Opened? {
         guard case .open(let opened, _) = states[name] else { return nil }
         states[name] = .open(opened, lastUse: now)
         return opened
     }
 
-    /// A request waits no more, because it was cancelled.
+    /// Notes that a waiting request was cancelled.
     mutating func leave(_ name: ApplicationName) {
         guard case .opening(let number, let waiting) = states[name] else { return }
         states[name] = .opening(number, waiting: max(0, waiting - 1))
     }
 
-    /// The opening has ended; false when the application was closed meanwhile, and `outcome` is of no use.
+    /// Notes the outcome of an attempt to open; returns false if the application was closed meanwhile, so that `outcome` is
+    /// unused.
     mutating func settle(
         _ name: ApplicationName,
         _ number: Int,
@@ -78,13 +78,13 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
         return true
     }
 
-    /// Forgets an application, and returns what it had open; the next request opens it anew.
+    /// Forgets an application, and returns it if it was open; the next request opens it again.
     mutating func close(_ name: ApplicationName) -> Opened? {
         guard case .open(let opened, _) = states.removeValue(forKey: name) else { return nil }
         return opened
     }
 
-    /// The applications that have been without a request for too long, but for the default one.
+    /// The applications that have been idle for too long, except the default one.
     func resting(at now: ContinuousClock.Instant) -> [ApplicationName] {
         states.compactMap { name, state in
             guard name != .default, case .open(_, let lastUse) = state, now - lastUse >= Self.rest else { return nil }
@@ -92,7 +92,7 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
         }
     }
 
-    /// Those that are open, by name.
+    /// The open applications, sorted by name.
     var open: [(name: ApplicationName, opened: Opened)] {
         states.compactMap { name, state in
             guard case .open(let opened, _) = state else { return nil }

@@ -1,10 +1,10 @@
 package import SkyrowModel
 import SkyrowStore
 
-/// Which application a request is for, as a value: found by its key, else by the name of the host it was sent to.
+/// The application of each request as a value: found by key, otherwise by host name.
 ///
-/// A request that names neither, or names a host that no application has, is for the default application, whose own keys
-/// are not here: it judges what none of the others claims.
+/// A request without either, or with an unknown host, is for the default application. Its keys are not in the table: it checks
+/// every key that no other application has.
 struct ApplicationTable: Sendable {
     private struct Key {
         let application: ApplicationName
@@ -31,12 +31,10 @@ struct ApplicationTable: Sendable {
     /// Whether every request is for the default application.
     var isEmpty: Bool { keys.isEmpty && hosts.isEmpty && names.isEmpty }
 
-    /// Throws `103 AccessKeyNotAccepted` for a key that has expired or is of another application than the host, and for an
-    /// application that is disabled.
+    /// Throws `103 AccessKeyNotAccepted` for a key that has expired or belongs to another application than the host, and for a
+    /// disabled application.
     ///
-    /// - Parameters:
-    ///   - host: the text of the `Host` field.
-    ///   - now: decides about expiry.
+    /// - Parameters: - host: the text of the `Host` field. - now: the time for expiry.
     func application(
         key: String?,
         host: String?,
@@ -56,7 +54,7 @@ struct ApplicationTable: Sendable {
         return name
     }
 
-    /// The application that a key with scopes names, whose keys alone decide whether there is such a one.
+    /// The application named in a key with scopes; its own keys decide whether the key exists.
     private func named(by key: String) -> ApplicationName? {
         guard KeyText.isLikely(key), let name = KeyText(key)?.application, names.contains(name),
             !disabled.contains(name)

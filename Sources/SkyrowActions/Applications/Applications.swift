@@ -6,8 +6,8 @@ package import SkyrowStore
 import SkyrowSystem
 import Synchronization
 
-/// The applications of a service: which one a request is for, and its actions, which are made ready when the first
-/// request comes and put to rest when none has come for long.
+/// The applications of a service: finds the one for a request, opens it on its first request, and closes it when it has been idle
+/// for long.
 ///
 /// ```swift
 /// let found = try applications.find(key: key, host: host)
@@ -15,12 +15,12 @@ import Synchronization
 ///
 /// The default application is opened at the start and stays open.
 package final class Applications: Service, Sendable {
-    /// An application that is open.
+    /// An open application.
     package struct Opened: Sendable {
         package let actions: ActionService
-        /// The settings that it has of its own, by their names.
+        /// The application's own settings, by name.
         package let settings: [String: String]
-        /// Keeps its caches fresh; nil until it is run.
+        /// The task that keeps its caches fresh; nil until it runs.
         var upkeep: Task<Void, Never>?
 
         package init(actions: ActionService, settings: [String: String] = [:]) {
@@ -29,10 +29,10 @@ package final class Applications: Service, Sendable {
         }
     }
 
-    /// What a request finds.
+    /// The result of a lookup.
     package enum Found: Sendable {
         case open(ActionService)
-        /// It has to wait for ``Applications/open(_:)``.
+        /// It is closed; the request has to wait for ``Applications/open(_:)``.
         case resting(ApplicationName)
     }
 
@@ -40,7 +40,7 @@ package final class Applications: Service, Sendable {
         var table = ApplicationTable()
         var registered: [ApplicationName: RegisteredApplication] = [:]
         var states = ApplicationStates<Opened>()
-        /// Those that wait, for the same opening of an application.
+        /// The callers that wait for an application to be opened.
         var openings: [ApplicationName: Deferred<Void>] = [:]
     }
 
@@ -49,12 +49,11 @@ package final class Applications: Service, Sendable {
     private let clock: ServiceClock
     private let logger: Logger
     private let state = Mutex(State())
-    /// Read before anything else, so that a service of one application pays for no others.
+    /// Read first, so that a service with one application skips the lookup.
     private let hasOthers = Atomic(false)
     private let standard = SharedReference<ActionService>()
 
-    /// - Parameter make: brings the database of an application up to date and makes its actions; of the default one for
-    ///   nil.
+    /// - Parameter make: migrates the database of an application and creates its actions; nil stands for the default one.
     package init(
         registry: ApplicationRegistry,
         clock: ServiceClock = .system,
@@ -67,7 +66,7 @@ package final class Applications: Service, Sendable {
         self.make = make
     }
 
-    /// One application, which is open.
+    /// A single application, which is open.
     package init(of actions: ActionService) {
         registry = ApplicationRegistry(
             client: actions.store.client,
@@ -89,8 +88,8 @@ package final class Applications: Service, Sendable {
 
     /// The application that a request is for.
     ///
-    /// Throws `103 AccessKeyNotAccepted` for a key that has expired or is of another application than the host, and for an
-    /// application that is disabled.
+    /// Throws `103 AccessKeyNotAccepted` for a key that has expired or belongs to another application than the host, and for a
+    /// disabled application.
     ///
     /// - Parameter host: the text of the `Host` field.
     package func find(key: String?, host: String?) throws(SkyrowError) -> Found {
@@ -103,15 +102,15 @@ package final class Applications: Service, Sendable {
         return opened.map { .open($0.actions) } ?? .resting(name)
     }
 
-    /// The actions of an application, which is opened if it rests; those who come meanwhile wait for the same opening.
+    /// Returns the actions of an application, which it opens if necessary; concurrent callers wait for the same attempt.
     ///
-    /// Throws `135 Overloaded` when the database cannot be reached, and `10000 UnexpectedError` for what the log says.
+    /// Throws `135 Overloaded` if the database is unreachable, and `10000 UnexpectedError` for other errors, which are logged.
     package func open(_ name: ApplicationName) async throws(SkyrowError) -> ActionService {
         while true {
             switch step(for: name) {
             case .use(let actions): return actions
             case .fail(let error): throw error
-            // The opening goes on when the request that began it goes away: others wait for it.
+            // Opening continues if the request that started it is cancelled, since others wait for it.
             case .open(let number): Task { await open(name, number) }
             case .wait(let opening):
                 await opening.value(ifCancelled: ())
@@ -143,7 +142,7 @@ package final class Applications: Service, Sendable {
         }
     }
 
-    /// Opens an application, and lets those go on that wait for it, the request that began it among them.
+    /// Opens an application, and resumes the requests that wait for it, including the one that started it.
     private func open(_ name: ApplicationName, _ number: Int) async {
         let outcome = await opening(name)
         let (isOfUse, waiting) = state.withLock { state in
@@ -184,24 +183,24 @@ package final class Applications: Service, Sendable {
 
     // MARK: For the service as a whole
 
-    /// The default application once it was opened.
+    /// The default application, once it is open.
     package var `default`: ActionService? { standard.load() }
 
-    /// Those that are open, by name.
+    /// The open applications, sorted by name.
     package var allOpen: [(name: ApplicationName, opened: Opened)] { state.withLock { $0.states.open } }
 
-    /// Whether a request would find a database.
+    /// Whether the database is reachable.
     package var isReady: Bool { registry.isReady }
 
-    /// How many reads and writes wait for locks that others hold, while connections are kept for the rest.
+    /// The numbers of reads and writes that wait for locks of others, while connections are kept for the rest.
     package var heldBack: (reads: Int, writes: Int) { registry.heldBack }
 
-    /// Whether the text is the master key of the default application, which is the operator's.
+    /// Whether the text is the master key of the default application, which belongs to the operator.
     package func isMasterKey(_ text: String) -> Bool { standard.load()?.isMasterKey(text) ?? false }
 
     // MARK: Keeping up
 
-    /// Opens the default application and reads which others there are.
+    /// Opens the default application and reads the other ones from the registry.
     ///
     /// Throws what `make` throws: `MigrationError`, `SkyrowError` or `PostgresError`.
     package func prepare() async throws {
@@ -216,30 +215,29 @@ package final class Applications: Service, Sendable {
         try await reload()
     }
 
-    /// Follows what operators change of the applications, and puts to rest those that are not asked; until the task is
-    /// cancelled.
+    /// Follows changes of the applications, and closes idle ones, until the task is cancelled.
     package func run() async throws {
         await cancelWhenGracefulShutdown { [self] in
-            // One reading at a time, so that none overwrites what a later one found; changes that come meanwhile cause one
-            // further reading.
+            // One reload at a time, so that none overwrites the result of a later one; changes during a reload cause one further
+            // reload.
             let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             await withDiscardingTaskGroup { group in
                 group.addTask {
                     for await _ in signals {
                         await self.reloadOrLog()
-                        // Every role of the database can send the notice, as often as it likes.
+                        // Every role of the database can send the notification, at any rate.
                         try? await ServiceTimer.sleep(for: .milliseconds(100))
                     }
                 }
                 group.addTask { for await _ in self.registry.changes() { continuation.yield() } }
-                // An application that rests has its indexes built too.
+                // Indexes of closed applications are built, too.
                 group.addTask {
                     await self.registry.indexBuilder {
                         self.state.withLock { $0.registered.values.map(\.schema) }
                     }.run()
                 }
                 group.addTask {
-                    // Changes of which nothing was heard, as behind a pooler.
+                    // Finds changes whose notification was lost, as behind a pooler.
                     while (try? await ServiceTimer.sleep(for: .seconds(10))) != nil {
                         continuation.yield()
                         self.putToRest()
@@ -256,13 +254,13 @@ package final class Applications: Service, Sendable {
         do throws(SkyrowError) {
             try await reload()
         } catch  where error.code == .overloaded || Task.isCancelled {
-            // A database that is away says so elsewhere.
+            // An unavailable database is reported elsewhere.
         } catch {
             logger.warning("The applications could not be read again", metadata: ["error": "\(error.message)"])
         }
     }
 
-    /// Reads the applications again; those that are gone, disabled or set otherwise are closed.
+    /// Reads the applications again; it closes those that were removed, disabled, or have other settings.
     func reload() async throws(SkyrowError) {
         let found = try await registry.applications()
         let registered = Dictionary(found.map { ($0.name, $0) }) { first, _ in first }
@@ -279,13 +277,13 @@ package final class Applications: Service, Sendable {
         }
     }
 
-    /// Whether an application that is open is still as it was when it was opened, but for its keys.
+    /// Whether an open application is unchanged since it was opened, apart from its keys.
     private func isSame(_ opened: Opened, _ now: RegisteredApplication?) async throws(SkyrowError) -> Bool {
         guard let now, !now.isDisabled, now.schema == opened.actions.store.schema else { return false }
         do {
             return try await registry.settings(of: now.schema) == opened.settings
         } catch  where error.code == .notSupported {
-            // Its tables are gone.
+            // Its tables were dropped.
             return false
         }
     }

@@ -2,8 +2,8 @@ import SkyrowJSON
 package import SkyrowStore
 
 extension NewApplicationKey {
-    /// A fresh key and its text, of which the database only ever sees the hash and the first characters: 256 random bits in
-    /// hexadecimal.
+    /// Returns a new key and its text: 256 random bits in hexadecimal, of which the database gets only the hash and the first
+    /// characters.
     package static func random(_ kind: ApplicationKey.Kind) -> (text: String, key: NewApplicationKey) {
         var generator = SystemRandomNumberGenerator()
         let text = Hexadecimal.text(of: (0..<4).map { _ in generator.next() })
