@@ -2,9 +2,9 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A bounded number of threads that give way to all others of the process.
+/// A bounded number of threads with a lower priority than all others of the process.
 ///
-/// They are started when there is work for them, and end with the object.
+/// They start when there is work for them, and end with the object.
 final class LowPriorityThreads: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
@@ -12,10 +12,10 @@ final class LowPriorityThreads: Sendable {
         var busy = 0
     }
 
-    /// What the threads hold, so that they do not keep the object itself.
+    /// The state that threads hold, so that they don't retain the object itself.
     private final class Shared: Sendable {
         let state = Mutex(State())
-        /// One signal for each piece of work, and at the end one for each thread.
+        /// Signalled once for each piece of work, and at the end once for each thread.
         let signal = DispatchSemaphore(value: 0)
 
         func run() {
@@ -37,9 +37,7 @@ final class LowPriorityThreads: Sendable {
     private let limit: Int
     private let name: String
 
-    /// - Parameters:
-    ///   - limit: how many threads there are at most.
-    ///   - name: what "top -H" shows, of at most 15 characters.
+    /// - Parameters: - limit: upper bound on the threads. - name: the name in "top -H", at most 15 characters.
     init(limit: Int, name: String) {
         self.limit = limit
         self.name = name
@@ -49,7 +47,7 @@ final class LowPriorityThreads: Sendable {
         for _ in 0..<shared.state.withLock({ $0.threads }) { shared.signal.signal() }
     }
 
-    /// Has a thread do this; false when there is no thread and the system gives none.
+    /// Runs work on a thread; returns false if there is no thread and the system cannot create one.
     func run(_ work: @escaping @Sendable () -> Void) -> Bool {
         let shared = shared
         let isTaken = shared.state.withLock { state in
@@ -59,7 +57,7 @@ final class LowPriorityThreads: Sendable {
                 state.threads += 1
                 return true
             }
-            // Those that there are will come to it.
+            // The existing threads will run it.
             guard state.threads == 0 else { return true }
             state.work.removeLast()
             return false
@@ -78,7 +76,7 @@ final class LowPriorityThreads: Sendable {
         }
     }
 
-    /// So that "top -H" shows what keeps the processors busy.
+    /// Sets the name that "top -H" shows.
     private static func nameThisThread(_ name: String) {
         guard let file = fopen("/proc/thread-self/comm", "w") else { return }
         fputs(name, file)
@@ -97,7 +95,7 @@ final class LowPriorityThreads: Sendable {
             &attributes,
             { argument in
                 guard let argument else { return nil }
-                // Linux keeps a nice value for each thread: the event loops and the database's threads come first.
+                // On Linux the nice value belongs to a thread: event loops and database threads come first.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 LowPriorityThreads.nameThisThread(body.name)

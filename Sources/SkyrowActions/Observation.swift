@@ -1,79 +1,78 @@
 package import SkyrowModel
 
-/// Everything of this layer that is worth logging or counting; code emits values, `ObservationRecorder` decides what to
-/// show of them.
+/// The events of this layer that are logged or counted. Code emits values, and `ObservationRecorder` decides what to record.
 ///
-/// No case can hold a key, a token, a password or a field's value, so nothing of the kind can be logged by mistake.
+/// No case can hold a key, a token, a password or a field's value, so these cannot be logged by mistake.
 package enum Observation: Sendable, Hashable {
-    /// An action ended: with nil well, else with this code.
+    /// An action ended: successfully with nil, otherwise with this code.
     case completed(ActionName, ErrorCode?)
-    /// Credentials were not enough for what was asked.
+    /// Credentials were not sufficient for a request.
     case refused(ErrorCode)
-    /// Something was refused in one of the layers, but for credentials, which ``refused(_:)`` is about.
+    /// A layer refused something; ``refused(_:)`` covers credentials.
     case accessDenied(AccessLayer)
-    /// A user logged in, or did not.
+    /// A login succeeded, or failed with this code.
     case loggedIn(LogInMethod, ErrorCode?)
-    /// One run of scrypt began.
+    /// A run of scrypt began.
     case passwordHashed
-    /// A password was hashed or compared, with one run or two, in this time.
+    /// A password was hashed or verified, with one or two runs of scrypt, in this time.
     case passwordTimed(Duration)
-    /// A login or signup was turned away because too many passwords wait to be hashed.
+    /// A login or sign-up was refused because too many passwords wait to be hashed.
     case passwordQueueFull
-    /// A password was not judged because too many were tried before.
+    /// A password was not verified because too many were tried before.
     case guessRefused
-    /// A session was read from the database because it was not remembered.
+    /// A session was read from the database because it was not cached.
     case sessionLoaded(found: Bool)
-    /// The user of a session that was read has this number of roles, with those that contain them.
+    /// The number of roles of a session's user, including roles that contain them.
     case audienceLoaded(roles: Int)
-    /// A token was used that the session had before, long after it had got another one; the session was ended.
+    /// The previous token of a session was used long after it was replaced; the session was ended.
     case tokenReused
-    /// Remembered sessions were dropped because the database said so.
+    /// Cached sessions were removed after a notification from the database.
     case sessionsForgotten(SessionRevocation)
-    /// The connection that hears of ended sessions is up, for the first time or again.
+    /// The connection that listens for ended sessions is up, for the first time or again.
     case listening(again: Bool)
-    /// What became of mails.
+    /// The outcome of mails.
     case mail(MailResult, count: Int = 1)
-    /// Why a mail was not accepted, or the queue could not be read; safe to show.
+    /// Why a mail was not accepted, or the queue could not be read; safe to log.
     case mailFailed(String)
-    /// The keys of a provider were fetched, or why not; safe to show.
+    /// The keys of a provider were fetched, or why not; safe to log.
     case providerKeysFetched(String, failure: String?)
-    /// A token of a provider was not accepted.
+    /// A provider's token was not accepted.
     case tokenRefused(String, TokenFault)
-    /// A sign-in with a provider by way of the browser came to nothing; the reason is safe to show.
+    /// A sign-in with a provider through the browser failed; the reason is safe to log.
     case signInFailed(String, reason: String)
-    /// How many records the deletion of an account has taken by itself, and whether the account is gone.
+    /// The number of records removed by a background deletion of an account, and whether the account is gone.
     case deletion(records: Int, finished: Bool)
-    /// An account is gone, by a request or by the service itself.
+    /// An account was deleted, by a request or by the service itself.
     case accountDeleted
-    /// Why a deletion did not go on; safe to show.
+    /// Why a deletion did not continue; safe to log.
     case deletionFailed(String)
     case purged(sessions: Int, idempotencyKeys: Int)
-    /// Why what has expired could not be removed; safe to show.
+    /// Why expired data could not be removed; safe to log.
     case purgeFailed(String)
-    /// Why the list of breached passwords could not be read; safe to show.
+    /// Why the list of breached passwords could not be read; safe to log.
     case breachedListFailed(String)
-    /// How many refusals could not be stored, and why; safe to show.
+    /// How many refusals could not be stored, and why; safe to log.
     case auditLost(Int, String)
-    /// Why the last use of sessions could not be written down; safe to show.
+    /// Why the last use of sessions could not be stored; safe to log.
     case usesLost(String)
-    /// Where changes come from, from now on.
+    /// The source of changes from now on.
     case changesFollowed(LiveSourceName)
-    /// Why changes are missed for a while; the sentence is safe to show.
+    /// Why changes are missed for a while; the sentence is safe to log.
     case changesInterrupted(String, message: String)
-    /// What a transaction led to: its changes, the events by their kinds, how many groups each change was judged for, and how
-    /// long ago it was committed when its events were handed on; nil for the last where that is not known.
+    /// The outcome of a transaction: its changes, the events by kind, the number of groups that each change was judged for, and
+    /// the time from its commit to the dispatch of its events, or nil if unknown.
     case changesDispatched(rows: Int, events: [LiveEventKind: Int], candidates: [Int], age: Duration?)
-    /// How many live queries there are, and how far behind the log they are.
+    /// The number of live queries, and how far they are behind the log.
     case liveQueries(LiveCount)
-    /// A live query ended because of this.
+    /// A live query ended for this reason.
     case liveReset(String)
-    /// How many records and ids a page of the change feed had.
+    /// The number of records and ids in a page of the change feed.
     case feedFetched(rows: Int)
-    /// A change token led no further because of this.
+    /// A change token could not be resumed for this reason.
     case feedReset(ChangeReset)
 }
 
-/// What became of a mail.
+/// The outcome of a mail.
 package enum MailResult: String, Sendable, Hashable, CaseIterable {
     case sent
     /// No account has its address.
@@ -84,18 +83,18 @@ package enum MailResult: String, Sendable, Hashable, CaseIterable {
     case dead
 }
 
-/// Which sessions ended.
+/// The sessions that ended.
 package enum SessionRevocation: Sendable, Hashable {
     case token
     case users(Int)
     case all
 }
 
-/// How many live queries an application has, and how far behind PostgreSQL's log they are.
+/// The number of an application's live queries, and how far they are behind PostgreSQL's log.
 package struct LiveCount: Sendable, Hashable {
-    /// Those of `live:subscribe` and of `live:watch`.
+    /// The number of subscriptions by `live:subscribe` and `live:watch`.
     package var subscriptions = 0
-    /// The distinct queries that are found by a value, and those that every change of their type is compared with.
+    /// The number of distinct queries that are found by a value, and of those that every change of their type is compared with.
     package var keyedGroups = 0
     package var unkeyedGroups = 0
     package var lagBytes = 0

@@ -2,7 +2,7 @@ package import Logging
 package import Metrics
 package import SkyrowModel
 
-/// Turns observations into log lines and counters.
+/// Records observations as log lines and metrics.
 package final class ObservationRecorder: Sendable {
     private let logger: Logger
     private let actions: OutcomeCounters
@@ -28,7 +28,7 @@ package final class ObservationRecorder: Sendable {
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
-        // The lines of a service with one application stay as short as they were.
+        // The default application has no such field in its log lines.
         if application != .default { logger[metadataKey: "application"] = "\(application)" }
         self.logger = logger
         let names = ActionName.allCases.map(\.rawValue)
@@ -53,7 +53,7 @@ package final class ObservationRecorder: Sendable {
             return Counter(label: "skyrow_codes_total", dimensions: labels, factory: factory)
         }
         audiences = Recorder(label: "skyrow_audience_roles", dimensions: label, aggregate: true, factory: factory)
-        // Passwords of all applications share the threads that hash them.
+        // Passwords of all applications share the hashing threads.
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
         passwordTimes = Metrics.Timer(label: "skyrow_password_hash_seconds", factory: factory)
@@ -132,7 +132,7 @@ package final class ObservationRecorder: Sendable {
     private func log(_ observation: Observation) {
         switch observation {
         case .completed(let action, let code):
-            // What a caller got wrong is for the caller; what we got wrong is for the log.
+            // A caller's errors are reported to the caller; the service's errors go to the log.
             guard let code, code.isServerFault else { return }
             logger.error("An action failed", metadata: ["action": "\(action.rawValue)", "error": "\(code.name)"])
         case .refused(let code):
@@ -200,7 +200,7 @@ package final class ObservationRecorder: Sendable {
 }
 
 extension ErrorCode {
-    /// Whether the failure is the service's own.
+    /// Whether the service is at fault.
     fileprivate var isServerFault: Bool {
         rawValue >= 10_000 || self == .outcomeUnknown
     }

@@ -2,16 +2,16 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// Refusals that wait to be stored with others; those beyond the bound are counted alone.
+/// Refusals queued for storage in batches; those above the capacity are only counted.
 ///
-/// A value without a clock: who holds it takes what waits once a second.
+/// A value without a clock: its owner takes the queued events once a second.
 struct AuditLog {
     static let capacity = 10_000
     /// How many are stored in one statement.
     static let batch = 1000
 
     private var waiting: [AuditEvent] = []
-    /// How many found no place, since the process began.
+    /// How many were dropped since the process started.
     private(set) var dropped = 0
 
     mutating func note(_ event: AuditEvent) {
@@ -22,27 +22,27 @@ struct AuditLog {
         waiting.append(event)
     }
 
-    /// What waits, the oldest first; from now on nothing does.
+    /// Removes and returns the queued events, oldest first.
     mutating func take() -> [AuditEvent] {
         defer { waiting = [] }
         return waiting
     }
 
-    /// What was taken and could not be stored.
+    /// Counts events that were taken and could not be stored.
     mutating func lose(_ count: Int) {
         dropped += count
     }
 }
 
 extension ActionService {
-    /// Notes a refusal, which is stored within a second.
+    /// Queues a refusal, which is stored within a second.
     func audit(_ event: AuditEvent) {
         var event = event
         event.time = clock.now()
         auditLog.withLock { $0.note(event) }
     }
 
-    /// Stores what was refused, once a second, and at the end what is left.
+    /// Stores queued refusals once a second, and the remaining ones at the end.
     func storeAuditPeriodically() async {
         while !Task.isCancelled {
             do {
@@ -67,7 +67,7 @@ extension ActionService {
         }
     }
 
-    /// Removes what is older than `audit-retention`, in parts.
+    /// Removes events older than `audit-retention`, in batches.
     func purgeAudit() async throws(SkyrowError) {
         guard let retention = configuration.auditRetention else { return }
         let end = clock.now().adding(.zero - retention)
@@ -76,9 +76,9 @@ extension ActionService {
         }
     }
 
-    /// Reports a login, a change of the password or the use of a code that was refused.
+    /// Queues the refusal of a login, a change of the password or the use of a code.
     ///
-    /// - Parameter user: whose account it is, if there is one; else `accounts` are stored as a code.
+    /// - Parameter user: the account's user, if there is one; otherwise a code of `accounts` is stored.
     func audit(
         _ kind: AuditEvent.Kind,
         refusedWith error: SkyrowError,

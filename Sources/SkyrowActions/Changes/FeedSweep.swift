@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Removes what no change token needs any more, every hour.
+    /// Removes tombstones that no change token needs any more, every hour.
     func sweepFeedPeriodically() async {
         while !Task.isCancelled {
             await sweepFeed()

@@ -4,17 +4,17 @@ import SkyrowStore
 import SkyrowSystem
 import Synchronization
 
-/// Lets requests wait for changes, and asks the database for all of them together.
+/// Lets requests wait for changes, and queries the database for all of them together.
 ///
-/// What this process writes has it ask at once, what others write is found by a look at the transactions that were
-/// visible, every 20 ms while there is something new, and every 200 ms after ten seconds without.
+/// A write of this process triggers a query at once. Writes of others are found by comparing snapshots, every 20 ms while there
+/// is something new, and every 200 ms after ten seconds without.
 final class FeedWaiting: Sendable {
     private struct State {
         var waits: FeedWaits
         var waiters: [FeedWaits.Ticket: Deferred<Void>] = [:]
         var lastTicket: FeedWaits.Ticket = 0
 
-        /// Takes out the waiters whose waits have ended.
+        /// Removes the waiters of ended waits.
         mutating func take(_ tickets: [FeedWaits.Ticket]) -> [Deferred<Void>] {
             tickets.compactMap { waiters.removeValue(forKey: $0) }
         }
@@ -25,7 +25,7 @@ final class FeedWaiting: Sendable {
     private static let quiet = Duration.seconds(10)
 
     private let state: Mutex<State>
-    /// How many wait, for the look of every write.
+    /// The number of waiting requests, which every write checks.
     private let waiting = Atomic(0)
     private let signals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -36,33 +36,31 @@ final class FeedWaiting: Sendable {
 
     var count: Int { waiting.load(ordering: .relaxed) }
 
-    /// Whether none waits any more.
+    /// Whether waiting has ended for good.
     var hasEnded: Bool { state.withLock { $0.waits.hasEnded } }
 
-    /// Has the database asked now, since this process has written something.
+    /// Triggers a query, since this process has written something.
     func noteWrite() {
         if waiting.load(ordering: .relaxed) > 0 { signals.continuation.yield() }
     }
 
-    /// Ends all waits, and every later one at once.
+    /// Ends all waits; later ones end at once.
     func end() {
         for waiter in state.withLock({ state in state.take(state.waits.end()) }) { waiter.settle() }
     }
 
-    /// Waits until something may have changed, or until a time is over.
+    /// Waits until something may have changed, or until the time is over.
     ///
-    /// Throws `131 RateLimited` or `135 Overloaded` where too many wait.
+    /// Throws `131 RateLimited` or `135 Overloaded` when too many wait.
     ///
-    /// - Parameters:
-    ///   - seen: what the request has.
-    ///   - sleep: sleeps for as long as the request waits.
+    /// - Parameters: - seen: the transactions that the request has seen. - sleep: sleeps for as long as the request waits.
     func wait(
         for subject: FeedWaits.Subject,
         since seen: TransactionSet,
         of client: ClientKey,
         _ sleep: @escaping @Sendable () async throws -> Void
     ) async throws(SkyrowError) {
-        // Networks of one site are one client.
+        // The networks of one site count as one client.
         let key = client.site ?? client
         let waiter = Deferred<Void>()
         let (arrival, ticket) = state.withLock { state in
@@ -96,18 +94,18 @@ final class FeedWaiting: Sendable {
         for waiter in waiters { waiter.settle() }
     }
 
-    /// Asks the database for those that wait, until the task is cancelled; then ends all waits.
+    /// Queries the database for the waiting requests until the task is cancelled; then ends all waits.
     func run(on store: RecordStore) async {
         defer { end() }
         var last: TransactionSet?
         var lastMove = ContinuousClock.now
-        // One at a time: each signal of a write would otherwise leave one more that looks again.
+        // One timer at a time: otherwise each signal of a write would add one.
         var nextLook: Task<Void, Never>?
         defer { nextLook?.cancel() }
         for await _ in signals.stream {
             let began = ContinuousClock.now
             guard count > 0, !Task.isCancelled else { continue }
-            // A database that is away says so elsewhere.
+            // An unavailable database is reported elsewhere.
             if let moment = try? await store.changeMoment() {
                 if moment.transactions != last {
                     last = moment.transactions
@@ -118,15 +116,15 @@ final class FeedWaiting: Sendable {
             guard count > 0 else { continue }
             let now = ContinuousClock.now
             let pause = now - lastMove > Self.quiet ? Self.longPause : Self.shortPause
-            // Not more than a twentieth of the time.
+            // At most a twentieth of the time is spent on queries.
             let next = max(pause, (now - began) * 20)
             nextLook?.cancel()
-            // PostgreSQL says nothing of what others commit.
+            // PostgreSQL does not signal commits of others.
             nextLook = Task {
                 guard (try? await ServiceTimer.sleep(for: next)) != nil else { return }
                 signals.continuation.yield()
             }
-            // What is written in so short a time is asked for together.
+            // Writes in such a short interval share a query.
             try? await ServiceTimer.sleep(for: .milliseconds(2))
         }
     }

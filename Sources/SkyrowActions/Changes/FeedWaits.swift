@@ -1,9 +1,9 @@
 import SkyrowModel
 
-/// The requests that wait for the first change of some records, as a value: no lock, no clock, no task.
+/// The requests that wait for the first change of some records, as a value: without a lock, clock or task.
 ///
-/// They are asked about by what they wait for, so that many requests for the same records cost one question. After every
-/// question each request is either woken, or nothing has changed that it does not have.
+/// Requests are grouped by what they wait for, so that many requests for the same records cost one query. After each query a
+/// request is either woken, or has seen all changes so far.
 ///
 /// ```swift
 /// var waits = FeedWaits(FeedWaits.Limits(all: 1000, ofClient: 250))
@@ -18,25 +18,25 @@ struct FeedWaits: Sendable {
         var ofClient: Int
     }
 
-    /// What a request waits for.
+    /// The records that a request waits for.
     struct Subject: Hashable, Sendable {
         var type: RecordTypeName
         var database: DatabaseScope
     }
 
-    /// What becomes of a request that arrives.
+    /// The outcome for a new request.
     enum Arrival: Hashable, Sendable {
         case waits
-        /// Too many of this client wait.
+        /// Too many requests of this client wait.
         case clientIsFull
-        /// Too many wait.
+        /// Too many requests wait.
         case isFull
-        /// None waits any more: the service shuts down.
+        /// Waiting has ended: the service shuts down.
         case hasEnded
     }
 
     private struct Waiting {
-        /// What all of its requests have at least.
+        /// The transactions that all of its requests have seen.
         var seen: TransactionSet
         var tickets: Set<Ticket> = []
     }
@@ -53,10 +53,10 @@ struct FeedWaits: Sendable {
 
     var count: Int { tickets.count }
 
-    /// What is waited for, and what is known of each.
+    /// The queries to run: what is waited for, and the transactions already seen.
     var questions: [(subject: Subject, seen: TransactionSet)] { subjects.map { ($0.key, $0.value.seen) } }
 
-    /// - Parameter seen: what the request has.
+    /// - Parameter seen: the transactions that the request has seen.
     mutating func arrive(
         _ ticket: Ticket,
         of client: ClientKey,
@@ -75,7 +75,7 @@ struct FeedWaits: Sendable {
         return .waits
     }
 
-    /// Takes a request back; false when it does not wait.
+    /// Removes a request; returns false if it does not wait.
     mutating func leave(_ ticket: Ticket) -> Bool {
         guard let (subject, client) = tickets.removeValue(forKey: ticket) else { return false }
         let left = (clients[client] ?? 1) - 1
@@ -85,11 +85,10 @@ struct FeedWaits: Sendable {
         return true
     }
 
-    /// Notes the answer to a question; returns the requests that are to be woken.
+    /// Notes the result of a query; returns the requests to wake.
     ///
-    /// - Parameters:
-    ///   - asked: what was known when it was asked.
-    ///   - present: a moment before it was asked.
+    /// - Parameters: - asked: the transactions already seen when the query was made. - present: a snapshot taken before the
+    ///   query.
     mutating func answered(
         _ subject: Subject,
         since asked: TransactionSet,
@@ -102,12 +101,12 @@ struct FeedWaits: Sendable {
             for ticket in woken { _ = leave(ticket) }
             return woken
         }
-        // One that came meanwhile may have less.
+        // A request that arrived meanwhile may have seen less.
         if waiting.seen == asked { subjects[subject]?.seen = present }
         return []
     }
 
-    /// Ends all of them, and lets none in any more.
+    /// Ends all waits, and admits no further ones.
     mutating func end() -> [Ticket] {
         hasEnded = true
         defer {
@@ -120,7 +119,7 @@ struct FeedWaits: Sendable {
 }
 
 extension TransactionSet {
-    /// Whether it was taken before another: of two moments of one database, one has all that the other has.
+    /// Whether it was taken before another one: of two snapshots of one database, one contains the other.
     fileprivate func isOlder(than other: TransactionSet) -> Bool {
         end == other.end ? missing.count > other.missing.count : end < other.end
     }

@@ -4,9 +4,8 @@ import SkyrowStore
 extension ActionService {
     /// `changes:fetch`
     ///
-    /// - Parameters:
-    ///   - client: whose share of those that wait it is.
-    ///   - turn: the one that the request has among the reads; nil for none.
+    /// - Parameters: - client: the client whose share of waiting requests is used. - turn: the request's admission to the read
+    ///   queue; nil for none.
     package func changes(
         _ request: ChangesRequest,
         by caller: Caller,
@@ -24,7 +23,7 @@ extension ActionService {
                 guard let end, case .since = request.position, page.isEmpty, let moment = page.moment,
                     let token = page.token, clock.instant() < end, !Task.isCancelled
                 else { return page }
-                // Who waits reads nothing.
+                // A waiting request does not occupy the read queue.
                 turn?.leave()
                 let access = try recordAccess(to: request.database, for: .reading, by: caller)
                 try await feedWaiting.wait(
@@ -45,7 +44,7 @@ extension ActionService {
 
     /// `changes:compare`
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func compare(
         _ request: ChangesRequest,
         by caller: Caller,

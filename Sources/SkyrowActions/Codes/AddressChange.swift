@@ -5,10 +5,10 @@ import SkyrowStore
 extension ActionService {
     /// `auth:email:change`: mails digits to a new address of the account.
     ///
-    /// The work and the response are the same for an address that another account has, whose user gets a mail that says so. Throws
-    /// `138 StepUpRequired` without a password where the user has not proved within the last minutes who it is, `105
-    /// InvalidCredentials` for another password, `108 InvalidArgument` for what is no address, and `111 NotSupported` where no
-    /// mail is sent.
+    /// The work and the response are the same for an address of another account, whose user is informed by mail. Throws `138
+    /// StepUpRequired` without a password if the user has not authenticated again within the last minutes, `105
+    /// InvalidCredentials` for a wrong password, `108 InvalidArgument` for an invalid address, and `111 NotSupported` if the
+    /// service sends no mail.
     package func requestAddressChange(
         _ request: EmailChangeRequest,
         by caller: Caller,
@@ -53,10 +53,10 @@ extension ActionService {
         }
     }
 
-    /// `auth:email:confirm`: makes the address that digits were sent to that of the account, and ends its other sessions.
+    /// `auth:email:confirm`: sets the address to which the digits were sent as that of the account, and ends its other sessions.
     ///
-    /// The address before gets a mail with a link to undo that. Throws `134 InvalidToken` for digits that do not count, whatever
-    /// the reason, `109 Duplicated` when another account has the address meanwhile, and `131 RateLimited`.
+    /// The former address gets a mail with a link to undo the change. Throws `134 InvalidToken` for digits that are not valid,
+    /// for any reason, `109 Duplicated` if another account has got the address meanwhile, and `131 RateLimited`.
     package func confirmAddressChange(
         _ confirmation: CodeConfirmation,
         by caller: Caller,
@@ -76,7 +76,7 @@ extension ActionService {
                 language: nil,
                 from: .none
             )
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             let isChanged = try await store.users.changeAddress(
                 of: user,
@@ -91,10 +91,10 @@ extension ActionService {
         }
     }
 
-    /// `auth:email:undo`: gives an account the address back that it had before a change, and ends what came after.
+    /// `auth:email:undo`: restores the address that an account had before a change, and ends later sessions.
     ///
-    /// A mail with a code for a new password follows, since the one there was may be another's. Throws `134 InvalidToken` for a
-    /// code that does not count, whatever the reason, and `109 Duplicated` when another account has the address.
+    /// A mail with a code for a new password follows, since the current one may be someone else's. Throws `134 InvalidToken` for
+    /// a code that is not valid, for any reason, and `109 Duplicated` if another account has the address.
     package func undoAddressChange(
         _ code: String,
         from client: ClientKey = .none,
@@ -111,12 +111,12 @@ extension ActionService {
             do throws(SkyrowError) {
                 _ = try await issue(.reset, to: undone.address, language: nil, from: .none)
             } catch {
-                // The user asks for one.
+                // The user requests another one.
                 observe(.mailFailed(error.message))
             }
         }
     }
 
-    /// Whether an address is that of an account once something has proved it, so that a save changes none.
+    /// Whether an account gets an address only after it is verified, so that a save cannot change it.
     var provesAddresses: Bool { configuration.mail != nil && configuration.verification != .off }
 }

@@ -7,9 +7,9 @@ import Synchronization
 /// Whether the addresses of accounts are verified.
 package enum AddressVerification: String, Hashable, Sendable, CaseIterable {
     case off
-    /// Signing up sends a mail; accounts work without it.
+    /// A sign-up sends a mail; accounts work without verification.
     case optional
-    /// An account with a password and an address logs in once the address is verified.
+    /// An account with a password and an address can log in once the address is verified.
     case required
 }
 
@@ -17,7 +17,7 @@ extension CodeKind {
     /// In seconds; short, since digits can be guessed.
     static let digitsLifetime: Int64 = 900
 
-    /// The page of a link; nil where the service has none.
+    /// The page of a link; nil for kinds without one.
     var page: String? {
         switch self {
         case .verify: "auth/verify"
@@ -31,9 +31,9 @@ extension CodeKind {
 // MARK: - Asking for codes
 
 extension ActionService {
-    /// `auth:verify:request`: mails a code that proves an address.
+    /// `auth:verify:request`: mails a code that verifies an address.
     ///
-    /// Throws `111 NotSupported` where addresses are not verified, and `101 NotAuthenticated` without an address and a user.
+    /// Throws `111 NotSupported` if addresses are not verified, and `101 NotAuthenticated` without an address and a user.
     package func requestVerification(
         _ request: CodeRequest,
         by caller: Caller,
@@ -60,7 +60,7 @@ extension ActionService {
 
     /// `auth:reset:request`: mails a code that sets a new password.
     ///
-    /// Throws `111 NotSupported` where no mail is sent, or passwords are switched off.
+    /// Throws `111 NotSupported` if the service sends no mail, or passwords are switched off.
     package func requestReset(
         _ request: CodeRequest,
         from client: ClientKey = .none
@@ -75,12 +75,12 @@ extension ActionService {
         }
     }
 
-    /// Makes a code for an address and has it mailed, if any account has it and there were not too many mails.
+    /// Issues a code for an address and queues its mail, if an account has the address and there were not too many mails.
     ///
-    /// The work and the response are the same in any case. A request beyond the limits gets a handle of nothing, so that the
-    /// handle that came with the mail is the only one.
+    /// The work and the response are the same in any case. A request above the limits gets a handle without a code, so that only
+    /// the handle that belongs to the mail works.
     ///
-    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    /// - Parameter user: the account that gets the address after confirmation; nil for a code of the account that has it.
     func issue(
         _ kind: CodeKind,
         to email: String,
@@ -102,10 +102,10 @@ extension ActionService {
 // MARK: - Using codes
 
 extension ActionService {
-    /// `auth:verify:confirm`: proves an address; the first proof ends an anonymous session and second factors of before, unless it
-    /// comes with a session of the account.
+    /// `auth:verify:confirm`: verifies an address. The first verification ends an anonymous session and earlier second factors,
+    /// unless the request comes with a session of the account.
     ///
-    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `131 RateLimited`.
+    /// Throws `134 InvalidToken` for a code that is not valid, for any reason, and `131 RateLimited`.
     package func confirmAddress(
         _ confirmation: CodeConfirmation,
         with own: Credentials = Credentials(),
@@ -116,7 +116,7 @@ extension ActionService {
             let (proof, user) = try await prove(confirmation, .verify, from: client, origin: origin)
             let event = AuditEvent(.verify, by: .itself, from: origin)
             let session = own.accessToken.map { TokenHash(of: $0).bytes }
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             guard try await store.codes.verify(proof, session: session, recording: event) != nil else {
                 throw .codeNotAccepted
@@ -126,9 +126,10 @@ extension ActionService {
 
     /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
     ///
-    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated`: before the
-    /// code is looked at for what the text alone shows, else before it is used. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
-    /// A factor from before the first proof of the address has ended with that.
+    /// Throws `134 InvalidToken` for a code that is not valid, for any reason, and `126 PasswordPolicyViolated`: before the code
+    /// is checked if the text alone violates the policy, otherwise before the code is used. Throws `137 SecondFactorRequired` for
+    /// an account with a second factor; the password is changed nevertheless. A factor from before the first verification of the
+    /// address has ended with that.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -136,12 +137,12 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authResetConfirm) { () async throws(SkyrowError) in
             let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { passwordIsReset(user) }
             let opening = Opening(.reset, origin: origin)
             let history = configuration.accounts.passwords.historySize
             if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
-                // A mail gives another password, and no second factor.
+                // A mail replaces the password, but not the second factor.
                 let event = AuditEvent(.reset, by: .itself, from: origin)
                 let account = try await store.users.resetPassword(
                     proof,
@@ -170,7 +171,8 @@ extension ActionService {
         }
     }
 
-    /// Notes that a user who reads the mail of an address logs in from there, so that requests of strangers leave mails for them.
+    /// Notes that a user who reads the mail of an address logs in from this client, so that strangers' requests cannot use up the
+    /// user's mails.
     func rememberReader(_ user: UserID, from client: ClientKey) async {
         guard client != .none else { return }
         do throws(SkyrowError) {
@@ -179,12 +181,12 @@ extension ActionService {
             else { return }
             try await store.throttle.remember(source, of: user)
         } catch {
-            // The login stands without it.
+            // The login succeeds without it.
             return
         }
     }
 
-    /// The same for a page, which has no use for a session.
+    /// The same for a page, which needs no session.
     package func resetPasswordOnPage(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -211,7 +213,7 @@ extension ActionService {
         origin: RequestOrigin
     ) async throws(SkyrowError) -> (CodeProof, UserID, hash: String) {
         let password = try configuration.accounts.accepted(confirmation.password, argument: "password")
-        // A code that does not count costs no hash.
+        // An invalid code costs no hash.
         let (proof, user) = try await prove(confirmation.code, .reset, from: client, origin: origin)
         return (proof, user, try await newPasswordHash(password, of: user, from: client))
     }
@@ -223,7 +225,7 @@ extension ActionService {
 
     /// `auth:reset_password`: sets the password of an account for the master key.
     ///
-    /// Throws `110 ResourceNotFound` when there is no such user, and `127 UserDisabled`.
+    /// Throws `110 ResourceNotFound` for an unknown user, and `127 UserDisabled`.
     package func setPassword(
         _ request: SetPasswordRequest,
         by caller: Caller,
@@ -257,7 +259,7 @@ extension ActionService {
         }
     }
 
-    /// Finds out whose code it is; digits are paid for. The code is not used yet.
+    /// Finds the user of a code without using it; digits count as a guess.
     func prove(
         _ confirmation: CodeConfirmation,
         _ kind: CodeKind,
@@ -284,7 +286,7 @@ extension ActionService {
             guard let attempt, isRight, let user = attempt.user else { throw .codeNotAccepted }
             return (.digits(id: handle.id, hash: attempt.digitsHash), user)
         } catch {
-            // A text that is no code says nothing of an account.
+            // An invalid text cannot be attributed to an account.
             if known != nil || error.code == .rateLimited {
                 await audit(kind.event, refusedWith: error, of: known, from: origin)
             }
@@ -292,8 +294,8 @@ extension ActionService {
         }
     }
 
-    /// Compares digits with those of a code after the guess of them is counted, by the handle and the client for all processes
-    /// together; the row of the code counts it besides.
+    /// Compares digits with those of a code after the guess was counted, by handle and client across all processes; the code's
+    /// row counts it in addition.
     private func tried(
         _ digits: String,
         of handle: CodeHandle,
@@ -306,7 +308,7 @@ extension ActionService {
             let keys = try await store.codes.keys()
             let attempt = try await store.codes.attempt(handle.id, kind)
             let isRight = attempt.map { keys.matches(digits, of: handle.id, $0.digitsHash) } ?? false
-            // The code is used up with that, so nothing is remembered of its client.
+            // The code is used up, so its client is not remembered.
             if isRight, let claim { try? await store.throttle.withdraw(claim) }
             return (attempt, isRight)
         } catch {
@@ -317,14 +319,14 @@ extension ActionService {
 }
 
 extension GuessSource.Account {
-    /// - Parameter handle: what digits are tried with.
+    /// - Parameter handle: the handle whose digits are tried.
     fileprivate init(code handle: CodeHandle) {
         self.init(key: "_code", value: Hexadecimal.text(handle.id))
     }
 }
 
 extension CodeKind {
-    /// What the use of a code is in the audit log.
+    /// The audit event for the use of a code.
     fileprivate var event: AuditEvent.Kind {
         switch self {
         case .verify: .verify
@@ -339,9 +341,9 @@ extension CodeKind {
 // MARK: - Signing up and logging in
 
 extension ActionService {
-    /// The address that a sign-up has to prove; nil where none is verified, and for an account without one.
+    /// The address that a sign-up has to verify; nil if addresses are not verified, and for an account without one.
     ///
-    /// Throws `108 InvalidArgument` where verification is required and no mail could reach the address.
+    /// Throws `108 InvalidArgument` if verification is required and the address cannot receive mail.
     func addressToVerify(of data: SignUpData) throws(SkyrowError) -> String? {
         // An anonymous account has no address.
         guard configuration.mail != nil, configuration.verification != .off, data.password != nil else { return nil }
@@ -355,10 +357,10 @@ extension ActionService {
         return address
     }
 
-    /// Makes an account and mails a code to its address; where that is required, no session is opened before it is proved.
+    /// Creates an account and mails a code to its address; if verification is required, no session is opened before it.
     ///
-    /// Throws `128 VerificationRequired` then; the account is there. The mail is a transaction of its own: where it fails, the
-    /// user asks for another one.
+    /// Throws `128 VerificationRequired` in that case, although the account is created. The mail is a separate transaction: if it
+    /// fails, the user requests another one.
     func signUp(
         _ account: NewAccount,
         with access: RecordAccess,
@@ -387,7 +389,7 @@ extension ActionService {
         }
     }
 
-    /// Throws `128 VerificationRequired` where that is required and the account has an address that was not verified.
+    /// Throws `128 VerificationRequired` if verification is required and the account's address is not verified.
     func requireVerifiedAddress(of user: UserID) async throws(SkyrowError) {
         guard configuration.verification == .required else { return }
         guard try await store.codes.isVerified(user) else { throw .verificationRequired }
@@ -395,7 +397,7 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    /// One result for a code that is wrong, used, expired or another's.
+    /// One error for a code that is wrong, used, expired or of another account.
     static let codeNotAccepted = SkyrowError(.invalidToken, "This code does not count. Ask for a new one.")
 
     fileprivate static let verificationRequired = SkyrowError(

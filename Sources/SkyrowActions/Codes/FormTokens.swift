@@ -5,13 +5,13 @@ extension ActionService {
     /// In seconds.
     private static let formLifetime: Int64 = 3600
 
-    /// A text that a page's form brings back, by which the form is known as one of this service.
+    /// Returns a signed text that a page's form sends back, which identifies the form as one of this service.
     package func formToken(of page: String, code: String) async throws(SkyrowError) -> String {
         let seconds = secondsNow
         return "\(seconds).\(try await store.codes.keys().signature(of: [page, code, "\(seconds)"]))"
     }
 
-    /// Whether the service has made the form for this page and code within the last hour.
+    /// Whether the service has issued the form for this page and code within the last hour.
     package func acceptsForm(_ token: String, of page: String, code: String) async throws(SkyrowError) -> Bool {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let seconds = Int64(parts[0]) else { return false }

@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// `auth:link:request`: mails a code that logs in.
     ///
-    /// Throws `111 NotSupported` where that is off.
+    /// Throws `111 NotSupported` if login by mail is off.
     package func requestLogInLink(
         _ request: CodeRequest,
         from client: ClientKey = .none
@@ -16,10 +16,10 @@ extension ActionService {
         }
     }
 
-    /// `auth:link:login`: logs in with the code of a mail, by the client that has its handle; the address is verified then.
+    /// `auth:link:login`: logs in with the code of a mail, on the client that has its handle, and verifies the address.
     ///
-    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, `137 SecondFactorRequired` where the account
-    /// has one, and `131 RateLimited`.
+    /// Throws `134 InvalidToken` for a code that is not valid, for any reason, `137 SecondFactorRequired` for an account with a
+    /// second factor, and `131 RateLimited`.
     package func logIn(
         _ request: LinkLogInRequest,
         from client: ClientKey = .none,
@@ -29,7 +29,7 @@ extension ActionService {
             try requireLinkLogIn()
             let confirmation = CodeConfirmation(code: request.code, handle: request.handle)
             let (proof, user) = try await prove(confirmation, .link, from: client, origin: origin)
-            // The first proof of an address ends the sessions of before; also where it is unknown whether it was committed.
+            // The first verification of an address ends earlier sessions; also when it is unknown whether it was committed.
             defer { forget(.user(user)) }
             let opening = Opening(.link, device: request.device, origin: origin)
             do throws(SkyrowError) {
@@ -43,13 +43,13 @@ extension ActionService {
                     await rememberReader(user, from: client)
                     return result
                 }
-                // The code is a first proof, like a password, and used up.
+                // The code is the first factor, like a password, and is used up.
                 guard try await store.users.logIn(proof, session: nil) != nil,
                     let changed = try await store.users.credentials(of: user)
                 else { throw .codeNotAccepted }
                 throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
             } catch {
-                // A log-in that waits for its second factor is noted where that is asked for.
+                // `secondFactorRequired` audits a login that waits for its second factor.
                 if error.code != .secondFactorRequired {
                     await audit(.logIn, refusedWith: error, of: user, from: origin)
                 }

@@ -1,16 +1,16 @@
 import SkyrowCrypto
 import SkyrowJSON
 
-/// A fresh code in its two forms, one for links and one for typing; tables get its hashes.
+/// A new code in two forms, one for links and one for typing; tables store its hashes.
 struct OneTimeCode: Hashable, Sendable {
-    /// Not secret: it binds the digits to the client that asked.
+    /// Not secret: binds the digits to the client that requested them.
     let id: [UInt8]
     /// 256 random bits.
     let link: String
-    /// Six digits, each number as likely as any other.
+    /// Six digits, uniformly distributed.
     let digits: String
 
-    /// Draws a code from the operating system's random numbers.
+    /// Generates a code from the operating system's random numbers.
     init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
@@ -23,12 +23,12 @@ struct OneTimeCode: Hashable, Sendable {
         digits = String(repeating: "0", count: 6 - number.count) + number
     }
 
-    /// A link's code has 256 random bits, so its plain hash cannot be searched, and is what is looked up.
+    /// Hashes a link's code for lookup. It has 256 random bits, so its plain hash is not searchable.
     static func linkHash(_ link: String) -> [UInt8] {
         SHA256.hash(of: link).bytes
     }
 
-    /// The digits as people type them: without the spaces that they put between.
+    /// The digits as typed, without spaces or hyphens between them; nil for an invalid text.
     static func digits(_ text: String) -> String? {
         let bytes = text.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
         guard bytes.count == 6, bytes.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
@@ -48,7 +48,7 @@ struct CodeHandle: Hashable, Sendable, CustomStringConvertible {
         self.id = id
     }
 
-    /// nil for a text that is no handle.
+    /// nil for a text that is not a handle.
     init?(_ text: String) {
         guard text.hasPrefix("c_"), let id = Base64URL.decode(String(text.dropFirst(2))), id.count == Self.byteCount
         else { return nil }

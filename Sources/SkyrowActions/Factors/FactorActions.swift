@@ -6,9 +6,9 @@ import SkyrowStore
 // MARK: - Having a second factor
 
 extension ActionService {
-    /// `auth:totp:enrol`: makes a secret for codes by time, which takes effect with its first code.
+    /// `auth:totp:enrol`: generates a secret for time-based codes, which takes effect with its first code.
     ///
-    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    /// Throws `104 AccessTokenNotAccepted` if the session has ended meanwhile.
     package func enrolTOTP(
         by caller: Caller,
         with own: Credentials = Credentials()
@@ -30,9 +30,9 @@ extension ActionService {
         }
     }
 
-    /// `auth:totp:confirm`: puts a secret into effect whose code comes, in place of the one before, and returns new recovery codes.
+    /// `auth:totp:confirm`: activates the secret of the given code in place of the former one, and returns new recovery codes.
     ///
-    /// Throws `110 ResourceNotFound` when none waits, as after five tries, and `105 InvalidCredentials` for another code.
+    /// Throws `110 ResourceNotFound` if no secret is pending, as after five tries, and `105 InvalidCredentials` for a wrong code.
     package func confirmTOTP(
         _ code: String,
         by caller: Caller,
@@ -62,9 +62,9 @@ extension ActionService {
         }
     }
 
-    /// `auth:totp:remove`: removes the second factor, for its user or the master key that acts as one.
+    /// `auth:totp:remove`: removes the second factor, for its user or the master key acting as that user.
     ///
-    /// Throws `110 ResourceNotFound` when there is none.
+    /// Throws `110 ResourceNotFound` without one.
     package func removeTOTP(
         by caller: Caller,
         origin: RequestOrigin = RequestOrigin()
@@ -86,7 +86,7 @@ extension ActionService {
         }
     }
 
-    /// nil where no key opens the secret.
+    /// nil if no key decrypts the secret.
     private func totp(_ factor: StoredFactor, of user: UserID) async throws(SkyrowError) -> TOTP? {
         let secret = try await store.sealing().open(factor.sealed, for: FactorTable.placeOfSecret(user))
         return secret.map { TOTP(secret: $0) }
@@ -94,9 +94,9 @@ extension ActionService {
 }
 
 extension AccountDesk {
-    /// Removes the second factor of an account, whose user has lost it.
+    /// Removes the second factor of an account whose user has lost it.
     ///
-    /// Throws `110 ResourceNotFound` when there is none.
+    /// Throws `110 ResourceNotFound` without one.
     package func removeFactor(of user: UserID) async throws(SkyrowError) {
         let event = AuditEvent(.factorRemove, by: .operator)
         guard try await store.factors.remove(of: user, recording: event) else {
@@ -108,12 +108,12 @@ extension AccountDesk {
 // MARK: - Logging in with one
 
 extension ActionService {
-    /// Opens a session for one who has given a first proof of being the user of an account, or asks for the second factor.
+    /// Opens a session after the first factor, or requests the second one.
     ///
-    /// Each way in goes through it. What opens the session refuses an account that takes a second factor besides, so that none
-    /// that is added meanwhile is passed by.
+    /// Every way to log in uses it. The statement that opens the session also refuses an account with a second factor, so that
+    /// one added meanwhile cannot be bypassed.
     ///
-    /// Throws `137 SecondFactorRequired` where the account has one, and `refusal` where `open` returns nil.
+    /// Throws `137 SecondFactorRequired` for an account with a second factor, and `refusal` if `open` returns nil.
     func enter(
         _ account: AccountCredentials,
         _ opening: Opening,
@@ -129,7 +129,7 @@ extension ActionService {
         }
     }
 
-    /// Lets a log-in wait for its second factor; `refusal` when the account has changed since it was read.
+    /// Makes a login wait for its second factor; returns `refusal` if the account has changed since it was read.
     func secondFactorRequired(
         of account: AccountCredentials,
         _ opening: Opening,
@@ -143,10 +143,10 @@ extension ActionService {
         return error
     }
 
-    /// `auth:login:factor`: goes on with a log-in by a code of the second factor.
+    /// `auth:login:factor`: completes a login with a code of the second factor.
     ///
-    /// Throws `134 InvalidToken` for a handle that does not count, whatever the reason, `105 InvalidCredentials` for a code that
-    /// is wrong or used, and `131 RateLimited`.
+    /// Throws `134 InvalidToken` for a handle that is not valid, for any reason, `105 InvalidCredentials` for a code that is
+    /// wrong or used, and `131 RateLimited`.
     package func logIn(
         _ request: FactorLogInRequest,
         from client: ClientKey = .none,
@@ -179,14 +179,12 @@ extension ActionService {
         }
     }
 
-    /// Compares a code with the second factor of an account after the guess is counted, and has it used.
+    /// Compares a code with the second factor of an account after the guess was counted, and uses it.
     ///
-    /// Throws `105 InvalidCredentials` for a code that is wrong or none, `131 RateLimited` when it is one too many, and what
-    /// `pay` and `use` throw; where these throw anything but `105`, the guess does not count.
+    /// Throws `105 InvalidCredentials` for a wrong or malformed code, `131 RateLimited` after too many guesses, and what `pay`
+    /// and `use` throw; if these throw anything but `105`, the guess does not count.
     ///
-    /// - Parameters:
-    ///   - pay: what a try costs besides.
-    ///   - use: uses the code, which it finds used with `105`.
+    /// - Parameters: - pay: counts the try elsewhere, too. - use: uses the code; throws `105` if it was used before.
     func proving<Success: Sendable>(
         _ code: String,
         of user: UserID,
@@ -210,7 +208,7 @@ extension ActionService {
         return success
     }
 
-    /// What a code proves, as far as that can be said before it is used; nil for a wrong one.
+    /// What a code proves before it is used; nil for a wrong one.
     private func proof(_ code: String, of user: UserID) async throws(SkyrowError) -> FactorProof? {
         if let digits = OneTimeCode.digits(code) {
             guard let factor = try await store.factors.factor(of: user),
@@ -223,7 +221,7 @@ extension ActionService {
     }
 }
 
-/// What a log-in that waits for a second factor is found by: `f_` and 43 letters, 256 random bits.
+/// The handle of a login that waits for a second factor: `f_` and 43 letters, 256 random bits.
 struct FactorHandle: Sendable {
     let text: String
 
@@ -238,7 +236,7 @@ struct FactorHandle: Sendable {
 }
 
 extension SkyrowError {
-    /// One result for a code that is wrong and one that was used.
+    /// One error for a wrong code and a used one.
     static let factorRefused = SkyrowError(.invalidCredentials, "This code is not right, or was used before.")
     fileprivate static let handleNotAccepted = SkyrowError(
         .invalidToken,

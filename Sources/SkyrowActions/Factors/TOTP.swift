@@ -1,25 +1,25 @@
 import SkyrowCrypto
 import SkyrowRemote
 
-/// Codes by time (RFC 6238): six digits of HMAC-SHA-1, another one each half minute.
+/// Time-based codes (RFC 6238): six digits of HMAC-SHA-1, which change every 30 seconds.
 struct TOTP: Sendable {
     /// In bytes, as long as the hash.
     static let secretBytes = 20
 
     let secret: [UInt8]
 
-    /// The code of a half minute since 1970.
+    /// The code of a 30-second step since 1970.
     func code(at step: Int64) -> String {
         let message = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * Int64($0))) }
         let hash = HMACSHA1.code(of: message, key: secret)
-        // RFC 4226, section 5.3: the last four bits say where the number is.
+        // RFC 4226, section 5.3: the last four bits are the offset of the number.
         let offset = Int(hash[19] & 15)
         let number = hash[offset..<(offset + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
         let digits = String(number % 1_000_000)
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// The half minute that a code is of: this one, the one before or the next; each is compared, whichever is right.
+    /// The step of a code: the current, previous or next one. All are compared, in constant time.
     func step(of code: String, around step: Int64) -> Int64? {
         let given = Array(code.utf8)
         let steps = [step - 1, step, step + 1]
@@ -27,9 +27,9 @@ struct TOTP: Sendable {
         return zip(steps, matches).first { $0.1 }?.0
     }
 
-    /// The address that an application for codes reads as a QR code.
+    /// The URI that an authenticator application reads as a QR code.
     ///
-    /// - Parameter account: what it is called in the list of the application.
+    /// - Parameter account: the label of the account in the application.
     func uri(issuer: String, account: String) -> String {
         let (issuer, account) = (WebForm.encoded(issuer), WebForm.encoded(account))
         return "otpauth://totp/\(issuer):\(account)?secret=\(Base32.encode(secret))&issuer=\(issuer)"
@@ -37,7 +37,7 @@ struct TOTP: Sendable {
     }
 }
 
-/// Base32 (RFC 4648, section 6), in which applications take secrets, without padding.
+/// Base32 (RFC 4648, section 6) without padding, the form in which authenticator applications accept secrets.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 
@@ -56,7 +56,7 @@ enum Base32 {
         return text
     }
 
-    /// The bytes of a text that ``encode(_:)`` has made; nil for a letter that is none of its own.
+    /// The bytes of a text from ``encode(_:)``; nil for a letter outside the alphabet.
     static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (bits, count): (UInt32, Int) = (0, 0)
@@ -72,25 +72,25 @@ enum Base32 {
     }
 }
 
-/// A code that counts once, for those who have lost what makes codes: ten letters and digits, 50 random bits.
+/// A one-time code for users who have lost their authenticator: ten letters and digits, 50 random bits.
 struct RecoveryCode: Hashable, Sendable {
-    /// How many an account gets.
+    /// The number of codes of an account.
     static let count = 10
 
-    /// Without those that are taken for others: i, l, o and u.
+    /// Without the ambiguous letters i, l, o and u.
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
-    /// As it is stored a hash of.
+    /// The form whose hash is stored.
     let text: String
 
-    /// Draws one from the operating system's random numbers.
+    /// Generates a code from the operating system's random numbers.
     init() {
         var generator = SystemRandomNumberGenerator()
         let letters = (0..<10).map { _ in Self.alphabet[Int.random(in: Self.alphabet.indices, using: &generator)] }
         text = String(decoding: letters, as: UTF8.self)
     }
 
-    /// As people type it: with spaces, hyphens and capital letters, o for 0 and i or l for 1. nil for what is none.
+    /// A code as typed: with spaces, hyphens and capital letters, o for 0 and i or l for 1; nil for an invalid text.
     init?(_ typed: String) {
         guard typed.utf8.count <= 64 else { return nil }
         var letters: [UInt8] = []
@@ -105,6 +105,6 @@ struct RecoveryCode: Hashable, Sendable {
         text = String(decoding: letters, as: UTF8.self)
     }
 
-    /// As it is shown, in two halves.
+    /// The code as displayed, in two halves.
     var shown: String { "\(text.prefix(5))-\(text.suffix(5))" }
 }

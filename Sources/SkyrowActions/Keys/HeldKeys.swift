@@ -2,9 +2,9 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// The keys with scopes of an application as they were at a moment, found by the hash of their texts.
+/// A snapshot of an application's keys with scopes, indexed by the hash of their texts.
 struct HeldKeys: Sendable {
-    /// How often they had changed in the database; nil before they were read.
+    /// The change counter of the keys in the database; nil before they were read.
     let version: Int64?
     private let keys: [TokenHash: (key: HeldKey, isPrevious: Bool)]
     private let all: [HeldKey]
@@ -17,7 +17,7 @@ struct HeldKeys: Sendable {
         self.all = all
     }
 
-    /// - Parameter former: those before, whose uses go on to be noted.
+    /// - Parameter former: the keys before, whose usage marks are kept.
     init(_ records: [KeyRecord], version: Int64, after former: HeldKeys) {
         let known = Dictionary(former.all.map { ($0.grant.id, $0) }) { first, _ in first }
         var keys: [TokenHash: (key: HeldKey, isPrevious: Bool)] = [:]
@@ -33,13 +33,13 @@ struct HeldKeys: Sendable {
 
     subscript(hash: TokenHash) -> (key: HeldKey, isPrevious: Bool)? { keys[hash] }
 
-    /// The keys that were used since they were last taken, sorted.
+    /// Removes and returns the keys used since the last call, sorted.
     func takeUses() -> [KeyID] {
         all.filter { $0.takeUse() }.map(\.grant.id).sorted()
     }
 }
 
-/// A key with scopes that a process keeps in memory, whether it holds or not.
+/// A key with scopes that a process keeps in memory, also when it is no longer valid.
 final class HeldKey: Sendable {
     let grant: KeyGrant
     let expiresAt: Timestamp?
@@ -48,10 +48,10 @@ final class HeldKey: Sendable {
     private let networks: [AddressRange]
     private let marks: Marks
 
-    /// What is noted of a key, however often it is read from the database.
+    /// Usage marks of a key, which survive reloads from the database.
     private final class Marks: Sendable {
         let wasUsed = Atomic(false)
-        /// The minute in which a refused use was last reported.
+        /// The minute in which a refused use was last audited.
         let refusedIn = Atomic<Int64>(.min)
     }
 
@@ -64,11 +64,10 @@ final class HeldKey: Sendable {
         marks = former?.marks ?? Marks()
     }
 
-    /// Whether the key counts.
+    /// Whether the key is accepted.
     ///
-    /// - Parameters:
-    ///   - isPrevious: whether it came with the text before the last rotation.
-    ///   - address: where it comes from; nil for a socket of the machine itself.
+    /// - Parameters: - isPrevious: whether the request has the text from before the last rotation. - address: the client's
+    ///   address; nil for a local socket.
     func counts(isPrevious: Bool, from address: ClientAddress?, at now: Timestamp) -> Bool {
         guard holds(isPrevious: isPrevious, at: now) else { return false }
         guard !networks.isEmpty else { return true }
@@ -76,7 +75,7 @@ final class HeldKey: Sendable {
         return networks.contains { $0.contains(address) }
     }
 
-    /// Whether it holds, from wherever it comes.
+    /// Whether the key is valid, regardless of the client's address.
     func holds(isPrevious: Bool, at now: Timestamp) -> Bool {
         if revokedAt != nil { return false }
         if let expiresAt, expiresAt <= now { return false }
@@ -86,7 +85,7 @@ final class HeldKey: Sendable {
 
     private static let machine = ClientAddress("127.0.0.1")
 
-    /// Notes that it was used: one store, and only when it is the first since the last one was taken.
+    /// Marks the key as used, with at most one store between two calls of `takeUse`.
     func noteUse() {
         if !marks.wasUsed.load(ordering: .relaxed) { marks.wasUsed.store(true, ordering: .relaxed) }
     }
@@ -95,7 +94,7 @@ final class HeldKey: Sendable {
         marks.wasUsed.exchange(false, ordering: .relaxed)
     }
 
-    /// Whether a refused use is to be reported: the first one of a minute is, so that one who goes on does not fill the log.
+    /// Whether a refused use is audited: only the first one of a minute, so that repeated uses don't fill the log.
     func notesRefusal(at now: Timestamp) -> Bool {
         let minute = now.microseconds / 60_000_000
         return marks.refusedIn.exchange(minute, ordering: .relaxed) != minute

@@ -2,7 +2,7 @@ package import SkyrowModel
 package import SkyrowStore
 
 extension ActionService {
-    /// `key:create`: the only moment at which the text of the key is known.
+    /// `key:create`; only its response has the text of the key.
     package func createKey(
         _ request: KeyCreateRequest,
         by caller: Caller,
@@ -54,10 +54,10 @@ extension ActionService {
         }
     }
 
-    /// Has this process go by a change before it is answered.
+    /// Applies a change in this process before the response.
     private func applyKeys() async {
         forgetKeys()
-        // Where the database is away, the next request with a key asks again.
+        // If the database is unavailable, the next request with a key reads them again.
         try? await loadKeys()
     }
 
@@ -65,7 +65,7 @@ extension ActionService {
         guard caller.isMaster else { throw CredentialCheck.masterNeeded }
     }
 
-    /// Notes that a key came which does not count: one who has it should not have it, or does not know that it has ended.
+    /// Audits the use of a key that is not valid: the key has leaked, or its owner does not know that it has ended.
     package func auditRefusedKey(_ credentials: Credentials, from origin: RequestOrigin) {
         guard let text = credentials.key else { return }
         switch kind(of: text) {
@@ -85,7 +85,7 @@ extension ActionService {
 }
 
 extension RecordStore {
-    /// Makes a key of an application.
+    /// Creates a key of an application.
     package func issueKey(
         _ request: KeyCreateRequest,
         of application: ApplicationName,
@@ -122,7 +122,7 @@ extension RecordStore {
 }
 
 extension KeyText {
-    /// A text of 256 random bits, of which the database only ever sees the hash.
+    /// A text with 256 random bits, of which the database gets only the hash.
     static func random(_ id: KeyID, of application: ApplicationName) -> KeyText {
         var generator = SystemRandomNumberGenerator()
         return KeyText(id, secret: RandomText.letters(secretLength, using: &generator), of: application)

@@ -2,19 +2,19 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// When the keys with scopes were last known to be those of the database.
+/// How recently the cached keys with scopes were compared with the database.
 struct KeyKnowledge: Sendable {
-    /// nil: something has changed since, or they were never read.
+    /// nil after a change, and before they were read.
     var knownAt: ContinuousClock.Instant?
-    /// Counts what was heard of changes.
+    /// Counts notifications of changes.
     var epoch = 0
-    /// The reading that goes on.
+    /// The reload in progress.
     var loading: Task<Result<Void, SkyrowError>, Never>?
 }
 
 extension ActionService {
-    /// Whether the database has to be asked before a key can be judged: when it looks like one with scopes, and it is not
-    /// known to the second which ones there are.
+    /// Whether the keys have to be read before a key can be checked: it looks like one with scopes, and the cached keys are older
+    /// than a second.
     func needsKeys(for credentials: Credentials) -> Bool {
         guard let text = credentials.key, KeyText.isLikely(text) else { return false }
         if let knownAt = keyKnowledge.withLock({ $0.knownAt }), clock.instant() - knownAt <= keyFreshness {
@@ -23,11 +23,10 @@ extension ActionService {
         return KeyText(text) != nil
     }
 
-    /// As long as a session counts that is remembered, and no longer than a second: a revoked key ends by then, whatever was
-    /// heard of it.
+    /// The freshness of cached sessions, and at most a second: a revoked key ends by then, even if the notification is lost.
     private var keyFreshness: Duration { min(configuration.sessionFreshness, .seconds(1)) }
 
-    /// Something has changed, or may have.
+    /// Invalidates the cached keys after a possible change.
     func forgetKeys() {
         keyKnowledge.withLock {
             $0.knownAt = nil
@@ -35,9 +34,9 @@ extension ActionService {
         }
     }
 
-    /// Finds out which keys with scopes there are, once for all requests that wait for it.
+    /// Reloads the keys with scopes, once for all requests that wait for it.
     ///
-    /// Throws what the database failed with: which keys hold is not known then.
+    /// Throws the database's error; the valid keys are then unknown.
     func refreshKeys() async throws(SkyrowError) {
         let task = keyKnowledge.withLock { knowledge in
             if let task = knowledge.loading { return task }
@@ -61,7 +60,7 @@ extension ActionService {
         }
     }
 
-    /// Reads the keys again where their number says that they have changed.
+    /// Reads the keys again if their version in the database has changed.
     func loadKeys() async throws(SkyrowError) {
         let start = clock.instant()
         let epoch = keyKnowledge.withLock { $0.epoch }
@@ -69,7 +68,7 @@ extension ActionService {
         if version != keys.held.version {
             let (records, version) = try await store.keys.all()
             currentKeys.withLock { current in
-                // Of two readings the later one counts.
+                // Of two concurrent reads the one with the higher version counts.
                 if let known = current.held.version, known > version { return }
                 current = current.holding(HeldKeys(records, version: version, after: current.held))
             }

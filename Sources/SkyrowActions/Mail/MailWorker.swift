@@ -7,13 +7,14 @@ import Synchronization
 package struct MailConfiguration: Sendable {
     package var transport: any MailTransport
     package var from: Mailbox
-    /// Where clients reach the service, without a slash at the end; links begin with it, whatever a request says of its host.
+    /// The URL at which clients reach the service, without a slash at the end. Links begin with it, regardless of a request's
+    /// host.
     package var publicURL: String
     package var templates: MailTemplates
-    /// What mails and pages call the application.
+    /// The application's name in mails and pages.
     package var title: String
     package var looks: PageLooks
-    /// The page of the application that takes the code of a link that logs in; nil for mails with digits alone.
+    /// The application's page that takes the code of a login link; nil for mails with digits alone.
     package var logInURL: String?
 
     package init(
@@ -34,14 +35,14 @@ package struct MailConfiguration: Sendable {
         self.logInURL = logInURL
     }
 
-    /// The address of a link with a code; nil where there is no page for it.
+    /// The URL of a link with a code; nil without a page for it.
     private func link(_ kind: CodeKind, _ code: String) -> String? {
         if let page = kind.page { return "\(publicURL)/\(page)?code=\(code)" }
         guard kind == .link, let logInURL else { return nil }
         return "\(logInURL)\(logInURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")code=\(code)"
     }
 
-    /// The mail of a row; throws what is wrong with its address, and with what a template made of it.
+    /// The mail of a row; throws for an invalid address or an invalid result of a template.
     func message(_ mail: LeasedMail, to target: String) throws(MailFailure) -> MailMessage {
         guard let address = MailAddress(target) else {
             throw MailFailure(.permanent, "The address of the account is none that mail can be sent to.")
@@ -68,15 +69,15 @@ package struct MailConfiguration: Sendable {
             subject: rendered.subject,
             text: rendered.text,
             html: rendered.html,
-            // Not counted by people who get mails.
+            // Random, so that recipients cannot count mails.
             id: CodeHandle.random
         )
     }
 }
 
-/// What an operator has put in the place of the looks of the pages.
+/// An operator's replacements for the style of the pages.
 package struct PageLooks: Sendable {
-    /// A file of CSS.
+    /// A CSS file.
     package var style: [UInt8]?
     package var logo: (bytes: [UInt8], type: String)?
 
@@ -86,7 +87,7 @@ package struct PageLooks: Sendable {
     }
 }
 
-/// When a mail that was not accepted is tried again.
+/// The schedule for further attempts to send a mail.
 enum MailRetry {
     /// A minute after the first attempt, and twice as long after each further one; the table gives up after a day.
     static func pause(after attempts: Int) -> Int64 {
@@ -95,7 +96,7 @@ enum MailRetry {
 }
 
 extension CodeHandle {
-    /// A drawn text for what needs a name that is no other's.
+    /// A random text for a unique name.
     fileprivate static var random: String {
         let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
         return String((0..<25).map { _ in letters.randomElement() ?? "a" })
@@ -103,11 +104,12 @@ extension CodeHandle {
 }
 
 extension ActionService {
-    /// As many as a server that does not respond holds up for less than their lease, which takes a minute for each.
+    /// The number of mails to lease at once. A server that does not respond delays each by up to a minute, which is less than
+    /// their lease.
     private static let mailsAtOnce: Int64 = 2
 
-    /// Sends what waits, whenever this process has written a mail. Those of other processes, and those that are to be tried
-    /// again, are looked for every minute, and every ten seconds while there are any.
+    /// Sends queued mails whenever this process has added one. Mails of other processes, and those to retry, are looked for every
+    /// minute, and every ten seconds while there are any.
     func sendMailPeriodically() async {
         guard configuration.mail != nil else { return }
         await withDiscardingTaskGroup { group in
@@ -118,7 +120,7 @@ extension ActionService {
             var round = 0
             while (try? await clock.sleep(.seconds(10))) != nil {
                 round += 1
-                // An application that has nothing to send asks its database once a minute.
+                // An application without mail queries its database once a minute.
                 if round.isMultiple(of: 6) { await countMail() }
                 if waitingMails.load(ordering: .relaxed) > 0 { mailSignals.continuation.yield() }
             }
@@ -133,7 +135,7 @@ extension ActionService {
         }
     }
 
-    /// Sends the mails whose time has come, one after the other.
+    /// Sends the due mails, one after the other.
     func sendMail() async {
         guard let mail = configuration.mail else { return }
         do throws(SkyrowError) {
@@ -143,7 +145,7 @@ extension ActionService {
                 for row in leased { try await send(row, mail) }
             }
         } catch {
-            // A database that is away says so elsewhere.
+            // An unavailable database is reported elsewhere.
             if error.code != .overloaded { observe(.mailFailed(error.message)) }
         }
     }

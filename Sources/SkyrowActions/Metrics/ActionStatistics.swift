@@ -1,29 +1,29 @@
 import SkyrowStore
 import Synchronization
 
-/// What a service has in memory, for metrics.
+/// The in-memory state of a service, for metrics.
 package struct ActionStatistics: Sendable {
-    /// The sessions that are remembered.
+    /// The number of cached sessions.
     package let rememberedSessions: Int
-    /// How often a remembered one was used.
+    /// The number of cache hits.
     package let sessionHits: Int
-    /// The sessions that hold, as of the last minute.
+    /// The number of valid sessions, as of the last minute.
     package let liveSessions: Int
-    /// How long ago it was found that the rules of types are those of the tables; nil while that is not watched.
+    /// The time since the cached rules of types were compared with the tables; nil while that is not monitored.
     package let rulesAge: Duration?
-    /// How long ago the keys of providers were fetched, of those of which they were.
+    /// The time since the keys of providers were fetched, for providers with keys.
     package let providerKeyAges: [(provider: String, age: Duration)]
-    /// The rows in which guesses of passwords are counted, as of the last minute.
+    /// The number of rows with counted guesses, as of the last minute.
     package let throttleRows: Int
-    /// The mails that wait to be sent, as of the last minute.
+    /// The number of queued mails, as of the last minute.
     package let waitingMails: Int
-    /// The deletions of accounts that are not finished, as of the last minute.
+    /// The number of unfinished account deletions, as of the last minute.
     package let waitingDeletions: Int
-    /// Refusals that the audit log has not got, since the process began.
+    /// The number of refusals that the audit log has lost since the process started.
     package let auditDropped: Int
-    /// The passwords that are being hashed or wait for it.
+    /// The number of passwords being hashed or waiting.
     package let waitingPasswords: Int
-    /// The reads that are performed, and those that wait for their client's turn, by the queue that they are in.
+    /// The numbers of running and waiting reads, by queue.
     package let reads: [(queue: String, ReadCounts)]
 }
 

@@ -1,17 +1,15 @@
 package import Metrics
 package import SkyrowModel
 
-/// Counters of one name by who or what was asked and how it ended, without a lock or a label text to be made in between.
+/// Counters of one name by action or similar label and outcome, without a lock or building label texts.
 ///
-/// The labels are of a bounded set: the names given, and for the outcome `OK`, the registered errors and `Other`.
+/// The labels are a bounded set: the given values, and for the outcome `OK`, the registered errors and `Other`.
 package final class OutcomeCounters: Sendable {
-    /// By place and outcome: most places of an application are never asked for, and most of the rest end in few ways.
+    /// By index and outcome: most actions of an application are never called, and most others have few outcomes.
     private let counters: LazyTable<LazyTable<Counter>>
 
-    /// - Parameters:
-    ///   - labels: further labels, the same for all.
-    ///   - label: the name of the label that the places have.
-    ///   - values: its values, by place; one that is nil is left out.
+    /// - Parameters: - labels: further labels, the same for all counters. - label: the name of the label that the indexes stand
+    ///   for. - values: its values, by index; a nil one is omitted.
     package init(
         _ name: String,
         of labels: [(String, String)] = [],
@@ -28,7 +26,7 @@ package final class OutcomeCounters: Sendable {
         }
     }
 
-    /// - Parameter code: how it ended; nil is well.
+    /// - Parameter code: the error code; nil for success.
     package func increment(_ place: Int, _ code: ErrorCode?) {
         let outcome = code.map { $0.ordinal.map { $0 + 1 } ?? OutcomeCounters.outcomes.count - 1 } ?? 0
         counters[place][outcome].increment()

@@ -1,9 +1,9 @@
 import SkyrowCrypto
 import SkyrowModel
 
-/// Whose password is tried, whether there is such an account or not, as a number of one size.
+/// The account whose password is tried, existing or not, as a number of fixed size.
 ///
-/// It is made of what the caller sent, so that an account that does not exist is limited like one that does.
+/// It is derived from what the caller sent, so that a missing account is limited like an existing one.
 struct AccountKey: Hashable, Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -13,7 +13,7 @@ struct AccountKey: Hashable, Sendable {
         self.init(values.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value.lowercased())" })
     }
 
-    /// - Parameter user: who changes the password.
+    /// - Parameter user: the user whose password is changed.
     init(user: UserID) {
         self.init(["_id=\(user)"])
     }

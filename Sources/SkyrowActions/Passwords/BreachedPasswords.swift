@@ -1,21 +1,21 @@
 import Glibc
 import SkyrowCrypto
 
-/// A file of the SHA-1 digests of passwords that have leaked, sorted, as haveibeenpwned.com offers it.
+/// A sorted file of the SHA-1 digests of leaked passwords, as offered by haveibeenpwned.com.
 ///
-/// A line is 16 to 40 hexadecimal digits, the digest or what it begins with, and may go on after a colon. The file is searched where
-/// it lies: some forty reads for a list of a billion lines, and no memory.
+/// A line is 16 to 40 hexadecimal digits, the digest or a prefix of it, and may continue after a colon. The file is searched on
+/// disk: some forty reads for a list of a billion lines, and no memory.
 ///
 /// ```swift
 /// let list = try BreachedPasswords(path: "/var/lib/skyrow/pwned-passwords.txt")
 /// try list.contains("password")  // true
 /// ```
 package final class BreachedPasswords: Sendable {
-    /// What is wrong with a file.
+    /// An error in a file.
     package enum Failure: Error, Hashable, CustomStringConvertible {
         case unreadable(String)
         case empty
-        /// The byte at which a line begins that is none.
+        /// The byte at which an invalid line begins.
         case form(at: Int)
         case order(at: Int)
 
@@ -30,17 +30,18 @@ package final class BreachedPasswords: Sendable {
         }
     }
 
-    /// The fewest digits of a line; a password that did not leak is found among a billion of them once in 18 billion times.
+    /// The minimum number of digits of a line; with a billion lines, a password that did not leak is found once in 18 billion
+    /// times.
     static let minimumDigits = 16
-    /// The longest line, its end included.
+    /// The maximum length of a line, including its end.
     private static let longestLine = 128
-    /// How many lines are looked at before the list is used.
+    /// The number of lines checked before the list is used.
     private static let samples = 256
 
     private let file: Int32
     private let size: Int
 
-    /// Opens the file and looks at lines all over it.
+    /// Opens the file and checks lines spread over it.
     package init(path: String) throws(Failure) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw .unreadable(String(cString: strerror(errno))) }
@@ -61,12 +62,12 @@ package final class BreachedPasswords: Sendable {
 
     deinit { close(file) }
 
-    /// Whether the list has a password.
+    /// Whether the list contains a password.
     ///
-    /// Blocks for as long as the file takes to read. Throws when it cannot be read any more, or a line on the way is none.
+    /// Blocks while the file is read. Throws if the file is no longer readable, or a line on the way is invalid.
     package func contains(_ password: String) throws(Failure) -> Bool {
         let digest = BreachedPasswords.digits(of: SHA1Digest.digest(of: Array(password.utf8)))
-        // A line begins at `low`, none before it is the one, and none at `high` or after it.
+        // Invariant: a line begins at `low`; no line before `low`, or at or after `high`, is the one searched.
         var (low, high) = (0, size)
         while high - low > 4 * Self.longestLine {
             guard let line = try line(beginningAtOrAfter: low + (high - low) / 2) else { break }
@@ -85,7 +86,7 @@ package final class BreachedPasswords: Sendable {
 
     private struct Line {
         let start: Int
-        /// Where the next one begins.
+        /// The position of the next line.
         let end: Int
         /// In capital letters.
         let digits: [UInt8]
@@ -96,11 +97,11 @@ package final class BreachedPasswords: Sendable {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// nil behind the last line.
+    /// nil after the last line.
     private func line(beginningAtOrAfter place: Int) throws(Failure) -> Line? {
         var start = place
         if place > 0 {
-            // A line begins behind the end of another.
+            // A line begins after the end of another one.
             let before = try bytes(at: place - 1, count: Self.longestLine)
             guard let end = before.firstIndex(of: UInt8(ascii: "\n")) else {
                 if place - 1 + before.count >= size { return nil }

@@ -2,12 +2,12 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// A password that is tried: for which account, and by which client.
+/// An attempt to guess a password, with its account and client.
 struct Guess: Sendable {
     let account: AccountKey
     let client: ClientKey
-    /// What it is counted by; nil where clients have no address, as behind a proxy that sends none: then there are none to tell
-    /// apart, and a limit would keep all of them out.
+    /// What the guess is counted by; nil for clients without an address, as behind a proxy that sends none: they cannot be
+    /// distinguished, and a limit would lock out all of them.
     let source: GuessSource?
     let accounts: [GuessSource.Account]
 
@@ -21,7 +21,7 @@ struct Guess: Sendable {
         source = client == .none ? nil : GuessSource(accounts: accounts, client: client.bytes, deviceID: device.id)
     }
 
-    /// - Parameter user: who changes the password.
+    /// - Parameter user: the user whose password is changed.
     init(user: UserID, from client: ClientKey) {
         account = AccountKey(user: user)
         self.client = client
@@ -31,17 +31,17 @@ struct Guess: Sendable {
 }
 
 extension ClientKey {
-    /// Both halves, the most significant byte first.
+    /// Both halves in big-endian order.
     var bytes: [UInt8] {
         [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
     }
 }
 
 extension ActionService {
-    /// Compares a password with that of an account, if there is one, after it was counted.
+    /// Verifies a password against that of an account, if there is one, after the guess was counted.
     ///
-    /// Throws `131 RateLimited` when it is one too many, and what `find` throws; then no password was compared, and none
-    /// is counted.
+    /// Throws `131 RateLimited` after too many guesses, and what `find` throws; then no password was verified, and the guess does
+    /// not count.
     ///
     /// - Parameter find: looks the account up; an unknown one costs as much as a known one.
     func judge(
@@ -61,7 +61,7 @@ extension ActionService {
                 replacingWeak: replacingWeak
             )
             if let claim, let credentials, verdict.isRight {
-                // The login stands without it; its guess counts then.
+                // The login succeeds without it; then the guess counts.
                 try? await store.throttle.succeed(claim, by: credentials.id)
             }
             return (credentials, verdict)
@@ -71,7 +71,7 @@ extension ActionService {
         }
     }
 
-    /// Counts a guess; nil where none is limited.
+    /// Counts a guess; returns nil if guesses of the source are not limited.
     func claim(_ source: GuessSource?) async throws(SkyrowError) -> GuessClaim? {
         guard let source else { return nil }
         switch try await store.throttle.claim(source, configuration.passwords.guesses) {
@@ -82,7 +82,7 @@ extension ActionService {
         }
     }
 
-    /// Sweeps what was counted, and counts the sessions, every minute.
+    /// Sweeps the counted guesses, and counts the sessions, every minute.
     func sweepGuessesPeriodically() async {
         while !Task.isCancelled {
             do {

@@ -4,9 +4,9 @@ import SkyrowModel
 
 /// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3,n=1$<salt>$<output>`.
 ///
-/// The form is PHC's, with base64 without padding. It carries its own cost, so the configured cost may grow and old
-/// hashes still verify. `n=1` says that the password was hashed in its composed form (``Swift/String/composedUTF8``); older hashes are
-/// of the bytes that were sent.
+/// The format is PHC's, with base64 without padding. It includes the cost, so that old hashes still verify after the configured
+/// cost has grown. `n=1` means that the password was hashed in its composed form (``Swift/String/composedUTF8``); older hashes
+/// are of the bytes as sent.
 struct PasswordHash: Equatable {
     static let saltByteCount = 16
     static let outputByteCount = 32
@@ -16,7 +16,7 @@ struct PasswordHash: Equatable {
     let output: [UInt8]
     let isComposed: Bool
 
-    /// Hashes a password with a fresh salt; takes as long as the cost says, so not on a thread that others need.
+    /// Hashes a password with a new salt. The cost determines the duration, so it must not run on a thread that others need.
     ///
     /// - Parameter password: in its composed form.
     init(password: [UInt8], cost: ScryptCost, using generator: inout some RandomNumberGenerator) throws {
@@ -32,7 +32,7 @@ struct PasswordHash: Equatable {
         self.isComposed = isComposed
     }
 
-    /// Reads the stored text; nil when it is not of this form or asks for a cost that no hash of ours has.
+    /// Parses the stored text; nil for another format, or a cost that no hash of the service has.
     init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
@@ -67,10 +67,10 @@ struct PasswordHash: Equatable {
 }
 
 extension ScryptCost {
-    /// `ln=15,r=8,p=3`
+    /// The parameters in PHC's format: `ln=15,r=8,p=3`.
     var parameters: String { "ln=\(logN),r=\(r),p=\(p)" }
 
-    /// Reads `parameters`; nil for another form, or for a cost beyond 1 GiB of memory or 64 lanes.
+    /// Parses `parameters`; nil for another format, or for a cost above 1 GiB of memory or a parallelism above 64.
     init?(parameters: Substring) {
         let parts = parameters.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 3,

@@ -3,14 +3,13 @@ import SkyrowCrypto
 import SkyrowModel
 import Synchronization
 
-/// Hashes passwords on threads of its own, which are shared fairly by client (``PasswordQueue``).
+/// Hashes passwords on separate threads, which clients share fairly (``PasswordQueue``).
 ///
-/// One hash is a quarter of a second of work by design, which must neither hold up the threads that serve requests nor
-/// queue without end.
+/// A hash takes a quarter of a second by design. It must neither delay the threads that serve requests nor queue without a bound.
 final class PasswordHasher: Sendable {
     private typealias Ticket = PasswordQueue.Ticket
 
-    /// What a password that waits or runs is for its queue.
+    /// The callbacks of a queued password.
     private struct Job: Sendable {
         let begin: @Sendable (PasswordQueue.Ticket) -> Void
         let refuse: @Sendable (Failure) -> Void
@@ -38,7 +37,7 @@ final class PasswordHasher: Sendable {
 
     private struct State {
         var queue: PasswordQueue
-        /// Those that wait.
+        /// The waiting jobs.
         var jobs: [Ticket: Job] = [:]
     }
 
@@ -47,7 +46,7 @@ final class PasswordHasher: Sendable {
     private let state: Mutex<State>
     private let observe: @Sendable (Observation) -> Void
     private let instant: @Sendable () -> ContinuousClock.Instant
-    /// What an unknown user's password is compared with, so that the result costs the same.
+    /// The hash for an unknown user's password, so that the result costs the same.
     private let decoy: PasswordHash
 
     init(
@@ -67,7 +66,7 @@ final class PasswordHasher: Sendable {
             patience: configuration.patience
         )
         state = Mutex(State(queue: PasswordQueue(limits)))
-        // Its output is no password's: 32 zero bytes are as likely as any other, and their preimage is unknown.
+        // No known password has this output: 32 zero bytes are as likely as any other, and their preimage is unknown.
         decoy = PasswordHash(
             cost: configuration.cost,
             salt: Array(repeating: 0, count: PasswordHash.saltByteCount),
@@ -76,18 +75,18 @@ final class PasswordHasher: Sendable {
         )
     }
 
-    /// How many hashes run or wait to be run.
+    /// The number of running and waiting hashes.
     var waiting: Int {
         state.withLock { state in
             PasswordQueue.Purpose.allCases.reduce(state.queue.runningCount) { $0 + state.queue.waitingCount($1) }
         }
     }
 
-    /// The outcome of comparing a password.
+    /// The outcome of verifying a password.
     enum Verdict: Equatable, Sendable {
         case wrong
         case right
-        /// Right, and this is the text to store from now on because the configured cost has grown.
+        /// Right, with the text to store from now on because the configured cost has grown.
         case rightAndRehashed(String)
 
         var isRight: Bool {
@@ -98,10 +97,10 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    /// The text to store for a new password.
+    /// Returns the text to store for a new password.
     ///
-    /// Throws `126 PasswordPolicyViolated` when it is in the list of breached passwords, `135 Overloaded` when too many hashes wait
-    /// already, and `131 RateLimited` when those of the client do.
+    /// Throws `126 PasswordPolicyViolated` if it is in the list of breached passwords, `135 Overloaded` if too many hashes are
+    /// waiting, and `131 RateLimited` if too many of the client are.
     func hash(
         _ password: String,
         for purpose: PasswordQueue.Purpose = .logIn,
@@ -110,7 +109,7 @@ final class PasswordHasher: Sendable {
         let cost = configuration.cost
         let breached = configuration.breached
         return try await run(purpose, client, nil) { [observe] in
-            // Reading the list blocks, which is no matter here.
+            // Reading the list blocks, which is acceptable on this thread.
             if try breached?.contains(password) == true { throw Breached() }
             observe(.passwordHashed)
             let begin = ContinuousClock.now
@@ -126,14 +125,13 @@ final class PasswordHasher: Sendable {
         return try PasswordHash(password: bytes, cost: cost, using: &generator).text
     }
 
-    /// Compares a password with a stored text; with none, or one that cannot be read, it does the same work and returns
+    /// Verifies a password against a stored text; without one, or with an unreadable one, it does the same work and returns
     /// `wrong`.
     ///
-    /// Throws `135 Overloaded` when too many hashes wait already, and `131 RateLimited` when those of the client do.
+    /// Throws `135 Overloaded` if too many hashes are waiting, and `131 RateLimited` if too many of the client are.
     ///
-    /// - Parameters:
-    ///   - account: whose password is compared, one at a time.
-    ///   - replacingWeak: whether a right password whose hash is of a lower cost is hashed anew.
+    /// - Parameters: - account: the account whose passwords are verified one at a time. - replacingWeak: whether a right password
+    ///   with a hash of a lower cost is hashed again.
     func verify(
         _ password: String,
         against stored: String?,
@@ -180,7 +178,7 @@ final class PasswordHasher: Sendable {
         )
         let ticket = enter(job, purpose, client, account)
         let result = await outcome.value { _ in
-            // The result of a cancelled request is not needed, so its turn goes to the next.
+            // A cancelled request needs no result, so its slot goes to the next one.
             if let ticket { self.leave(ticket) }
         }
         switch result {
@@ -189,7 +187,7 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    /// Returns the ticket of one that waits.
+    /// Returns the ticket if the job waits.
     private func enter(
         _ job: Job,
         _ purpose: PasswordQueue.Purpose,
@@ -224,7 +222,7 @@ final class PasswordHasher: Sendable {
         for follow in follows { follow() }
     }
 
-    /// What is to be done, outside of the lock, for those whose wait is over.
+    /// The callbacks to run, outside the lock, for jobs whose wait is over.
     private func take(_ step: PasswordQueue.Step, from state: inout State) -> [@Sendable () -> Void] {
         var follows: [@Sendable () -> Void] = []
         for (ticket, reason) in step.refused {

@@ -1,25 +1,25 @@
 package import SkyrowModel
 
-/// What new passwords must be; those that accounts have already go on until they are too old.
+/// The rules for new passwords; existing ones remain valid until they are too old.
 ///
 /// ```swift
 /// let policy = PasswordPolicy(minimumStrength: 3)
 /// policy.violation(in: "ann1987!", own: ["ann"])  // .weak(0, least: 3)
 /// ```
 package struct PasswordPolicy: Hashable, Sendable {
-    /// The fewest characters.
+    /// The minimum number of characters.
     package var minimumLength: Int
-    /// The kinds of characters that a password holds.
+    /// The classes of characters that a password must contain.
     package var classes: Set<PasswordClass>
-    /// Words that no password contains, in whatever letters.
+    /// Words that a password must not contain, without regard to case.
     package var excludedWords: [String]
-    /// The fields of the user's record whose text no password contains.
+    /// The fields of the user's record whose text a password must not contain.
     package var excludedFields: [FieldName]
-    /// The least score of ``PasswordStrength``; 0 for any.
+    /// The minimum score of ``PasswordStrength``; 0 for any.
     package var minimumStrength: Int
-    /// From how many of an account's last passwords a new one differs, the present one among them.
+    /// The number of an account's last passwords, including the current one, that a new one must differ from.
     package var historySize: Int
-    /// After how long a password has to be changed; nil: never.
+    /// How long a password is valid; nil means forever.
     package var maximumAge: Duration?
 
     package init(
@@ -49,18 +49,16 @@ package struct PasswordPolicy: Hashable, Sendable {
         case weak(Int, least: Int)
         case reused(of: Int)
         case breached
-        /// It was right, and is too old.
+        /// It was right, but is too old.
         case expired
     }
 
-    /// Whether texts of the user's own are needed to judge a password.
+    /// Whether texts of the user are needed to check a password.
     var isAboutUser: Bool { minimumStrength > 0 || !excludedFields.isEmpty }
 
-    /// What the text of a new password breaks first, in one order, so that the same password always gets the same answer.
+    /// The first violation in the text of a new password, in a fixed order, so that the same password always gets the same error.
     ///
-    /// - Parameters:
-    ///   - excluded: the texts of the excluded fields.
-    ///   - own: texts by which an attacker begins who means this user.
+    /// - Parameters: - excluded: the texts of the excluded fields. - own: texts that an attacker of this user would try first.
     package func violation(in password: String, excluded: [String] = [], own: [String] = []) -> Violation? {
         guard password.unicodeScalars.count >= minimumLength else { return .tooShort(least: minimumLength) }
         let scalars = password.unicodeScalars
@@ -68,7 +66,7 @@ package struct PasswordPolicy: Hashable, Sendable {
             return .missing(kind)
         }
         let small = password.lowercased()
-        // A text of two letters would leave few passwords.
+        // A text of two letters would exclude too many passwords.
         let texts = excludedWords + excluded.filter { $0.unicodeScalars.count > 2 }
         guard !texts.contains(where: { small.contains($0.lowercased()) }) else { return .excluded }
         guard minimumStrength > 0 else { return nil }
@@ -76,7 +74,7 @@ package struct PasswordPolicy: Hashable, Sendable {
         return score < minimumStrength ? .weak(score, least: minimumStrength) : nil
     }
 
-    /// Whether a password that was set so long ago has to be changed.
+    /// Whether a password of this age has to be changed.
     package func isExpired(afterSeconds age: Double) -> Bool {
         guard let maximumAge else { return false }
         return age >= Double(maximumAge.components.seconds)
@@ -84,7 +82,7 @@ package struct PasswordPolicy: Hashable, Sendable {
 }
 
 extension PasswordPolicy.Violation {
-    /// v1's name of it; a breached password is one of ours.
+    /// The name of the violation in Skygear v1; `PasswordBreached` is an addition.
     package var reason: String {
         switch self {
         case .tooShort: "PasswordTooShort"

@@ -1,9 +1,8 @@
-/// Which password is hashed next, as a value: what waits, what runs, and whose turn it is.
+/// The order in which passwords are hashed, as a value: the waiting and the running ones.
 ///
-/// Logins and sign-ups wait apart, so that a flood of one does not hold up the other; where both wait, two logins are
-/// begun for each sign-up. Within each the clients take turns, and what one client sent keeps its order. A password of an
-/// account that is being hashed already waits until that is done, so many addresses that guess at one account get one
-/// thread.
+/// Logins and sign-ups have separate queues, so that a flood of one does not delay the other; when both wait, two logins start
+/// for each sign-up. Within a queue clients alternate, and each client's passwords keep their order. An account's passwords are
+/// hashed one at a time, so that many addresses that guess at one account get one thread.
 ///
 /// ```swift
 /// switch queue.enter(.logIn, client: client, account: account, at: now) {
@@ -13,7 +12,7 @@
 /// }
 /// ```
 struct PasswordQueue {
-    /// What a password is hashed for.
+    /// The purpose of hashing a password.
     enum Purpose: CaseIterable, Hashable {
         case logIn, signUp
     }
@@ -25,11 +24,11 @@ struct PasswordQueue {
     }
 
     enum Refusal: Equatable {
-        /// The client has as much waiting as one client may.
+        /// The client has used up its share of the queue.
         case shareUsed
-        /// Too much waits, of too many clients for any to give way.
+        /// The queue is full, and no client has more than one password in it.
         case full
-        /// It gave its place to a client that had nothing waiting.
+        /// It gave its slot to a client without a waiting password.
         case displaced
         /// It waited for too long.
         case late
@@ -41,20 +40,20 @@ struct PasswordQueue {
         case refused(Refusal)
     }
 
-    /// What follows from an event for those that wait.
+    /// The consequences of an event for waiting passwords.
     struct Step: Equatable {
         var begins: [Ticket] = []
         var refused: [Ticket: Refusal] = [:]
     }
 
     struct Limits {
-        /// How many are hashed at a time.
+        /// Upper bound on concurrent hashes.
         var running: Int
-        /// How many logins may wait, and half as many sign-ups.
+        /// Upper bound on waiting logins; half as many sign-ups may wait.
         var waiting: Int
-        /// How many of one client, of each purpose.
+        /// Upper bound on waiting passwords of one client, by purpose.
         var waitingByClient: Int
-        /// How long one waits at most.
+        /// The maximum time in the queue.
         var patience: Duration
     }
 
@@ -66,7 +65,7 @@ struct PasswordQueue {
 
     private struct Line {
         var jobs: [ClientKey: [Job]] = [:]
-        /// The clients that have something waiting, in the order of their turns.
+        /// The clients with waiting passwords, in the order in which they are served.
         var turns: [ClientKey] = []
 
         var count: Int { jobs.values.reduce(0) { $0 + $1.count } }
@@ -76,7 +75,7 @@ struct PasswordQueue {
     private var lines: [Purpose: Line] = [:]
     private var running: [Ticket: AccountKey?] = [:]
     private var nextNumber = 0
-    /// How many logins were begun since the last sign-up, while both waited.
+    /// The number of logins started since the last sign-up while both waited.
     private var loginsInARow = 0
 
     init(_ limits: Limits) {
@@ -89,10 +88,10 @@ struct PasswordQueue {
 
     // MARK: Events
 
-    /// A password is to be hashed.
+    /// Adds a password to hash.
     ///
     /// - Parameter account: nil for a new account.
-    /// - Returns: what becomes of it, and of those that waited: one may give its place.
+    /// - Returns: its outcome, and the consequences for waiting ones: one of them may lose its slot.
     mutating func enter(
         _ purpose: Purpose,
         client: ClientKey,
@@ -104,9 +103,9 @@ struct PasswordQueue {
         var line = lines[purpose] ?? Line()
         var step = Step()
         let own = line.jobs[client]?.count ?? 0
-        // Clients without an address cannot be distinguished, so none of them can take the share of another.
+        // Clients without an address cannot be distinguished, so the share of a client does not apply to them.
         guard client == .none || own < limits.waitingByClient else { return (.refused(.shareUsed), step) }
-        // Only one that cannot begin at once takes a place.
+        // Only a password that cannot start at once takes a slot.
         let begins = running.count < limits.running && !isRunning(account)
         if !begins, line.count >= maximum(purpose) {
             guard own == 0, let displaced = Self.displaceOne(in: &line) else { return (.refused(.full), step) }
@@ -123,13 +122,13 @@ struct PasswordQueue {
         return (following.begins.contains(ticket) ? .begins(ticket) : .waits(ticket), step)
     }
 
-    /// A password was hashed.
+    /// Notes that a password was hashed.
     mutating func end(_ ticket: Ticket, at now: ContinuousClock.Instant) -> Step {
         guard running.removeValue(forKey: ticket) != nil else { return Step() }
         return begin(at: now)
     }
 
-    /// Who waits for a password has gone; true when it had not begun, and will not.
+    /// Removes a password whose request was cancelled; returns true if it had not started.
     mutating func leave(_ ticket: Ticket) -> Bool {
         for purpose in Purpose.allCases {
             guard var line = lines[purpose],
@@ -157,7 +156,7 @@ struct PasswordQueue {
         account.map { account in running.values.contains { $0 == account } } ?? false
     }
 
-    /// Takes the last job of a client that has most waiting, if that is more than one.
+    /// Removes the last job of the client with most waiting jobs, if it has more than one.
     private static func displaceOne(in line: inout Line) -> Ticket? {
         guard let most = line.turns.max(by: { (line.jobs[$0]?.count ?? 0) < (line.jobs[$1]?.count ?? 0) }),
             var jobs = line.jobs[most], jobs.count > 1, let last = jobs.popLast()
@@ -166,7 +165,7 @@ struct PasswordQueue {
         return last.ticket
     }
 
-    /// Lets as many begin as there are threads for.
+    /// Starts as many jobs as there are free threads.
     private mutating func begin(at now: ContinuousClock.Instant) -> Step {
         var step = Step()
         for purpose in Purpose.allCases { dropLate(purpose, at: now, &step) }
@@ -200,7 +199,7 @@ struct PasswordQueue {
         return nil
     }
 
-    /// Takes the first job of the first client whose turn it is and whose account is not being worked on.
+    /// Removes the first job of the next client whose account is not being processed.
     private mutating func take(_ purpose: Purpose) -> Job? {
         guard var line = lines[purpose] else { return nil }
         for (place, client) in line.turns.enumerated() {

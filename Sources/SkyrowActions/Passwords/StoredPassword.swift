@@ -1,12 +1,12 @@
 import SkyrowCrypto
 
-/// What a password is compared with: a hash of ours, or one that came with an account from another system.
+/// The hash that a password is verified against: the service's, or one imported from another system.
 enum StoredPassword {
     case scrypt(PasswordHash)
-    /// Of Skygear v1 and Parse; replaced by one of ours at the first login.
+    /// Of Skygear v1 and Parse; replaced by scrypt at the first login.
     case bcrypt(String)
 
-    /// Reads the text of `_user.password_hash`; nil for one that no password belongs to.
+    /// Parses the text of `_user.password_hash`; nil for a text that is not a known hash.
     init?(_ text: String) {
         if let hash = PasswordHash(text) {
             self = .scrypt(hash)
@@ -17,7 +17,7 @@ enum StoredPassword {
         }
     }
 
-    /// Whether a right password is hashed anew.
+    /// Whether a right password is hashed again.
     func isWeaker(than cost: ScryptCost) -> Bool {
         switch self {
         case .scrypt(let hash): hash.cost.isWeaker(than: cost)
@@ -25,7 +25,7 @@ enum StoredPassword {
         }
     }
 
-    /// Whether a password belongs to it; takes as long as its cost says.
+    /// Whether it is the password's hash; the cost determines the duration.
     func matches(_ password: String) throws -> Bool {
         switch self {
         case .scrypt(let hash): return try hash.matches(password)

@@ -1,5 +1,5 @@
 extension PasswordMatch {
-    /// The year from which those of birthdays and of passwords are counted.
+    /// The reference year for birthdays and other years in passwords.
     private static let presentYear = 2025
 
     /// Years and dates: `1987`, `240387`, `24.3.1987`, `1987-03-24`.
@@ -26,7 +26,7 @@ extension PasswordMatch {
 
     private static func distance(_ year: Int) -> Double { Double(max(abs(year - presentYear), 20)) }
 
-    /// The digits where there are digits alone.
+    /// The digits if all characters are digits; nil otherwise.
     private static func together(_ digits: ArraySlice<Int?>) -> [Int]? {
         let all = digits.compactMap(\.self)
         return all.count == digits.count ? all : nil
@@ -36,10 +36,10 @@ extension PasswordMatch {
         digits.reduce(0) { $0 * 10 + $1 }
     }
 
-    /// A number and how many digits it is written with.
+    /// A number, and the number of digits that it is written with.
     private typealias Part = (value: Int, digits: Int)
 
-    /// Three numbers with one sign between them.
+    /// Three numbers with the same separator between them.
     private static func separated(_ part: ArraySlice<Unicode.Scalar>) -> [Part]? {
         let signs = part.filter { !("0"..."9").contains($0) }
         guard signs.count == 2, signs.first == signs.last, let sign = signs.first,
@@ -63,7 +63,7 @@ extension PasswordMatch {
         return splits
     }
 
-    /// How many years a date leaves to try; nil for what is no date.
+    /// The number of years to try for a date; nil for an invalid date.
     private static func years(of numbers: [Part]) -> Double? {
         func isDayAndMonth(_ first: Part, _ second: Part) -> Bool {
             guard first.digits <= 2, second.digits <= 2 else { return false }
