@@ -2,19 +2,19 @@ package import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
 
-/// A key that a server of the application's own signs tokens with.
+/// The key with which a server of the application signs tokens.
 package struct CustomTokenKey: Sendable {
-    /// nil where tokens need not name it.
+    /// nil if tokens need not name it.
     package let id: String?
-    /// The one algorithm that it is for, whatever a token says.
+    /// The only algorithm of the key, regardless of a token's header.
     package let algorithm: SignatureAlgorithm
     package let key: VerificationKey
 
-    /// The algorithms that keys are for.
+    /// The algorithms that keys may have.
     package static let algorithms: [SignatureAlgorithm] = [.hs256, .rs256, .es256]
 
-    /// Reads `HS256:<base64>` or `name=ES256:<base64>`: the secret, or the public key as a PEM file has it between its first line and
-    /// its last. nil for any other text, and for a key of another kind or a weak one.
+    /// Parses `HS256:<base64>` or `name=ES256:<base64>`: the secret, or the public key as in a PEM file between its first and
+    /// last line. nil for any other text, a key of another kind, or a weak one.
     package init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         let head = text[..<colon].split(separator: "=", omittingEmptySubsequences: false)
@@ -46,21 +46,21 @@ package struct CustomTokenKey: Sendable {
     }
 }
 
-/// What a custom token claims.
+/// The claims of a custom token.
 struct CustomTokenClaims: Sendable {
-    /// How long a token may count, in seconds.
+    /// Upper bound on the validity of a token, in seconds.
     static let maximumLifetime = 3600.0
 
     var subject: String
-    /// In seconds since 1970, as the other.
+    /// In seconds since 1970, like `issued`.
     var expires: Double
     var issued: Double
-    /// The token's own id, with which it counts once.
+    /// The token's own id; a token with one is accepted once.
     var id: String?
     /// The fields of `skyprofile`.
     var profile: [(name: FieldName, value: RecordValue)]
 
-    /// Reads the claims and judges them; throws ``TokenFault``, and what `readProfile` throws in the place of its result.
+    /// Reads and checks the claims; throws ``TokenFault``, and what `readProfile` throws.
     ///
     /// - Parameter now: in seconds since 1970.
     init(
@@ -79,14 +79,14 @@ struct CustomTokenClaims: Sendable {
         guard expires - issued <= Self.maximumLifetime else { throw .age }
     }
 
-    /// What stands for a token that is used.
+    /// The hash that identifies a used token.
     static func useHash(of id: String) -> [UInt8] {
         SHA256.hash(of: "jti\u{0}\(id)").bytes
     }
 }
 
 extension TokenFault {
-    /// What a caller gets of a custom token: as in Skygear, 107 for a text that is no token that counts, 105 for claims that it has not.
+    /// The error for a custom token, as in Skygear: 107 for a text that is not a valid token, 105 for missing or invalid claims.
     var customTokenError: SkyrowError {
         switch self {
         case .undecodable, .algorithm, .key, .signature, .expired, .early:
@@ -103,7 +103,7 @@ extension TokenFault {
         }
     }
 
-    /// What a caller gets of a provider's token, whatever is wrong with it.
+    /// The error for a provider's token, the same for every fault.
     var idTokenError: SkyrowError {
         SkyrowError(.invalidCredentials, "This sign-in is not accepted; sign in with the provider again.")
     }

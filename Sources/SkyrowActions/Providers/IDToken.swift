@@ -2,26 +2,26 @@ import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
 
-/// What an id token of OpenID Connect claims (OpenID Connect Core 1.0, section 2).
+/// The claims of an OpenID Connect ID token (OpenID Connect Core 1.0, section 2).
 struct IDTokenClaims: Hashable, Sendable {
     var issuer: String
     var subject: String
     var audiences: [String]
     var authorizedParty: String?
-    /// In seconds since 1970, as the others.
+    /// In seconds since 1970, like the other times.
     var expires: Double
     var issued: Double
     var notBefore: Double?
-    /// When the user signed in, which may be long before the token was issued.
+    /// When the user signed in, possibly long before the token was issued.
     var signedIn: Double?
     var nonce: String?
     var accessTokenHash: String?
-    /// The mail address that the provider says it has verified.
+    /// The mail address that the provider has verified.
     var verifiedEmail: String?
-    /// What it says of the user, for the user to see.
+    /// The claims that describe the user, for display.
     var profile: JSONText
 
-    /// Throws ``TokenFault/claim`` for one that is missing or of another type.
+    /// Throws ``TokenFault/claim`` for a missing claim or one of another type.
     init(_ json: JSONView) throws(TokenFault) {
         issuer = try json.claim("iss", \.string)
         subject = try json.claim("sub") { $0.string.flatMap { $0.isName ? $0 : nil } }
@@ -42,14 +42,14 @@ struct IDTokenClaims: Hashable, Sendable {
         verifiedEmail = IDTokenClaims.verifiedEmail(json)
     }
 
-    /// The address that the claims say is verified.
+    /// The mail address if the claims mark it as verified; nil otherwise.
     static func verifiedEmail(_ json: JSONView) -> String? {
-        // Apple writes the flag as a text.
+        // Apple sends the flag as a string.
         let isVerified = json["email_verified"].map { $0.boolean == true || $0.string == "true" } ?? false
         return isVerified ? json["email"]?.string.flatMap(VerifiedAddress.read) : nil
     }
 
-    /// The claims that people recognise their account by, those that are too long left out.
+    /// The claims by which people recognise their account, without values that are too long.
     static func profile(_ json: JSONView) -> JSONText {
         let names: [StaticString] = [
             "name", "given_name", "family_name", "preferred_username", "email", "email_verified", "picture", "locale",
@@ -71,28 +71,25 @@ struct IDTokenClaims: Hashable, Sendable {
     }
 }
 
-/// What the claims of an id token have to be. It judges claims alone, whose signature was verified.
+/// The rules for the claims of an ID token whose signature was verified.
 struct IDTokenRules: Hashable, Sendable {
-    /// By how many seconds clocks may differ.
+    /// Tolerated clock difference, in seconds.
     static let skew = 60.0
-    /// How old a token may be, in seconds: so long is remembered that it was used.
+    /// Upper bound on the age of a token, in seconds; used tokens are remembered for as long.
     static let maximumAge = 86_400.0
 
-    /// By which of these names the provider calls itself.
+    /// The provider's accepted issuer names.
     var issuers: [String]
-    /// By which of these it knows the application.
+    /// The application's client ids at the provider.
     var clientIDs: [String]
 
-    /// Throws what is wrong with a token.
+    /// Throws the fault of a token.
     ///
-    /// - Parameters:
-    ///   - nonce: what the application drew.
-    ///   - accessToken: what came along with the token.
-    ///   - requiresHash: whether the token has to name it; where it need not, it still has to name this one, if any.
-    ///   - algorithm: that of its signature.
-    ///   - maximumAge: how old the token may be, in seconds; a day at most.
-    ///   - signInAge: how long ago the user may have signed in, which the token has to say then; nil where that does not matter.
-    ///   - now: in seconds since 1970.
+    /// - Parameters: - nonce: the nonce that the application generated. - accessToken: the access token that came with the ID
+    ///   token. - requiresHash: whether the token must have the access token's hash; an optional hash must match as well. -
+    ///   algorithm: the algorithm of its signature. - maximumAge: upper bound on the token's age, in seconds; a day at most. -
+    ///   signInAge: upper bound on the time since the user signed in, which the token then must have; nil for no bound. - now: in
+    ///   seconds since 1970.
     func check(
         _ claims: IDTokenClaims,
         nonce: String,
@@ -104,7 +101,7 @@ struct IDTokenRules: Hashable, Sendable {
         at now: Double
     ) throws(TokenFault) {
         guard issuers.contains(where: { $0.isSameText(as: claims.issuer) }) else { throw .issuer }
-        // One for others too is one that others may have got it with, who could log in with it here.
+        // A token for several audiences could be replayed by any of them to log in here.
         guard claims.audiences.allSatisfy(isOurs) else { throw .audience }
         if let party = claims.authorizedParty {
             guard isOurs(party) else { throw .authorizedParty }
@@ -119,7 +116,7 @@ struct IDTokenRules: Hashable, Sendable {
                 signedIn >= now - signInAge - Self.skew
             else { throw .age }
         }
-        // Some kits of providers send the hash of what the application drew, so that the provider does not learn it.
+        // Some providers' SDKs send the hash of the application's nonce, so that the provider does not learn it.
         guard let claimed = claims.nonce, !nonce.isEmpty,
             claimed.isSameText(as: nonce) || claimed.isSameText(as: Hexadecimal.text(SHA256.hash(of: nonce).bytes))
         else { throw .nonce }
@@ -134,14 +131,15 @@ struct IDTokenRules: Hashable, Sendable {
         clientIDs.contains { $0.isSameText(as: party) }
     }
 
-    /// The left half of the hash that the algorithm has in its name (OpenID Connect Core 1.0, 3.1.3.6).
+    /// The left half of the hash of the algorithm's family (OpenID Connect Core 1.0, 3.1.3.6).
     static func hash(ofAccessToken token: String, _ algorithm: SignatureAlgorithm) -> String {
         let hash =
             algorithm == .edDSA ? SHA512.hash(of: Array(token.utf8)) : SkyrowCrypto.SHA256.hash(of: token).bytes
         return Base64URL.encode(Array(hash.prefix(hash.count / 2)))
     }
 
-    /// What stands for a token that is used: its provider and its nonce, by whatever text the application had drawn it.
+    /// The hash that identifies a used token: by provider and nonce claim, independent of how the application generated the
+    /// nonce.
     static func useHash(of provider: String, nonce: String) -> [UInt8] {
         SkyrowCrypto.SHA256.hash(of: "nonce\u{0}\(provider)\u{0}\(nonce)").bytes
     }

@@ -2,12 +2,12 @@ import SkyrowJSON
 package import SkyrowModel
 import SkyrowStore
 
-// Skygear's building blocks for a server of the application's own, which asks providers itself. All of them need the master key.
+// Skygear's building blocks for a server of the application that talks to providers itself. All of them need the master key.
 
 extension ActionService {
-    /// `sso:oauth:login`: logs in the user of an identity; a second factor is asked for as anywhere else.
+    /// `sso:oauth:login`: logs in the user of an identity; a second factor is required as in any login.
     ///
-    /// Throws `105 InvalidCredentials` where no account is linked with it.
+    /// Throws `105 InvalidCredentials` if no account is linked with it.
     package func logInOAuth(
         _ request: OAuthIdentityRequest,
         origin: RequestOrigin = RequestOrigin()
@@ -25,9 +25,9 @@ extension ActionService {
         }
     }
 
-    /// `sso:oauth:signup`: makes the account of an identity and logs in; login keys in the profile are left out.
+    /// `sso:oauth:signup`: creates the account of an identity and logs in; login keys in the profile are ignored.
     ///
-    /// Throws `108 InvalidArgument` where an account is linked with it.
+    /// Throws `108 InvalidArgument` if an account is linked with it.
     package func signUpOAuth(
         _ request: OAuthIdentityRequest,
         origin: RequestOrigin = RequestOrigin()
@@ -49,10 +49,10 @@ extension ActionService {
         }
     }
 
-    /// `sso:oauth:link`: lets a user log in by an identity.
+    /// `sso:oauth:link`: links an identity with a user, who can log in with it.
     ///
-    /// Throws `108 InvalidArgument` where an account is linked with it, or the user with another one of the provider, and `110
-    /// ResourceNotFound` without such a user.
+    /// Throws `108 InvalidArgument` if an account is linked with it, or the user with another one of the provider, and `110
+    /// ResourceNotFound` for an unknown user.
     package func linkOAuth(
         _ request: OAuthIdentityRequest,
         with user: UserID,
@@ -81,9 +81,9 @@ extension ActionService {
         }
     }
 
-    /// `sso:oauth:unlink`: lets a user log in by a provider no more.
+    /// `sso:oauth:unlink`: removes the link of a user with a provider.
     ///
-    /// Throws `110 ResourceNotFound` where the user does not, and `113 ConstraintViolated` where there is no other way to log in.
+    /// Throws `110 ResourceNotFound` without such a link, and `113 ConstraintViolated` if it is the only way to log in.
     package func unlinkOAuth(
         _ provider: String,
         from user: UserID,
@@ -102,12 +102,12 @@ extension OAuthIdentityRequest {
     }
 }
 
-/// What is kept of what a provider says of a user.
+/// The stored part of a provider's description of a user.
 enum ProviderProfile {
-    /// How many bytes are kept as they are; as `jsonb` they take at most four times as much.
+    /// Upper bound on the bytes that are stored unchanged; as `jsonb` they take at most four times as much.
     private static let maximumBytes = 4000
 
-    /// An object as it is; of a larger one the claims by which people recognise their account.
+    /// A small object unchanged; of a larger one the claims by which people recognise their account.
     static func bounded(_ profile: JSONText) -> JSONText {
         guard profile.utf8.count > maximumBytes, let json = try? JSONDocument(profile.utf8) else { return profile }
         return json.withRoot(IDTokenClaims.profile)

@@ -4,27 +4,27 @@ import SkyrowModel
 package import SkyrowRemote
 import SkyrowStore
 
-/// A provider whose word counts.
+/// A provider that users are authenticated by.
 package struct ProviderConfiguration: Sendable {
-    /// What clients call it.
+    /// The provider's name for clients.
     package var name: String
-    /// By which of these names it calls itself; none for one without id tokens.
+    /// Its accepted issuer names; empty for one without ID tokens.
     package var issuers: [String]
-    /// By which of these it knows the application.
+    /// The application's client ids at the provider.
     package var clientIDs: [String]
-    /// What it may sign with; never HS256, whose key would be its public one.
+    /// The accepted signature algorithms; never HS256, whose key would be the public one.
     package var algorithms: [SignatureAlgorithm]
-    /// Whether users log in by it.
+    /// Whether users log in with it.
     package var allowsLogIn: Bool
-    /// Whether accounts are made by it.
+    /// Whether it creates accounts.
     package var allowsSignUp: Bool
-    /// In which domains the mail address is that it has verified; in any where there are none.
+    /// The accepted domains of verified mail addresses; an empty list admits all.
     package var domains: [String]
-    /// Whether an address that it has verified is the account's.
+    /// Whether its verified address becomes the account's.
     package var trustsEmail: Bool
-    /// Whether its id tokens say when the user signed in, which step-up takes.
+    /// Whether its ID tokens have the time of the sign-in, which step-up uses.
     package var saysSignInTime: Bool
-    /// How users sign in with it by way of their browsers; nil where they do not.
+    /// How users sign in with it through the browser; nil if they do not.
     package var flow: ProviderFlow?
     /// Fetches its keys.
     package var fetchKeys: @Sendable () async -> Result<FetchedKeys, WebFailure>
@@ -55,21 +55,20 @@ package struct ProviderConfiguration: Sendable {
         self.fetchKeys = fetchKeys
     }
 
-    /// How long ago a user may have signed in whose token is to prove who that is, in seconds; nil where its tokens do not say.
+    /// Upper bound on the time since the sign-in of a user who authenticates again, in seconds; nil if its tokens lack that time.
     var signInAgeOfProofs: Double? { saysSignInTime ? Double(Elevation.lifetime) : nil }
 }
 
-/// Where a provider has its keys.
+/// The source of a provider's keys.
 package struct ProviderKeySource: Sendable {
     private let issuer: String
     private let address: WebAddress?
     private let allowsLoopback: Bool
     private let fetcher: WebFetcher
 
-    /// - Parameters:
-    ///   - issuer: what the document of the provider has to call it.
-    ///   - address: that of the keys; nil where the provider's document says it (OpenID Connect Discovery 1.0).
-    ///   - allowsLoopback: whether the keys may be on the machine itself, for development.
+    /// - Parameters: - issuer: the issuer name that the provider's document must have. - address: the address of the keys; nil if
+    ///   the provider's document has it (OpenID Connect Discovery 1.0). - allowsLoopback: whether the keys may be on the same
+    ///   machine, for development.
     package init(issuer: String, address: WebAddress?, allowsLoopback: Bool, fetcher: WebFetcher) {
         self.issuer = issuer
         self.address = address
@@ -77,7 +76,7 @@ package struct ProviderKeySource: Sendable {
         self.fetcher = fetcher
     }
 
-    /// Fetches the keys, and before them the provider's document where that says where they are.
+    /// Fetches the keys, after the provider's document if that has their address.
     package func keys() async -> Result<FetchedKeys, WebFailure> {
         do throws(WebFailure) {
             let place: WebAddress
@@ -94,7 +93,7 @@ package struct ProviderKeySource: Sendable {
         }
     }
 
-    /// Says where users sign in and where codes are exchanged, as the provider's document has it.
+    /// Fetches the endpoints for signing in and for exchanging codes from the provider's document.
     package func endpoints() async -> Result<ProviderEndpoints, WebFailure> {
         do throws(WebFailure) {
             guard let endpoints = try await document().endpoints else {
@@ -123,7 +122,7 @@ package struct ProviderKeySource: Sendable {
 /// A provider with its keys.
 struct OpenIDProvider: Sendable {
     let configuration: ProviderConfiguration
-    /// nil where users do not sign in by way of their browsers.
+    /// nil if users do not sign in through the browser.
     let signIn: BrowserSignIn?
     private let keys: KeySetCache
 
@@ -138,25 +137,23 @@ struct OpenIDProvider: Sendable {
         keys = KeySetCache(instant: instant, observe: observe, fetch: configuration.fetchKeys)
     }
 
-    /// How long ago its keys were fetched; nil while they were not.
+    /// The time since its keys were fetched; nil before that.
     func keyAge(at now: ContinuousClock.Instant) -> Duration? { keys.age(at: now) }
 
-    /// What a token has proved, and what stands for it as a used one.
+    /// The identity that a token proves, and the hash that marks the token as used.
     struct Proof: Hashable, Sendable {
         var identity: ProvenIdentity
         var useHash: [UInt8]
         var end: Timestamp
     }
 
-    /// Verifies a token; that it was not used before is for the database to say.
+    /// Verifies a token; the database checks whether it was used before.
     ///
-    /// Returns what is wrong with it, and throws `10002` while the keys cannot be had.
+    /// Returns the token's fault, and throws `10002` while the keys are unavailable.
     ///
-    /// - Parameters:
-    ///   - maximumAge: how old the token may be, in seconds.
-    ///   - signInAge: how long ago the user may have signed in, in seconds; nil where that does not matter.
-    ///   - requiresAccessTokenHash: whether the token has to name an access token that came along.
-    ///   - requiresDomain: whether its address has to be in one of the domains of the settings.
+    /// - Parameters: - maximumAge: upper bound on the token's age, in seconds. - signInAge: upper bound on the time since the
+    ///   user signed in, in seconds; nil for no bound. - requiresAccessTokenHash: whether the token must have the hash of an
+    ///   accompanying access token. - requiresDomain: whether its address must be in one of the domains of the settings.
     func prove(
         _ token: ProviderToken,
         within maximumAge: Double,
@@ -168,7 +165,7 @@ struct OpenIDProvider: Sendable {
         guard let signed = SignedToken(token.idToken, maximumBytes: ProviderToken.maximumBytes) else {
             return .failure(.undecodable)
         }
-        // What the token says of its algorithm only chooses among those that the settings allow.
+        // The token's header only chooses among the algorithms that the settings allow.
         guard let algorithm = configuration.algorithms.first(where: { $0.rawValue == signed.algorithm }) else {
             return .failure(.algorithm)
         }
@@ -199,7 +196,7 @@ struct OpenIDProvider: Sendable {
                         verifiedEmail: claims.verifiedEmail
                     ),
                     useHash: IDTokenRules.useHash(of: configuration.name, nonce: claims.nonce ?? ""),
-                    // By its age or by itself, whichever is later.
+                    // A bound on the token's validity by its age, with room for clock differences.
                     end: Timestamp(
                         secondsSince1970: claims.issued + IDTokenRules.maximumAge + 2 * IDTokenRules.skew
                     )
@@ -214,7 +211,7 @@ struct OpenIDProvider: Sendable {
 extension Timestamp {
     var secondsSince1970: Double { Double(microseconds + Timestamp.unixEpochOffset) / 1_000_000 }
 
-    /// An instant that a claim names, which was compared with the present one, so that it is not far from it.
+    /// An instant of a claim, which was compared with the current time and so is not far from it.
     init(secondsSince1970 seconds: Double) {
         self.init(microseconds: Int64(seconds * 1_000_000) - Timestamp.unixEpochOffset)
     }

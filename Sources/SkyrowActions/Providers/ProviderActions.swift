@@ -5,13 +5,13 @@ import SkyrowStore
 // MARK: - Logging in
 
 extension ActionService {
-    /// `auth:provider:login`: logs in with the id token of a provider, and makes the account where there is none yet.
+    /// `auth:provider:login`: logs in with the ID token of a provider, and creates the account if there is none.
     ///
-    /// An account is found by what the provider calls the user, never by an address.
+    /// An account is found by the provider's subject, never by a mail address.
     ///
-    /// Throws `108 InvalidArgument` for a provider that there is not, or by which users do not log in; `105 InvalidCredentials` for a token that
-    /// does not count, whatever the reason, and for an unknown user where the provider makes no accounts; `127 UserDisabled`; `10002` while
-    /// the provider's keys cannot be had.
+    /// Throws `108 InvalidArgument` for an unknown provider or one without logins; `105 InvalidCredentials` for a token that is
+    /// not accepted, for any reason, and for an unknown user if the provider creates no accounts; `127 UserDisabled`; `10002`
+    /// while the provider's keys are unavailable.
     package func logIn(
         _ request: ProviderLogInRequest,
         from client: ClientKey = .none,
@@ -35,12 +35,12 @@ extension ActionService {
         }
     }
 
-    /// `sso:custom_token:login`: logs in with a token that a server of the application's own has signed.
+    /// `sso:custom_token:login`: logs in with a token signed by a server of the application.
     ///
-    /// The fields of `skyprofile` that the user may set are merged into the profile; login keys are not among them.
+    /// The fields of `skyprofile` that the user may set are merged into the profile, except login keys.
     ///
-    /// Throws `125 NotConfigured` where there are no keys, `107 BadRequest` for a token that cannot be read, is not signed with one of
-    /// them or has expired, `105 InvalidCredentials` for its claims, and `127 UserDisabled`.
+    /// Throws `125 NotConfigured` without keys, `107 BadRequest` for a token that is malformed, not signed with one of them, or
+    /// expired, `105 InvalidCredentials` for invalid claims, and `127 UserDisabled`.
     ///
     /// - Parameter readProfile: reads the fields of an object.
     package func logIn(
@@ -86,7 +86,7 @@ extension ActionService {
         }
     }
 
-    /// The claims of a custom token, which is used with that.
+    /// Verifies a custom token, marks it as used, and returns its claims.
     private func custom(
         _ text: String,
         _ keys: [CustomTokenKey],
@@ -117,12 +117,10 @@ extension ActionService {
         return claims
     }
 
-    /// Opens a session for an identity, and makes its account where there is none.
+    /// Opens a session for an identity, and creates its account if there is none.
     ///
-    /// - Parameters:
-    ///   - profile: fields that are merged into the profile.
-    ///   - trustsEmail: whether the address that the provider has verified is that of a new account.
-    ///   - tokens: what the provider gave, to be kept.
+    /// - Parameters: - profile: fields to merge into the profile. - trustsEmail: whether a new account gets the address that the
+    ///   provider has verified. - tokens: the provider's tokens to store.
     func logIn(
         _ identity: ProvenIdentity,
         _ opening: Opening,
@@ -134,7 +132,7 @@ extension ActionService {
         var known: UserID?
         do throws(SkyrowError) {
             let fields = mergeable(profile)
-            // Of two first logins at once one makes the account, and the other finds it.
+            // Of two concurrent first logins one creates the account, and the other finds it.
             for _ in 0..<3 {
                 let found = try await store.identities.account(of: identity.provider, subject: identity.subject)
                 known = found?.id
@@ -150,7 +148,7 @@ extension ActionService {
             }
             throw .signInRefused
         } catch {
-            // A log-in that waits for its second factor is noted where that is asked for.
+            // `secondFactorRequired` audits a login that waits for its second factor.
             if error.code != .secondFactorRequired {
                 await audit(.logIn, refusedWith: error, of: known, from: opening.origin)
             }
@@ -169,13 +167,13 @@ extension ActionService {
         try await requireVerifiedAddress(of: found.id)
         if !fields.isEmpty { try await merge(fields, into: found) }
         let identity = try await store.identities.sealing(tokens, of: identity, for: found.id)
-        // A provider's word is a first proof, like a password.
+        // A provider's assertion is a first factor, like a password.
         if let account = try await store.users.credentials(of: found.id), account.hasSecondFactor {
             try await store.identities.keep(identity, of: found.id)
             throw try await secondFactorRequired(of: account, opening, refusal: .signInRefused)
         }
         var result = try await openSession(for: found.id, opening) { session throws(SkyrowError) in
-            // It was unlinked or disabled a moment ago.
+            // nil if the identity was unlinked or the account disabled meanwhile.
             guard let account = try await store.users.logIn(with: identity, as: found.id, session: session) else {
                 throw .signInRefused
             }
@@ -185,10 +183,10 @@ extension ActionService {
         return result
     }
 
-    /// The address that a new account of an identity gets: the one that its provider has verified. Accounts that have not proved it lose
+    /// The address of a new account: the one that the provider has verified. It is removed from accounts that have not verified
     /// it.
     ///
-    /// Throws `109 Duplicated` with `link` where another account has proved it.
+    /// Throws `109 Duplicated` with `link` if another account has verified it.
     private func addressOfNewAccount(
         _ identity: ProvenIdentity,
         from origin: RequestOrigin
@@ -231,7 +229,8 @@ extension ActionService {
         return result
     }
 
-    /// The fields that a token may set at all: neither login keys, which are proved or chosen by the user, nor what the service keeps.
+    /// The fields that a token may set: neither login keys, which the user verifies or chooses, nor fields that the service
+    /// maintains.
     func mergeable(
         _ profile: [(name: FieldName, value: RecordValue)]
     ) -> [(name: FieldName, value: RecordValue)] {
@@ -239,7 +238,7 @@ extension ActionService {
         return profile.filter { !kept.loginKeys.contains($0.name) && !kept.requiredFields.contains($0.name) }
     }
 
-    /// Merges fields into a profile, those that its user may change.
+    /// Merges those fields into a profile that its user may change.
     private func merge(
         _ fields: [(name: FieldName, value: RecordValue)],
         into account: IdentifiedAccount
@@ -258,7 +257,7 @@ extension ActionService {
         guard !allowed.isEmpty else { return }
         let draft = RecordDraft(id: try RecordID(type: .user, id: account.id.rawValue), fields: allowed)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
-        // The rules of records are for what users ask for; this the application's own server has signed.
+        // The access rules of records apply to users' requests; the application's server has signed these fields.
         let access = try recordAccess(
             to: .everyone,
             for: .writing,
@@ -278,7 +277,7 @@ extension ActionService {
 // MARK: - Tokens
 
 extension ActionService {
-    /// The provider of that name by which users log in; throws `108 InvalidArgument` where there is none.
+    /// The provider of a name with logins; throws `108 InvalidArgument` without one.
     func provider(_ name: String) throws(SkyrowError) -> OpenIDProvider {
         guard let provider = providers.first(where: { $0.configuration.name.isSameText(as: name) }),
             provider.configuration.allowsLogIn
@@ -286,7 +285,7 @@ extension ActionService {
         return provider
     }
 
-    /// The same of those that identify users by id tokens.
+    /// The same for providers with ID tokens.
     private func provider(ofTokens name: String) throws(SkyrowError) -> OpenIDProvider {
         let provider = try provider(name)
         guard !provider.configuration.issuers.isEmpty else {
@@ -295,7 +294,7 @@ extension ActionService {
         return provider
     }
 
-    /// Verifies and uses a token. What a client tries in vain is counted as its guesses of passwords are.
+    /// Verifies a token and marks it as used. A client's failed attempts count like its guesses of passwords.
     private func proven(
         _ token: ProviderToken,
         by provider: OpenIDProvider,
@@ -310,7 +309,7 @@ extension ActionService {
                 try await provider.prove(token, within: maximumAge, signedInWithin: signInAge, at: clock.now())
             )
         } catch {
-            // The token was not judged.
+            // The token was not checked.
             if let claim { try? await store.throttle.withdraw(claim) }
             throw error
         }
@@ -352,7 +351,7 @@ extension ActionService {
         return credentials
     }
 
-    /// Counts a token that a client tries; of whose account it is nothing is known yet.
+    /// Counts a client's attempt with a token, whose account is still unknown.
     private func claim(tokenOf client: ClientKey) async throws(SkyrowError) -> GuessClaim? {
         try await claim(client == .none ? nil : GuessSource(accounts: [], client: client.bytes))
     }
@@ -361,9 +360,9 @@ extension ActionService {
 // MARK: - Linking
 
 extension ActionService {
-    /// `auth:provider:link`: lets the user log in by a provider too.
+    /// `auth:provider:link`: links an identity of a provider with the user's account.
     ///
-    /// Throws `109 Duplicated` for an identity that is another account's, or where the user has another one of that provider, and what
+    /// Throws `109 Duplicated` for an identity of another account, or if the user has another one of that provider, and what
     /// ``logIn(_:from:origin:)-(ProviderLogInRequest,_,_)`` throws about the token.
     package func linkProvider(
         _ token: ProviderToken,
@@ -374,7 +373,7 @@ extension ActionService {
     ) async throws(SkyrowError) {
         try await observed(.authProviderLink) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
-            // An anonymous account has nothing to prove, and nothing to lose but to who has its token anyway.
+            // An anonymous account has nothing to step up with; its token is its only credential.
             if caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) {
                 throw refusal
             }
@@ -384,9 +383,9 @@ extension ActionService {
         }
     }
 
-    /// Links an identity that was proved.
+    /// Links a proven identity.
     ///
-    /// - Parameter flow: the account and the session that it has to be, where it began earlier.
+    /// - Parameter flow: the account and session that started the flow; nil if the link is made at once.
     func link(
         _ identity: ProvenIdentity,
         with user: UserID,
@@ -395,7 +394,7 @@ extension ActionService {
         with credentials: Credentials,
         origin: RequestOrigin
     ) async throws(SkyrowError) {
-        // Also where it is unknown whether the change was committed.
+        // Also when it is unknown whether the change was committed.
         defer { forget(.user(user)) }
         let outcome = try await store.identities.link(
             identity,
@@ -422,9 +421,9 @@ extension ActionService {
         }
     }
 
-    /// `auth:provider:unlink`: lets the user log in by a provider no more. Sessions that are open go on.
+    /// `auth:provider:unlink`: removes the user's link with a provider. Open sessions stay valid.
     ///
-    /// Throws `110 ResourceNotFound` where the user does not, and `113 ConstraintViolated` where there is no other way to log in.
+    /// Throws `110 ResourceNotFound` without such a link, and `113 ConstraintViolated` if it is the only way to log in.
     package func unlinkProvider(
         _ provider: String,
         by caller: Caller,
@@ -442,9 +441,9 @@ extension ActionService {
         }
     }
 
-    /// Removes the identity of a user that is of a provider.
+    /// Removes a user's identity of a provider.
     ///
-    /// - Parameter tokenHash: the session that has to hold; nil for the master key.
+    /// - Parameter tokenHash: the session that must be valid; nil for the master key.
     func unlink(
         _ provider: String,
         from user: UserID,
@@ -486,10 +485,10 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    /// One text for a token and an account that do not go together.
+    /// One error for a token and an account that do not match.
     static let signInRefused = TokenFault.key.idTokenError
 
-    /// `109` for an address that another account has proved: its user logs in there, and links the provider.
+    /// `109` for an address that another account has verified: its user logs in there, and links the provider.
     static let addressProven = SkyrowError(
         .duplicated,
         "Another account has this mail address: log in to it and link the provider.",

@@ -5,20 +5,20 @@ import SkyrowModel
 package import SkyrowRemote
 import Synchronization
 
-/// One of the keys that a provider signs with.
+/// A key with which a provider signs.
 package struct SigningKey: Sendable {
     package var id: String?
-    /// The algorithm that it is for, if it is for one.
+    /// The key's algorithm, if it is restricted to one.
     package var algorithm: SignatureAlgorithm?
     package var key: VerificationKey
 }
 
-/// The keys of a provider as they were fetched.
+/// The keys of a provider as fetched.
 package struct FetchedKeys: Sendable {
     package var keys: [SigningKey]
-    /// For how long they may be kept, as the provider says.
+    /// The validity of the response according to the provider.
     package var maximumAge: Duration?
-    /// The time of the provider when it sent them, in whole seconds since 1970, where it said that.
+    /// The provider's time when it sent them, in whole seconds since 1970, if it sent one.
     package var date: Int64?
 
     package init(keys: [SigningKey], maximumAge: Duration? = nil) {
@@ -26,12 +26,12 @@ package struct FetchedKeys: Sendable {
         self.maximumAge = maximumAge
     }
 
-    /// How many keys a provider may have.
+    /// Upper bound on the keys of a provider.
     private static let maximumCount = 100
 
-    /// Reads a set of keys (RFC 7517); those that are not for signatures, or of a kind that is not used, are left out.
+    /// Parses a key set (RFC 7517), without keys that are not for signatures or of an unsupported kind.
     ///
-    /// Throws ``WebFailure`` for what is no such set, and for one without any key that can be used.
+    /// Throws ``WebFailure`` for an invalid set, and for one without a usable key.
     package init(_ document: WebDocument) throws(WebFailure) {
         guard let json = try? JSONDocument(document.bytes, depthLimit: 8) else {
             throw WebFailure("The keys of the provider are not JSON.")
@@ -51,7 +51,7 @@ package struct FetchedKeys: Sendable {
 }
 
 extension SigningKey {
-    /// nil for a key that is for something else.
+    /// nil for a key that is not usable.
     fileprivate init?(_ json: JSONView) {
         func bytes(_ name: StaticString) -> [UInt8] {
             json[name]?.string.flatMap { $0.utf8.count <= 2048 ? Base64URL.decode($0) : nil } ?? []
@@ -76,7 +76,7 @@ extension SigningKey {
 }
 
 extension [SigningKey] {
-    /// Whether a token was signed with one of the keys, by this algorithm. One that names no key has to leave no choice.
+    /// Checks that a token was signed with one of the keys, by this algorithm. A token that names no key must leave no choice.
     func haveSigned(_ token: SignedToken, _ algorithm: SignatureAlgorithm) throws(TokenFault) {
         var candidates = filter { $0.key.fits(algorithm) && ($0.algorithm ?? algorithm) == algorithm }
         if let id = token.keyID {
@@ -91,24 +91,24 @@ extension [SigningKey] {
     }
 }
 
-/// What a process has of a provider's keys, and when they are to be fetched; a value without a clock.
+/// A process's copy of a provider's keys, and when to fetch them; a value without a clock.
 struct KeySetState: Sendable {
     enum Verdict: Sendable {
         case use([SigningKey])
         case fetch
-        /// There are none, and they were asked for a moment ago.
+        /// There are no keys, and the last fetch was too recent.
         case unavailable(retryAfter: Duration)
     }
 
-    /// For how long keys are fresh, whatever the provider says.
+    /// The bounds on how long keys are fresh, regardless of the provider's response.
     static let freshness = Duration.seconds(300)...Duration.seconds(86_400)
-    /// For how long they are where it says nothing.
+    /// How long they are fresh if the response does not tell.
     static let defaultFreshness = Duration.seconds(3600)
-    /// For how long they serve while they cannot be fetched.
+    /// How long they are used while fetches fail.
     static let maximumAge = Duration.seconds(86_400)
-    /// How long is waited between two fetches.
+    /// The pause between two fetches.
     static let pause = Duration.seconds(60)
-    /// The same after one that failed where there are no keys.
+    /// The pause after a failed fetch while there are no keys.
     static let pauseWithoutKeys = Duration.seconds(5)
 
     private var keys: [SigningKey] = []
@@ -116,7 +116,7 @@ struct KeySetState: Sendable {
     private var freshness = KeySetState.defaultFreshness
     private var triedAt: ContinuousClock.Instant?
 
-    /// What is to be done for a token that names a key, or none.
+    /// Decides for a token that names a key, or none.
     func verdict(on id: String?, at now: ContinuousClock.Instant) -> Verdict {
         let usable = usable(at: now)
         if let usable, let fetchedAt, now - fetchedAt < freshness {
@@ -130,13 +130,13 @@ struct KeySetState: Sendable {
         return .fetch
     }
 
-    /// The keys, while they are not too old.
+    /// The keys, unless they are too old.
     private func usable(at now: ContinuousClock.Instant) -> [SigningKey]? {
         guard let fetchedAt, now - fetchedAt < Self.maximumAge else { return nil }
         return keys
     }
 
-    /// Takes what a fetch has brought.
+    /// Stores fetched keys.
     mutating func took(_ fetched: FetchedKeys, at now: ContinuousClock.Instant) {
         keys = fetched.keys
         fetchedAt = now
@@ -145,13 +145,13 @@ struct KeySetState: Sendable {
         freshness = min(max(age, Self.freshness.lowerBound), Self.freshness.upperBound)
     }
 
-    /// Notes that a fetch has brought nothing.
+    /// Notes a failed fetch.
     mutating func failed(at now: ContinuousClock.Instant) {
         triedAt = now
     }
 }
 
-/// The keys of a provider for all requests of a process: they are fetched by one of them, and the others wait for it.
+/// The keys of a provider for all requests of a process: one request fetches them while the others wait.
 actor KeySetCache {
     typealias Fetch = @Sendable () async -> Result<FetchedKeys, WebFailure>
 
@@ -160,10 +160,10 @@ actor KeySetCache {
     private let observe: @Sendable (WebFailure?) -> Void
     private var state = KeySetState()
     private let fetches = SingleFlight<Void, Void>()
-    /// When the keys were fetched last, for metrics, which do not wait.
+    /// The time of the last fetch, for metrics, which do not wait for the actor.
     private nonisolated let lastFetch = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// - Parameter observe: learns of each fetch, with what was wrong with it.
+    /// - Parameter observe: receives the outcome of each fetch.
     init(
         instant: @escaping @Sendable () -> ContinuousClock.Instant,
         observe: @escaping @Sendable (WebFailure?) -> Void,
@@ -174,16 +174,16 @@ actor KeySetCache {
         self.observe = observe
     }
 
-    /// How long ago they were fetched; nil while they were not.
+    /// The time since the keys were fetched; nil before that.
     nonisolated func age(at now: ContinuousClock.Instant) -> Duration? {
         lastFetch.withLock { $0 }.map { now - $0 }
     }
 
-    /// The keys, fetched where need be.
+    /// Returns the keys, after a fetch if necessary.
     ///
-    /// Throws `10002` with `retry_after` when there are none.
+    /// Throws `10002` with `retry_after` if there are none.
     func keys(for id: String?) async throws(SkyrowError) -> [SigningKey] {
-        // The second look is at what the fetch has brought.
+        // The second iteration uses the fetched keys.
         for _ in 0..<2 {
             switch state.verdict(on: id, at: instant()) {
             case .use(let keys): return keys
@@ -209,7 +209,7 @@ actor KeySetCache {
 }
 
 extension SkyrowError {
-    /// `10002` for a provider whose keys cannot be had.
+    /// `10002` for a provider whose keys are unavailable.
     static func providerUnavailable(retryAfter wait: Duration) -> SkyrowError {
         let (seconds, attoseconds) = wait.components
         return SkyrowError(

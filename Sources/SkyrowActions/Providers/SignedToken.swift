@@ -4,19 +4,19 @@ import SkyrowJSON
 package enum TokenFault: String, Error, Hashable, Sendable, CaseIterable {
     case undecodable
     case algorithm
-    /// No key of that id is among those of the provider.
+    /// The provider has no key with that id.
     case key
     case signature
-    /// A claim is missing or is not of its type.
+    /// A claim is missing or of another type.
     case claim
     case issuer
     case audience
     /// `azp`
     case authorizedParty = "authorized_party"
     case expired
-    /// It was issued in the future, or is to count from then on.
+    /// It was issued in the future, or is not valid yet.
     case early
-    /// It was issued too long ago, or counts for too long.
+    /// It was issued too long ago, or is valid for too long.
     case age
     case nonce
     /// `at_hash`
@@ -27,18 +27,18 @@ package enum TokenFault: String, Error, Hashable, Sendable, CaseIterable {
     case domain
 }
 
-/// A signed JSON Web Token in its compact form (RFC 7515), of which nothing is proved yet.
+/// A signed JSON Web Token in its compact form (RFC 7515), before verification.
 struct SignedToken: Sendable {
-    /// What the header says of the algorithm. It is compared with what is expected, and never decides.
+    /// The algorithm of the header. It is compared with the expected one, and never decides.
     let algorithm: String
     let keyID: String?
-    /// What is signed.
+    /// The signed bytes.
     let message: [UInt8]
     let signature: [UInt8]
     private let claims: JSONDocument
 
-    /// nil for a text that is no such token; for one with a header that names a key, which only who signs would know; and for one with
-    /// extensions that have to be understood.
+    /// nil for a text that is not such a token, for one with a key in its header, which an attacker could choose, and for one
+    /// with critical extensions.
     init?(_ text: String, maximumBytes: Int) {
         guard text.utf8.count <= maximumBytes else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -47,7 +47,7 @@ struct SignedToken: Sendable {
             let head = try? JSONDocument(header, depthLimit: 8), let claims = try? JSONDocument(payload)
         else { return nil }
         let read = head.withRoot { root -> (algorithm: String, keyID: String?)? in
-            // Of a name that comes twice, another reader might take the other value.
+            // Another parser might take the other value of a duplicate name.
             guard root.isObject, root.uniqueMembers.count == root.count, let algorithm = root["alg"]?.string,
                 root["crit"] == nil, root["jku"] == nil, root["jwk"] == nil, root["x5u"] == nil, root["x5c"] == nil
             else { return nil }
@@ -62,14 +62,14 @@ struct SignedToken: Sendable {
         self.claims = claims
     }
 
-    /// Lends the claims, which count for nothing before the signature was verified.
+    /// Lends the claims, which must not be used before the signature was verified.
     func withClaims<R, E: Error>(_ body: (JSONView) throws(E) -> R) throws(E) -> R {
         try claims.withRoot(body)
     }
 }
 
 extension JSONView {
-    /// The seconds since 1970 of a claim such as `exp`, which may have a fraction; nil for what is no number.
+    /// The seconds since 1970 of a claim such as `exp`, possibly with a fraction; nil for another type.
     var numericDate: Double? {
         switch number {
         case .integer(let seconds): Double(seconds)
@@ -78,7 +78,7 @@ extension JSONView {
         }
     }
 
-    /// A claim that is missing, or has a value of the type.
+    /// An optional claim; throws if its value has another type.
     func optionalClaim<Value>(
         _ name: StaticString,
         _ read: (JSONView) -> Value?
@@ -88,7 +88,7 @@ extension JSONView {
         return value
     }
 
-    /// A claim that has to be there.
+    /// A required claim.
     func claim<Value>(_ name: StaticString, _ read: (JSONView) -> Value?) throws(TokenFault) -> Value {
         guard let value = try optionalClaim(name, read) else { throw .claim }
         return value

@@ -1,4 +1,4 @@
-/// The part of something bounded that one client may hold, and the larger part of a whole site (``ClientKey/site``).
+/// The share of a bounded resource that one client may hold, and the larger share of a site (``ClientKey/site``).
 ///
 /// ```swift
 /// ClientShare(percent: 25).client(of: 10_000)  // 2500
@@ -14,7 +14,7 @@ package struct ClientShare: Hashable, Sendable {
         self.percent = percent
     }
 
-    /// At least one, so that every client gets something of however little there is.
+    /// At least one, so that every client gets something of a small total.
     package func client(of total: Int) -> Int { max(1, total * percent / 100) }
 
     package func site(of total: Int) -> Int { max(1, total * min(2 * percent, 100) / 100) }

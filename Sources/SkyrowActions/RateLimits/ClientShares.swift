@@ -1,10 +1,11 @@
-/// How much of something limited clients hold: each a share of it, a site twice as much, and the operator what is left.
+/// The parts of a limited resource that clients hold: a client up to its share, a site twice as much, and the operator without a
+/// share.
 ///
-/// A tenth is out of reach of all clients together, so that the master key finds a place beside any number of them.
+/// A tenth is reserved from all clients together, so that the master key is never locked out by them.
 struct ClientShares: Sendable {
     /// Why a client gets no more.
     enum Refusal: Equatable, Sendable {
-        /// All of it is taken.
+        /// The resource is exhausted.
         case all
         /// The client has its share.
         case client(limit: Int)
@@ -23,10 +24,10 @@ struct ClientShares: Sendable {
 
     var isUnused: Bool { used == 0 }
 
-    /// What a client holds.
+    /// The amount that a client holds.
     func held(by client: ClientKey) -> Int { clients[client] ?? 0 }
 
-    /// Why an amount is not given; nil where it is.
+    /// Why an amount is refused; nil if it is available.
     ///
     /// - Parameter client: nil for the operator, who has no share.
     func refusal(of amount: Int, to client: ClientKey?) -> Refusal? {
@@ -39,7 +40,7 @@ struct ClientShares: Sendable {
         return used + amount > limit - limit / 10 ? .all : nil
     }
 
-    /// Takes an amount, whether there is room or not; a negative one is given back.
+    /// Takes an amount without a check; a negative one is returned.
     mutating func take(_ amount: Int, for client: ClientKey?) {
         guard amount != 0 else { return }
         used += amount

@@ -1,4 +1,4 @@
-/// So many calls in so long a time: as many at once, and then as evenly as they come back.
+/// A number of calls in a period: that many at once, then refilled evenly.
 ///
 /// ```swift
 /// RateLimit(600, per: .seconds(60))  // 600 at once, then 10 a second
@@ -6,25 +6,25 @@
 package struct RateLimit: Hashable, Sendable {
     package let count: Int
     package let period: Duration
-    /// How long one call takes to come back.
+    /// The time in which one call is refilled.
     let interval: Duration
 
-    /// - Parameter count: more than none.
+    /// - Parameter count: at least one.
     package init(_ count: Int, per period: Duration) {
         self.count = count
         self.period = period
         interval = period / count
     }
 
-    /// What a site may do whose clients may do this: one customer may own 256 clients (``ClientKey/site``).
+    /// The limit of a site whose clients have this limit: one customer may own 256 clients (``ClientKey/site``).
     var ofSite: RateLimit { RateLimit(4 * count, per: period) }
 }
 
-/// What a service lets its callers do, nil where there is no limit.
+/// The rate limits of a service; nil means no limit.
 package struct RateLimits: Hashable, Sendable {
     /// Calls of one client; of a site, four times as many.
     package var client: RateLimit?
-    /// Calls of one user, from wherever.
+    /// Calls of one user, from any address.
     package var user: RateLimit?
     /// Calls that hash a password, of one client; of a site, four times as many.
     package var login: RateLimit?
@@ -40,20 +40,19 @@ package struct RateLimits: Hashable, Sendable {
     var isOff: Bool { client == nil && user == nil && login == nil }
 }
 
-/// What one client or user has left of a limit.
+/// The remaining calls of one client or user.
 ///
-/// A bucket of `count` calls that fills evenly is known by a single moment, that at which it is full again: each call
-/// moves it one interval into the future, and it may never be further away than a whole period. (This is the generic
-/// cell rate algorithm of ITU-T I.371.)
+/// A bucket of `count` calls that refills evenly is described by the time at which it is full again: each call moves it one
+/// interval into the future, and it may be at most a whole period away. (This is the generic cell rate algorithm of ITU-T I.371.)
 struct TokenBucket: Hashable, Sendable {
     private(set) var fullAt: ContinuousClock.Instant
 
-    /// A full one.
+    /// A full bucket.
     init(at now: ContinuousClock.Instant) {
         fullAt = now
     }
 
-    /// Takes one call out; when there is none left, returns how long until there is one, and takes nothing.
+    /// Takes one call; without one left, returns the time until the next, and takes nothing.
     mutating func take(_ limit: RateLimit, at now: ContinuousClock.Instant) -> Duration? {
         let next = max(fullAt, now) + limit.interval
         let excess = (next - now) - limit.period

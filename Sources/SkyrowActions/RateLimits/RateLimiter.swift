@@ -1,7 +1,7 @@
 package import SkyrowModel
 import Synchronization
 
-/// Counts calls and refuses those that are too many; the master key has no limit.
+/// Counts calls and refuses those above a limit; the master key has no limit.
 package final class RateLimiter: Sendable {
     private struct State {
         var limits: RateLimits
@@ -10,11 +10,11 @@ package final class RateLimiter: Sendable {
         var logins = ClientBuckets()
     }
 
-    /// Buckets of each kind; some 60 bytes each.
+    /// The number of buckets of each kind, of some 60 bytes each.
     static let capacity = 32_768
 
     private let state: Mutex<State>
-    /// Read before anything else, so that no limits cost nothing.
+    /// Read first, so that a service without limits skips the lock.
     private let isOn: Atomic<Bool>
 
     init(_ limits: RateLimits) {
@@ -22,7 +22,7 @@ package final class RateLimiter: Sendable {
         isOn = Atomic(!limits.isOff)
     }
 
-    /// The limits from now on; a kind whose limit is another starts with full buckets.
+    /// The current limits; a kind whose limit changes starts with full buckets.
     package var limits: RateLimits {
         get { state.withLock { $0.limits } }
         set {
@@ -36,9 +36,9 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Counts a call of a client, and of the user if that is known already; throws `131 RateLimited`.
+    /// Counts a call of a client, and of the user if already known; throws `131 RateLimited`.
     ///
-    /// - Parameter action: nil for a call that names none of the actions.
+    /// - Parameter action: nil for a call without a valid action.
     func admit(
         _ action: ActionName?,
         from client: ClientKey,
@@ -73,18 +73,18 @@ package final class RateLimiter: Sendable {
         if let wait { throw RateLimiter.error(waiting: wait, of: .calls) }
     }
 
-    /// Whether anything is limited.
+    /// Whether there is any limit.
     var limitsAnything: Bool { isOn.load(ordering: .acquiring) }
 
-    /// What there are too many of, in the words of a message.
+    /// What is limited, in the words of a message.
     enum Limited: String, Sendable {
         case calls
         case logIns = "attempts to log in"
         case signUps = "sign-ups"
-        /// Of passwords and codes.
+        /// Attempts with passwords and codes.
         case attempts
 
-        /// What a call is that hashes a password.
+        /// The kind of a call that hashes a password.
         init(hashingFor action: ActionName?) {
             switch action {
             case .authLogIn: self = .logIns
@@ -106,24 +106,24 @@ package final class RateLimiter: Sendable {
 }
 
 extension ActionService {
-    /// Counts a call before its parameters are looked at; throws `131 RateLimited` when it is one too many.
+    /// Counts a call before its parameters are read; throws `131 RateLimited` above the limit.
     ///
-    /// A refusal is not reported, as with `cachedCaller`.
+    /// A refusal is not observed, as with `cachedCaller`.
     ///
-    /// - Parameter caller: nil when he is not known yet; `admit(_:)` then counts the user's call.
+    /// - Parameter caller: nil if not known yet; `admit(_:)` then counts the user's call.
     package func admit(_ action: ActionName, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {
         try rateLimiter.admit(action, from: client, by: caller, at: clock.instant())
     }
 
-    /// Counts a request that asks for none of the actions, or was refused before it was known what it asks for; throws
-    /// `131 RateLimited` when it is one too many.
+    /// Counts a request without a valid action, or one that was refused before its action was known; throws `131 RateLimited`
+    /// above the limit.
     package func admit(_ credentials: Credentials, from client: ClientKey) throws(SkyrowError) {
         guard rateLimiter.limitsAnything else { return }
         if let key = credentials.key, credentials.admitsMasterKey, isMasterKey(key) { return }
         try rateLimiter.admit(nil, from: client, by: nil, at: clock.instant())
     }
 
-    /// Counts a call of a user whom only the database knew; throws `131 RateLimited` when it is one too many.
+    /// Counts a call of a user who was found only in the database; throws `131 RateLimited` above the limit.
     package func admit(_ caller: Caller) throws(SkyrowError) {
         do {
             try rateLimiter.admit(caller, at: clock.instant())

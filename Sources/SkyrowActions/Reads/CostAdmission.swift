@@ -2,16 +2,16 @@ internal import SkyrowModel
 internal import SkyrowStore
 import Synchronization
 
-/// Which scans are made (`query-scans`).
+/// The policy for scans (`query-scans`).
 package enum ScanPolicy: String, Hashable, Sendable, CaseIterable {
     case allow
-    /// Those of large types are made for the master key alone.
+    /// Only the master key may scan large types.
     case largeRefused = "large-refused"
 
     /// Types with more records are large.
     private static let largeType = 100_000.0
 
-    /// Throws `120 RecordQueryInvalid` for a scan that is not made, with the index that would serve.
+    /// Throws `120 RecordQueryInvalid` for a scan that is not permitted, with the index that would serve.
     func admit(_ cost: QueryCost, by caller: Caller) throws(SkyrowError) {
         guard self == .largeRefused, !caller.isOperator, cost.costClass == .scan, cost.size > Self.largeType else {
             return
@@ -25,9 +25,9 @@ package enum ScanPolicy: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ActionService {
-    /// Asks a question under the turn of its class, which the master key does not wait for.
+    /// Runs a query in the read queue of its cost class; the master key does not queue.
     ///
-    /// `122 ResponseTimeout` says the class of the question, and the index that would serve it.
+    /// `122 ResponseTimeout` includes the cost class of the query, and the index that would serve it.
     func admitting<Success>(
         _ caller: Caller,
         _ turn: ReadTurn?,
@@ -54,13 +54,13 @@ extension ActionService {
     }
 }
 
-/// The cost of a question from when it is found out.
+/// The cost of a query, once it is known.
 private final class KnownCost: Sendable {
     let cost = Mutex<QueryCost?>(nil)
 }
 
 extension QueryCost {
-    /// A sentence about the index that would serve; empty where none is known.
+    /// A sentence about the index that would serve; empty without one.
     fileprivate var advice: String {
         guard let index else { return "" }
         let fields = index.fields.map(\.name).joined(separator: ", ")

@@ -3,19 +3,19 @@ package import SkyrowModel
 import SkyrowSystem
 import Synchronization
 
-/// How many reads run at once, and how many may wait.
+/// The limits on concurrent and waiting reads.
 package struct ReadLimits: Hashable, Sendable {
-    /// Reads that run at once, those of the classes `join` and `scan` apart.
+    /// Concurrent reads, without those of the classes `join` and `scan`.
     package var running: Int
-    /// Reads of the class `join` that run at once.
+    /// Concurrent reads of the class `join`.
     package var joins: Int
-    /// Reads of the class `scan` that run at once.
+    /// Concurrent reads of the class `scan`.
     package var scans: Int
-    /// Reads that wait for their turn.
+    /// Reads waiting in the queue.
     package var waiting: Int
-    /// The part of both that one client may have.
+    /// The share of both that one client may have.
     package var share: ClientShare
-    /// For a read to get its turn.
+    /// The maximum time in the queue.
     package var patience: Duration
 
     package init(
@@ -35,15 +35,15 @@ package struct ReadLimits: Hashable, Sendable {
     }
 }
 
-/// The reads that run, and those that wait for their turn.
+/// The numbers of running and waiting reads.
 package struct ReadCounts: Hashable, Sendable {
     package var running: Int
     package var waiting: Int
 }
 
-/// Lets reads run, each client its share, and the others wait for their turn (``TurnQueue``).
+/// Admits reads, each client up to its share, and queues the others (``TurnQueue``).
 package final class ReadAdmission: Sendable {
-    /// One that waits: it learns why its wait is given up, nil where it runs.
+    /// A waiting read: it receives why its wait ended, or nil when it is admitted.
     private typealias Waiter = Deferred<WaitEnd?>
 
     private struct State {
@@ -71,17 +71,17 @@ package final class ReadAdmission: Sendable {
         )
     }
 
-    /// The reads that run, and those that wait.
+    /// The numbers of running and waiting reads.
     var counts: ReadCounts {
         state.withLock { ReadCounts(running: $0.queue.running, waiting: $0.queue.waiting) }
     }
 
-    /// Waits until a read of this client may run; `leave` ends it.
+    /// Waits until a read of this client is admitted; `leave` ends it.
     ///
-    /// Throws `131 RateLimited` when too many reads of the client wait, `135 Overloaded` when too many of all clients
-    /// do or the read waited too long, and `122 ResponseTimeout` when its task is cancelled.
+    /// Throws `131 RateLimited` when too many reads of the client wait, `135 Overloaded` when too many of all clients do or the
+    /// read waited too long, and `122 ResponseTimeout` when its task is cancelled.
     package func enter(_ client: ClientKey) async throws(SkyrowError) {
-        // A /48 has one turn: 256 turns for its networks would be no fair share.
+        // A /48 counts as one client: separate shares for its 256 networks would be unfair.
         let key = client.site ?? client
         let (arrival, ticket, waiter) = state.withLock { state -> (TurnQueue.Arrival, TurnQueue.Ticket, Waiter?) in
             state.lastTicket += 1
@@ -106,7 +106,7 @@ package final class ReadAdmission: Sendable {
         }
     }
 
-    /// Ends a read that ran, and starts the next one.
+    /// Ends an admitted read, and admits the next one.
     package func leave(_ client: ClientKey) {
         let next = state.withLock { state in
             state.queue.leave(client.site ?? client).flatMap { state.waiters.removeValue(forKey: $0) }

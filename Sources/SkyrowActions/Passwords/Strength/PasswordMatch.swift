@@ -1,14 +1,13 @@
 import Glibc
 
-/// A part of a password that an attacker has a better way to than to try all characters.
+/// A part of a password that an attacker can guess faster than by brute force.
 struct PasswordMatch: Hashable {
     let range: Range<Int>
-    /// How many guesses that way takes.
+    /// The number of guesses.
     let guesses: Double
 
-    /// - Parameters:
-    ///   - own: the texts of the user with their ranks.
-    ///   - depth: how deep in a repetition it is; what is repeated there is not looked for again.
+    /// - Parameters: - own: the texts of the user with their ranks. - depth: the nesting of repetitions; deep ones are not
+    ///   searched again.
     static func all(in characters: [Unicode.Scalar], own: [String: Int], depth: Int) -> [PasswordMatch] {
         let small = characters.map { scalar in
             let mapped = scalar.properties.lowercaseMapping.unicodeScalars
@@ -22,7 +21,7 @@ struct PasswordMatch: Hashable {
 // MARK: - Words
 
 extension PasswordMatch {
-    /// Characters that stand for letters they look like; two of them stand for one of two.
+    /// Characters that resemble letters. An ambiguous one has a variant for each letter.
     private static let lookalikes: [(of: [Unicode.Scalar: Unicode.Scalar], factor: Double)] = {
         let common: [Unicode.Scalar: Unicode.Scalar] = [
             "@": "a", "4": "a", "8": "b", "(": "c", "3": "e", "6": "g", "9": "g", "0": "o", "$": "s", "5": "s",
@@ -55,7 +54,7 @@ extension PasswordMatch {
                     found.append(PasswordMatch(range: start..<(end + 1), guesses: Double(rank) * capitals * factor))
                 }
                 note(rank(text(part)), times: 1)
-                // A single character reads the same from both ends.
+                // A single character is its own reverse.
                 if part.count > 2 { note(rank(text(part.reversed())), times: 2) }
                 for (letters, factor) in lookalikes where part.contains(where: { letters[$0] != nil }) {
                     note(rank(text(part.map { letters[$0] ?? $0 })), times: factor)
@@ -71,7 +70,7 @@ extension PasswordMatch {
         return String(text)
     }
 
-    /// How many ways to write the letters of a word large are tried before this one.
+    /// The number of ways to capitalise a word that are tried before this one.
     private static func capitalisation(_ part: ArraySlice<Unicode.Scalar>) -> Double {
         let large = part.count { $0.properties.isUppercase }
         guard large > 0 else { return 1 }
@@ -96,7 +95,7 @@ extension Unicode.Scalar {
 // MARK: - Keys, sequences and repetitions
 
 extension PasswordMatch {
-    /// Where the keys of a keyboard are; of the key pads the rows suffice, as they are sequences upwards.
+    /// The positions of the keys of a keyboard. Key pads need no columns, since their keys are sequences upwards.
     private static let keys: [Unicode.Scalar: (row: Int, column: Int)] = {
         var keys: [Unicode.Scalar: (row: Int, column: Int)] = [:]
         let rows = ["`1234567890-=", " qwertyuiop[]\\", " asdfghjkl;'", " zxcvbnm,./"]
@@ -107,11 +106,11 @@ extension PasswordMatch {
         return keys
     }()
 
-    /// The direction from one key to a neighbour; nil for keys that are apart.
+    /// The direction from one key to a neighbour; nil for keys that are not adjacent.
     private static func direction(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Int? {
         guard let from = keys[first], let to = keys[second] else { return nil }
         let (down, right) = (to.row - from.row, to.column - from.column)
-        // Rows are half a key further to the right than those above them.
+        // Each row is shifted half a key to the right of the one above.
         switch (down, right) {
         case (0, 1), (0, -1), (1, 0), (1, -1), (-1, 0), (-1, 1): return down * 3 + right
         default: return nil
@@ -133,7 +132,7 @@ extension PasswordMatch {
             }
             let length = end - start + 1
             if length > 2 {
-                // 47 keys to begin with, about 4.6 neighbours each.
+                // 47 first keys, with about 4.6 neighbours each.
                 var guesses = 0.0
                 for steps in 2...length {
                     for turn in 1...min(turns, steps - 1) {
@@ -147,7 +146,7 @@ extension PasswordMatch {
         return found
     }
 
-    /// Characters with one step between them, such as `abcd`, `9753` and `lmno`.
+    /// Characters with a constant difference, such as `abcd`, `9753` and `lmno`.
     private static func sequences(_ characters: [Unicode.Scalar]) -> [PasswordMatch] {
         var found: [PasswordMatch] = []
         var start = 0
@@ -170,7 +169,7 @@ extension PasswordMatch {
         return found
     }
 
-    /// The same part again and again, such as `aaaa` and `abcabc`.
+    /// Repetitions of one part, such as `aaaa` and `abcabc`.
     private static func repetitions(
         _ small: [Unicode.Scalar],
         own: [String: Int],
@@ -185,7 +184,7 @@ extension PasswordMatch {
                 while end + period < small.count, small[end] == small[end + period] { end += 1 }
                 let times = (end - start + period) / period
                 let range = start..<(start + times * period)
-                // What repeats after a shorter part has been found with that one.
+                // A shorter period has already found these.
                 if times > 1,
                     !found.contains(where: { $0.range.lowerBound <= start && $0.range.upperBound >= range.upperBound })
                 {

@@ -1,24 +1,24 @@
 import Glibc
 
-/// An estimate of how many guesses an attacker needs who tries what people choose first.
+/// An estimate of the guesses that an attacker needs who tries common choices first.
 ///
-/// It follows the idea of zxcvbn (Wheeler, USENIX Security 2016): a password is taken apart into words, names, dates, repetitions,
-/// runs of keys and of characters, and what is left; the cheapest way to put it together is what counts. It is an estimate, which a
-/// list of words in another language would lower.
+/// It follows the idea of zxcvbn (Wheeler, USENIX Security 2016): a password is split into words, names, dates, repetitions, runs
+/// of keys and of characters, and a remainder; the cheapest split counts. A word list of another language would lower the
+/// estimate.
 ///
 /// ```swift
 /// PasswordStrength(of: "password1").score  // 0
 /// PasswordStrength(of: "correct horse battery staple").score  // 4
 /// ```
 struct PasswordStrength: Hashable, Sendable {
-    /// Beyond that many characters a password is not looked at, so that an estimate takes a few milliseconds at most.
+    /// Upper bound on the characters that are examined, so that an estimate takes a few milliseconds at most.
     static let maximumLength = 64
 
     /// The decimal logarithm of the number of guesses.
     let magnitude: Double
 
-    /// 0: guessed at once; 1: within a thousand times a thousand; 2: withstands guessing through the service; 3 and 4: withstand
-    /// guessing with a copy of the hash, 4 for long.
+    /// 0: guessed at once; 1: within a million guesses; 2: withstands guessing through the service; 3 and 4: withstand guessing
+    /// with a copy of the hash, 4 for long.
     var score: Int {
         switch magnitude {
         case ..<3.01: 0
@@ -29,7 +29,7 @@ struct PasswordStrength: Hashable, Sendable {
         }
     }
 
-    /// - Parameter own: texts that an attacker who means this user tries first, such as the username; each of them and its parts.
+    /// - Parameter own: texts that an attacker of this user would try first, such as the username; each text and its parts count.
     init(of password: String, own: [String] = []) {
         let characters = Array(password.unicodeScalars.prefix(Self.maximumLength))
         var words: [String: Int] = [:]
@@ -39,7 +39,7 @@ struct PasswordStrength: Hashable, Sendable {
         magnitude = log10(PasswordStrength.guesses(characters, own: words, depth: 0))
     }
 
-    /// A text in small letters, its words, and the pieces between its signs that have three characters and more.
+    /// A text in lowercase, its words, and its parts between punctuation, of at least three characters.
     static func parts(of text: String) -> [String] {
         let small = text.lowercased()
         let words = small.split { $0 == "@" || $0.isWhitespace }
@@ -51,7 +51,7 @@ struct PasswordStrength: Hashable, Sendable {
 
     // MARK: The cheapest way to put it together
 
-    /// The number of guesses for a part that is tried by brute force: ten for each character.
+    /// The number of guesses for a part by brute force: ten for each character.
     private static func bruteForce(_ length: Int) -> Double {
         max(pow(10, Double(length)), length == 1 ? 11 : 51)
     }
@@ -63,7 +63,7 @@ struct PasswordStrength: Hashable, Sendable {
         for match in PasswordMatch.all(in: characters, own: own, depth: depth) {
             matches[match.range.upperBound - 1].append(match)
         }
-        // Of each prefix, the product of the guesses of a way with that number of parts; the least of these counts.
+        // For each prefix, the product of guesses by number of parts; the smallest one is kept.
         var products: [[Int: Double]] = []
         var totals: [[Int: Double]] = []
         func add(_ part: Double, from start: Int, to end: Int) {
@@ -74,7 +74,7 @@ struct PasswordStrength: Hashable, Sendable {
             for (parts, product) in former {
                 let length = parts + 1
                 let new = product * guesses
-                // An attacker does not know the number of parts, nor their order.
+                // An attacker knows neither the number of parts nor their order.
                 let total = factorial(length) * new + pow(10_000, Double(length - 1))
                 guard totals[end].allSatisfy({ $0.key > length || $0.value > total }) else { continue }
                 products[end][length] = new

@@ -1,8 +1,8 @@
-/// The words that a password is compared with, each with its rank in a list that is sorted by how often they are used.
+/// Common words in passwords, each with its rank in a list sorted by frequency.
 ///
-/// They are read when the strength of a password is first estimated, and take about half a megabyte then.
+/// The lists are read at the first estimate and then take about half a megabyte.
 enum PasswordWords {
-    /// The best rank that a text has in any of the lists, 1 for the most frequent; all texts are in small letters.
+    /// The best rank of a text in any of the lists, 1 for the most frequent; all texts are in lowercase.
     static let ranks: [String: Int] = {
         var ranks: [String: Int] = [:]
         for list in [passwords, names, english] {
@@ -13,6 +13,6 @@ enum PasswordWords {
         return ranks
     }()
 
-    /// The length of the longest of them, in characters.
+    /// The length of the longest word, in characters.
     static let longest = 16
 }

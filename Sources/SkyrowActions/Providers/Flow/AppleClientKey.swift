@@ -1,9 +1,9 @@
 package import SkyrowCrypto
 import SkyrowJSON
 
-/// The key of a team at Apple, with which the secret of a client is made when it is needed.
+/// The key of a team at Apple, from which client secrets are generated when needed.
 package struct AppleClientKey: Sendable {
-    /// How long a secret counts, in seconds.
+    /// The validity of a secret, in seconds.
     static let lifetime: Int64 = 300
     private static let audience = "https://appleid.apple.com"
 
@@ -17,7 +17,7 @@ package struct AppleClientKey: Sendable {
         self.key = key
     }
 
-    /// The secret of a client: a token that is signed by ES256; nil when libcrypto has no memory.
+    /// Generates the secret of a client: a token signed with ES256; nil when libcrypto has no memory.
     ///
     /// - Parameter now: in seconds since 1970.
     func secret(of clientID: String, at now: Int64) -> String? {

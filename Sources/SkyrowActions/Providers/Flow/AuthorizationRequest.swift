@@ -3,9 +3,9 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowRemote
 
-/// Random texts of 256 bits for a flow; tables get their hashes.
+/// Random texts of 256 bits for a sign-in flow; tables store their hashes.
 enum FlowSecret {
-    /// A text of 43 characters of base64url.
+    /// Generates a text of 43 characters of base64url.
     static func draw() -> String {
         var generator = SystemRandomNumberGenerator()
         return Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -21,12 +21,12 @@ enum FlowSecret {
     }
 }
 
-/// What the browser of a user asks a provider for (RFC 6749, 4.1.1; OpenID Connect Core 1.0, 3.1.2.1).
+/// The request that the user's browser sends to a provider (RFC 6749, 4.1.1; OpenID Connect Core 1.0, 3.1.2.1).
 struct AuthorizationRequest: Hashable, Sendable {
     let state: String
-    /// What the exchange proves that it belongs to this request with.
+    /// The secret with which the exchange proves that it belongs to this request.
     let verifier: String
-    /// What the id token has to have; nil for a provider without id tokens.
+    /// The nonce that the ID token must have; nil for a provider without ID tokens.
     let nonce: String?
 
     init(for kind: ProviderKind) {
@@ -35,7 +35,7 @@ struct AuthorizationRequest: Hashable, Sendable {
         nonce = kind.hasIDTokens ? FlowSecret.draw() : nil
     }
 
-    /// The address with the request in its query.
+    /// The URL with the request in its query.
     func url(at address: WebAddress, of flow: ProviderFlow, _ purpose: ProviderFlowPurpose) -> String {
         var fields: [(name: String, value: String)] = [
             ("response_type", "code"), ("client_id", flow.clientID), ("redirect_uri", flow.callback),
@@ -43,18 +43,18 @@ struct AuthorizationRequest: Hashable, Sendable {
             ("code_challenge", FlowSecret.challenge(of: verifier)), ("code_challenge_method", "S256"),
         ]
         if let nonce { fields.append(("nonce", nonce)) }
-        // With a name or an address among the scopes Apple sends its response no other way.
+        // With the scope `name` or `email` Apple accepts only this response mode.
         if flow.kind == .apple { fields.append(("response_mode", "form_post")) }
-        // Google gives a refresh token to those who ask for one.
+        // Google issues a refresh token only on request.
         if flow.kind == .google, flow.keepsTokens { fields.append(("access_type", "offline")) }
         if purpose == .stepUp {
             switch flow.kind {
             case .openID, .google, .apple:
-                // With an age asked for, the id token says when the user signed in (OpenID Connect Core 1.0, 3.1.2.1).
+                // With `max_age` the ID token has the time of the sign-in (OpenID Connect Core 1.0, 3.1.2.1).
                 fields.append(("prompt", "login"))
                 fields.append(("max_age", "\(Elevation.lifetime)"))
                 if flow.kind == .google {
-                    // Google says it to those who ask for the claim.
+                    // Google sends the time only if the claim is requested.
                     fields.append(("claims", #"{"id_token":{"auth_time":{"essential":true}}}"#))
                 }
             case .facebook: fields.append(("auth_type", "reauthenticate"))
@@ -65,20 +65,20 @@ struct AuthorizationRequest: Hashable, Sendable {
     }
 }
 
-/// What a provider has the browser bring back.
+/// The parameters with which a provider sends the browser back.
 package struct AuthorizationResponse: Hashable, Sendable {
-    /// The largest of its parts, in bytes.
+    /// Upper bound on the size of a parameter, in bytes.
     package static let maximumBytes = 4096
 
     package var state: String?
     package var code: String?
     package var error: String?
-    /// By which name the provider calls itself (RFC 9207).
+    /// The provider's name for itself (RFC 9207).
     package var issuer: String?
-    /// What Apple says of the user the first time, an object.
+    /// Apple's description of the user at the first sign-in, a JSON object.
     package var user: String?
 
-    /// - Parameter field: the value of a field of the query or the form.
+    /// - Parameter field: returns the value of a field of the query or the form.
     package init(_ field: (String) -> String?) {
         func text(_ name: String) -> String? {
             field(name).flatMap { (1...Self.maximumBytes).contains($0.utf8.count) && !$0.hasNUL ? $0 : nil }
@@ -90,11 +90,10 @@ package struct AuthorizationResponse: Hashable, Sendable {
         user = text("user")
     }
 
-    /// The code; throws what the response says instead, or what is wrong with it.
+    /// Returns the code; throws the error of the response, or its fault.
     ///
-    /// - Parameters:
-    ///   - issuers: by which names the provider calls itself; none where it has none, and is recognised by the path alone.
-    ///   - namesIssuer: whether each response of the provider names it.
+    /// - Parameters: - issuers: the provider's names for itself; empty for a provider that is identified only by the path. -
+    ///   namesIssuer: whether each response of the provider names it.
     func code(from issuers: [String], namesIssuer: Bool) throws(FlowFault) -> String {
         if !issuers.isEmpty {
             if let issuer {
@@ -107,7 +106,7 @@ package struct AuthorizationResponse: Hashable, Sendable {
         }
         switch error {
         case nil: break
-        // Apple's and Facebook's words for a user who turns back.
+        // The error codes of Apple and Facebook for a user who cancels are among these.
         case "access_denied", "user_cancelled_authorize", "user_cancelled_login", "login_required", "consent_required",
             "interaction_required", "account_selection_required":
             throw FlowFault(.accessDenied, "the user did not sign in")

@@ -5,16 +5,16 @@ import SkyrowRemote
 import SkyrowStore
 import Synchronization
 
-/// Sign-ins with one provider by way of browsers: where it is, and the exchanges that are under way.
+/// The sign-ins with one provider through browsers: its endpoints, and the exchanges in progress.
 final class BrowserSignIn: Sendable {
-    /// How many codes are exchanged at once; each takes a thread for as long as the provider takes to respond.
+    /// Upper bound on concurrent exchanges of codes; each occupies a thread until the provider responds.
     static let maximumExchanges = 8
 
     let flow: ProviderFlow
     private let cache: EndpointCache
     private let exchanges = Mutex(0)
 
-    /// - Parameter report: gets why the addresses of the provider could not be had.
+    /// - Parameter report: receives the failures to find the provider's endpoints.
     init(
         _ flow: ProviderFlow,
         instant: @escaping @Sendable () -> ContinuousClock.Instant,
@@ -24,12 +24,12 @@ final class BrowserSignIn: Sendable {
         cache = EndpointCache(instant: instant, report: report, locate: flow.locate)
     }
 
-    /// Where the provider is reached; throws `10002` with `retry_after` when that cannot be had.
+    /// The endpoints of the provider; throws `10002` with `retry_after` if they are unavailable.
     func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
         try await cache.endpoints()
     }
 
-    /// Runs an exchange unless there are too many; nil then.
+    /// Runs an exchange; returns nil when there are too many.
     func exchanging<Success: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Success
     ) async throws(Failure) -> Success? {
@@ -55,7 +55,7 @@ final class BrowserSignIn: Sendable {
         return try TokenResponse(try await response(to: request))
     }
 
-    /// What a provider without id tokens says of the user of an access token.
+    /// The user of an access token, according to a provider without ID tokens.
     func user(of accessToken: String, at endpoints: ProviderEndpoints) async throws(FlowFault) -> ProviderUser {
         guard let place = endpoints.user else {
             throw FlowFault(.serverError, "the provider has no address that says who the user is")
@@ -72,7 +72,7 @@ final class BrowserSignIn: Sendable {
         return try ProviderUser(user, emails: emails, of: flow.kind)
     }
 
-    /// What a provider of OpenID Connect says of a user beside its id token, which has to be of the same one.
+    /// The claims of an OpenID Connect provider's userinfo endpoint, which must be about the subject of the ID token.
     func claims(
         of subject: String,
         _ accessToken: String,

@@ -3,18 +3,18 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowRemote
 
-/// What a provider of OpenID Connect says of itself (OpenID Connect Discovery 1.0).
+/// The metadata document of a provider (OpenID Connect Discovery 1.0).
 struct ProviderDocument: Hashable, Sendable {
     var keys: WebAddress?
     var endpoints: ProviderEndpoints?
 
-    /// Throws ``WebFailure`` for a document of another issuer, and for one that is none.
+    /// Throws ``WebFailure`` for a document of another issuer, and for an invalid one.
     init(_ document: WebDocument, at place: WebAddress, issuer: String, allowsLoopback: Bool) throws(WebFailure) {
         guard let json = try? JSONDocument(document.bytes, depthLimit: 16) else {
             throw WebFailure("\(place) is not JSON.")
         }
         let named = json.withRoot { $0["issuer"]?.string }
-        // What another says of this provider is not its word.
+        // A document of another issuer is not authoritative for this provider.
         guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is of another issuer.") }
         (keys, endpoints) = json.withRoot { root -> (WebAddress?, ProviderEndpoints?) in
             func address(_ name: StaticString) -> WebAddress? {
@@ -38,12 +38,12 @@ struct ProviderDocument: Hashable, Sendable {
     }
 }
 
-/// Where a provider is reached, for all requests of a process: one of them asks, and the others wait for it.
+/// The endpoints of a provider for all requests of a process: one request fetches them while the others wait.
 actor EndpointCache {
-    /// For how long what was found is taken without asking again, and for how long where asking fails.
+    /// How long endpoints are used without another fetch, and how long while fetches fail.
     private static let freshness = Duration.seconds(3600)
     private static let maximumAge = Duration.seconds(86_400)
-    /// How long is waited after asking in vain.
+    /// The pause after a failed fetch.
     private static let pause = Duration.seconds(5)
 
     private let locate: @Sendable () async -> Result<ProviderEndpoints, WebFailure>
@@ -53,7 +53,7 @@ actor EndpointCache {
     private var failedAt: ContinuousClock.Instant?
     private let looks = SingleFlight<Void, Void>()
 
-    /// - Parameter report: gets what was wrong when asking failed.
+    /// - Parameter report: receives the failures to fetch the endpoints.
     init(
         instant: @escaping @Sendable () -> ContinuousClock.Instant,
         report: @escaping @Sendable (WebFailure) -> Void,
@@ -64,7 +64,7 @@ actor EndpointCache {
         self.report = report
     }
 
-    /// The addresses; throws `10002` with `retry_after` when they cannot be had.
+    /// The endpoints; throws `10002` with `retry_after` if they are unavailable.
     func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
         if let found, instant() - found.at < Self.freshness { return found.endpoints }
         let mayAsk = failedAt.map { instant() - $0 >= Self.pause } ?? true

@@ -1,17 +1,17 @@
 package import SkyrowRemote
 
-/// What kind of provider it is: OpenID Connect, or one of those with ways of their own.
+/// The kind of a provider: OpenID Connect, or one with its own protocol.
 package enum ProviderKind: String, Hashable, Sendable, CaseIterable {
     /// Any provider of OpenID Connect.
     case openID = "oidc"
     case google
-    /// Its client secret is a token that is made for each exchange, and it comes back with POST.
+    /// Its client secret is a token generated for each exchange, and its response comes as POST.
     case apple
     case facebook
     case github
     case twitter
 
-    /// Whether it identifies users by id tokens, and not by what it responds about them.
+    /// Whether it identifies users by ID tokens instead of a userinfo response.
     package var hasIDTokens: Bool {
         switch self {
         case .openID, .google, .apple: true
@@ -19,7 +19,7 @@ package enum ProviderKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// By which names a ready-made one calls itself; none for one that the settings have to name, or that has no id tokens.
+    /// The issuer names of a predefined provider; empty for one that the settings have to name, or without ID tokens.
     package var issuers: [String] {
         switch self {
         case .google: ["https://accounts.google.com", "accounts.google.com"]
@@ -28,7 +28,7 @@ package enum ProviderKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What it is asked for.
+    /// The scopes that are requested.
     package var scopes: [String] {
         switch self {
         case .openID, .google: ["openid", "email", "profile"]
@@ -39,7 +39,7 @@ package enum ProviderKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Where a ready-made one is that has no document that says so.
+    /// The endpoints of a predefined provider without a metadata document.
     package var addresses: (authorization: String, token: String, user: String, emails: String?)? {
         switch self {
         case .openID, .google, .apple: nil
@@ -62,19 +62,19 @@ package enum ProviderKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Where a provider is reached.
+/// The endpoints of a provider.
 package struct ProviderEndpoints: Hashable, Sendable {
-    /// What the browser of the user opens.
+    /// The endpoint that the user's browser opens.
     package var authorization: WebAddress
-    /// Where a code is exchanged.
+    /// The endpoint that exchanges codes.
     package var token: WebAddress
-    /// What the provider says of the user of an access token.
+    /// The endpoint that describes the user of an access token.
     package var user: WebAddress?
-    /// The mail addresses of that user, where they are elsewhere.
+    /// The endpoint for the mail addresses of that user, if it is a separate one.
     package var emails: WebAddress?
     /// Whether each response names the provider (RFC 9207).
     package var namesIssuer: Bool
-    /// Whether the secret of the client goes into the body, and not into a header field.
+    /// Whether the client secret goes into the body instead of a header field.
     package var postsSecret: Bool
 
     package init(
@@ -94,33 +94,33 @@ package struct ProviderEndpoints: Hashable, Sendable {
     }
 }
 
-/// How the service proves to a provider that it is the client.
+/// How the service authenticates itself to a provider as the client.
 package enum ClientAuthentication: Sendable {
-    /// By PKCE alone, for clients that keep no secret.
+    /// By PKCE alone, for clients without a secret.
     case none
     case secret(Secret)
-    /// Apple's: a token that is signed with the key of a team.
+    /// Apple's way: a token signed with the key of a team.
     case apple(AppleClientKey)
 }
 
-/// How users sign in with a provider by way of their browsers.
+/// The configuration of sign-ins with a provider through the browser.
 package struct ProviderFlow: Sendable {
     package var kind: ProviderKind
-    /// By what the provider knows the service.
+    /// The provider's id for the service.
     package var clientID: String
     package var authentication: ClientAuthentication
     package var scopes: [String]
-    /// Those that a sign-in may ask for beside them.
+    /// Further scopes that a sign-in may request.
     package var furtherScopes: [String] = []
-    /// Where users may go back to.
+    /// The addresses that users may return to.
     package var redirects: [RegisteredRedirect]
-    /// Where the provider sends users back to, `https://api.example.org/auth/callback/google`.
+    /// The URL to which the provider sends users back, `https://api.example.org/auth/callback/google`.
     package var callback: String
-    /// Whether the tokens of the provider are kept.
+    /// Whether the provider's tokens are stored.
     package var keepsTokens: Bool
-    /// Says where the provider is reached.
+    /// Finds the provider's endpoints.
     package var locate: @Sendable () async -> Result<ProviderEndpoints, WebFailure>
-    /// Sends a request to it.
+    /// Sends a request to the provider.
     package var send: @Sendable (WebRequest) async -> Result<WebResponse, WebFailure>
 
     package init(
@@ -146,9 +146,9 @@ package struct ProviderFlow: Sendable {
     }
 }
 
-/// Why a sign-in by way of the browser came to nothing. The text is for the log; the application gets the code.
+/// Why a sign-in through the browser failed. The text is for the log; the application gets the code.
 struct FlowFault: Error, Hashable, Sendable {
-    /// What the application gets as `error` (RFC 6749, 4.1.2.1).
+    /// The application gets it as `error` (RFC 6749, 4.1.2.1).
     enum Code: String, Hashable, Sendable {
         case accessDenied = "access_denied"
         case serverError = "server_error"
@@ -156,7 +156,7 @@ struct FlowFault: Error, Hashable, Sendable {
     }
 
     let code: Code
-    /// Without anything secret.
+    /// A text without secrets.
     let reason: String
 
     init(_ code: Code, _ reason: String) {

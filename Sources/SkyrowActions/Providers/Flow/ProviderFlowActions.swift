@@ -7,15 +7,15 @@ import SkyrowStore
 // MARK: - Beginning
 
 extension ActionService {
-    /// Whether users sign in with any provider by way of their browsers.
+    /// Whether users sign in with any provider through the browser.
     package var hasBrowserSignIns: Bool { providers.contains { $0.signIn != nil && $0.configuration.allowsLogIn } }
 
-    /// `auth:provider:start`: begins a sign-in by way of the browser.
+    /// `auth:provider:start`: starts a sign-in through the browser.
     ///
-    /// Throws `108 InvalidArgument` for a provider that there is not, and for a redirect or a scope that its settings do not have; `125
-    /// NotConfigured` where users do not sign in with it so; `131 RateLimited` when too many have begun; `10002` while the provider
-    /// cannot be reached; and for a user who is to be linked or to prove who they are what ``authenticate(_:for:_:)`` throws, and
-    /// `138 StepUpRequired`.
+    /// Throws `108 InvalidArgument` for an unknown provider, and for a redirect or scope that is not in its settings; `125
+    /// NotConfigured` if the provider has no sign-in through the browser; `131 RateLimited` when too many are in progress;
+    /// `10002` while the provider is unreachable; and for linking and step-up what ``authenticate(_:for:_:)`` throws, and `138
+    /// StepUpRequired`.
     package func startProvider(
         _ request: ProviderStartRequest,
         with credentials: Credentials = Credentials(),
@@ -68,10 +68,10 @@ extension ActionService {
         }
     }
 
-    /// What is authenticated with a secret of a flow.
+    /// The associated data with which a secret of a flow is authenticated.
     private static func place(_ hash: [UInt8]) -> [String] { ["_flow", Hexadecimal.text(hash)] }
 
-    /// The account and the session that ask; nil for a log-in.
+    /// The requesting account and session; nil for a login.
     private func account(
         for purpose: ProviderFlowPurpose,
         with credentials: Credentials
@@ -79,7 +79,7 @@ extension ActionService {
         guard purpose != .logIn else { return nil }
         let caller = try await authenticate(credentials, for: .user)
         let user = try caller.requiredUserID
-        // The master key has no session that could be bound.
+        // The master key has no session to bind.
         guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
         if purpose == .link, caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) {
             throw refusal
@@ -93,18 +93,18 @@ extension ActionService {
 
 // MARK: - Coming back
 
-/// What becomes of a browser that comes back from a provider.
+/// The response to a browser that returns from a provider.
 package enum ProviderReturn: Hashable, Sendable {
-    /// It goes on to the application, with a code or an error.
+    /// It is redirected to the application, with a code or an error.
     case redirect(String)
-    /// The state is none, was used, or has expired, so that nothing says where to go.
+    /// The state is invalid, used or expired, so the redirect is unknown.
     case unknown
-    /// Too many exchanges are under way; the same request may be sent again.
+    /// Too many exchanges are in progress; the same request may be repeated.
     case busy
 }
 
 extension ActionService {
-    /// Takes what a provider has the browser of a user bring back; nil for a provider that there is not.
+    /// Handles the response of a provider that the user's browser brings; returns nil for an unknown provider.
     ///
     /// Without the state of a flow of this provider nothing is changed.
     package func returned(
@@ -130,7 +130,7 @@ extension ActionService {
         return result ?? .busy
     }
 
-    /// Has the provider prove who the user is, and returns the code by which the application fetches that.
+    /// Authenticates the user with the provider, and returns the code with which the application fetches the result.
     private func code(
         for flow: WaitingFlow,
         _ stateHash: [UInt8],
@@ -174,7 +174,7 @@ extension ActionService {
         return own
     }
 
-    /// Who the user is by an id token that has this nonce.
+    /// The user's identity according to an ID token with this nonce.
     private func identity(
         _ tokens: TokenResponse,
         nonce: String,
@@ -206,7 +206,7 @@ extension ActionService {
             observe(.tokenRefused(name, fault))
             throw FlowFault(.serverError, "the id token was not accepted: \(fault.rawValue)")
         }
-        // Some have addresses there alone.
+        // Some providers have mail addresses only there.
         if identity.verifiedEmail == nil, signIn.flow.kind == .openID, let place = endpoints.user {
             let claims = try await signIn.claims(of: identity.subject, tokens.accessToken, at: place)
             identity.profile = claims.profile
@@ -218,7 +218,7 @@ extension ActionService {
         return try admitted(identity, by: provider)
     }
 
-    /// Who the user is by what a provider without id tokens says.
+    /// The user's identity according to a provider without ID tokens.
     private func identity(
         _ tokens: TokenResponse,
         at endpoints: ProviderEndpoints,
@@ -261,7 +261,7 @@ extension ActionService {
 }
 
 extension ProviderFlow {
-    /// The same with further scopes.
+    /// Returns a copy with further scopes.
     ///
     /// Throws `108 InvalidArgument` for one that the settings do not allow.
     fileprivate func asking(for scopes: [String]) throws(SkyrowError) -> ProviderFlow {
@@ -278,7 +278,7 @@ extension ProviderFlow {
 }
 
 extension FlowFault.Code {
-    /// What the end of a login is counted as.
+    /// The error code that a failed login is counted by.
     fileprivate var registered: ErrorCode {
         switch self {
         case .accessDenied: .permissionDenied
@@ -289,7 +289,7 @@ extension FlowFault.Code {
 }
 
 extension WaitingFlow {
-    /// Where the browser goes, with further fields in the query.
+    /// The URL to redirect to, with further fields in the query.
     fileprivate func address(with fields: [(name: String, value: String)]) -> String {
         WebForm.appending(fields + (state.map { [(name: "state", value: $0)] } ?? []), to: redirect)
     }
@@ -298,10 +298,11 @@ extension WaitingFlow {
 // MARK: - Ending
 
 extension ActionService {
-    /// `auth:provider:finish`: ends a sign-in by way of the browser with the code that came back.
+    /// `auth:provider:finish`: completes a sign-in through the browser with the returned code.
     ///
-    /// Throws `134 InvalidToken` for a code that is wrong, was used or has expired, for another verifier, and for the session of another
-    /// user than began; and what ``logIn(_:from:origin:)-(ProviderLogInRequest,_,_)`` and ``linkProvider(_:by:with:from:origin:)`` throw.
+    /// Throws `134 InvalidToken` for a code that is wrong, used or expired, for another verifier, and for a session of another
+    /// user than the one who started; and what ``logIn(_:from:origin:)-(ProviderLogInRequest,_,_)`` and
+    /// ``linkProvider(_:by:with:from:origin:)`` throw.
     package func finishProvider(
         _ request: ProviderFinishRequest,
         with credentials: Credentials = Credentials(),
@@ -309,7 +310,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authProviderFinish) { () async throws(SkyrowError) in
             let hash = FlowSecret.hash(of: request.code)
-            // One that comes with another verifier is used as well.
+            // A request with another verifier uses the code up, too.
             guard let flow = try await store.flows.take(codeHash: hash),
                 Array(flow.challenge.utf8)
                     .isEqualInConstantTime(to: Array(FlowSecret.challenge(of: request.codeVerifier).utf8)),
@@ -364,7 +365,7 @@ extension ActionService {
         }
     }
 
-    /// Notes that the user of a session has proved who they are by an identity of theirs.
+    /// Elevates the session of a user who has authenticated again with a linked identity.
     private func elevate(
         _ token: String,
         of account: FlowAccount,
@@ -390,9 +391,9 @@ extension ActionService {
         }
     }
 
-    /// `auth:provider:token`: the tokens that a provider gave for the user.
+    /// `auth:provider:token`: the provider's tokens for the user.
     ///
-    /// Throws `110 ResourceNotFound` where none are kept, or none that a key of the service opens.
+    /// Throws `110 ResourceNotFound` if none are stored, or no key of the service decrypts them.
     package func tokens(of provider: String, by caller: Caller) async throws(SkyrowError) -> ProviderTokens {
         try await observed(.authProviderToken) { () async throws(SkyrowError) in
             let tokens = try await store.identities.tokens(of: try caller.requiredUserID, provider: provider)
@@ -405,6 +406,6 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    /// One result for a code that is wrong, used, expired or another's.
+    /// One error for a code that is wrong, used, expired or of another user.
     static let flowNotAccepted = SkyrowError(.invalidToken, "This code does not count. Begin the sign-in anew.")
 }

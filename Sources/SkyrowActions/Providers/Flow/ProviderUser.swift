@@ -3,17 +3,17 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowRemote
 
-/// What a provider says of the user of an access token.
+/// A provider's description of the user of an access token.
 struct ProviderUser: Hashable, Sendable {
     var subject: String
     var profile: JSONText
     var verifiedEmail: String?
 
-    /// Reads what a provider of OAuth 2 without id tokens responds with.
+    /// Reads the response of an OAuth 2 provider without ID tokens.
     ///
     /// Throws ``FlowFault`` for a response without an id.
     ///
-    /// - Parameter emails: the mail addresses of the user, where the provider has them elsewhere.
+    /// - Parameter emails: the mail addresses of the user, if the provider has a separate endpoint for them.
     init(_ user: JSONDocument, emails: JSONDocument?, of kind: ProviderKind) throws(FlowFault) {
         let read = user.withRoot { root -> (subject: String, members: [(StaticString, String?)])? in
             let json = kind == .twitter ? root["data"] ?? root : root
@@ -38,7 +38,7 @@ struct ProviderUser: Hashable, Sendable {
                     subject,
                     [
                         ("name", text("name")), ("given_name", text("first_name")), ("family_name", text("last_name")),
-                        // Facebook does not say whether it is verified.
+                        // Facebook does not tell whether it is verified.
                         ("email", text("email")), ("picture", json["picture"]?["data"]?["url"]?.string),
                     ]
                 )
@@ -66,14 +66,14 @@ struct ProviderUser: Hashable, Sendable {
         profile = JSONText(validated: writer.bytes)
     }
 
-    /// The id of a user: GitHub's is a number, which is never given to another, unlike the name.
+    /// The id of a user. GitHub's is a number, which is never reassigned, unlike the login name.
     private static func subject(_ json: JSONView) -> String? {
         guard let id = json["id"] else { return nil }
         if let text = id.string { return text.isName ? text : nil }
         return id.wholeNumber.map { "\($0)" }
     }
 
-    /// Of GitHub's list the address that is the primary one and verified; any other may be somebody's who is no user of it.
+    /// The primary verified address of GitHub's list; other ones may belong to people who don't use the account.
     private static func primaryEmail(_ json: JSONView) -> String? {
         guard json.isArray, json.count <= 100 else { return nil }
         for element in json.elements where element["primary"]?.boolean == true && element["verified"]?.boolean == true {
@@ -82,12 +82,13 @@ struct ProviderUser: Hashable, Sendable {
         return nil
     }
 
-    /// The proof that a request comes from whom the token was given to, which Facebook takes.
+    /// Facebook's proof that a request comes from the client to which the token was issued.
     static func proof(of accessToken: String, secret: String) -> String {
         Hexadecimal.text(HMACSHA256(key: Array(secret.utf8)).code(of: Array(accessToken.utf8)).bytes)
     }
 
-    /// Puts the name that Apple's form has, the first time alone, into what its id token says; nothing relies on it.
+    /// Adds the name from Apple's form, which is sent only at the first sign-in, to the profile of the ID token. The name is not
+    /// verified.
     static func profile(_ profile: JSONText, withNameOf user: String?) -> JSONText {
         guard let user, let form = try? JSONDocument(Array(user.utf8), depthLimit: 8),
             let own = try? JSONDocument(profile.utf8)
@@ -113,14 +114,14 @@ struct ProviderUser: Hashable, Sendable {
     }
 }
 
-/// The mail address that a provider says it has verified.
+/// The mail address that a provider has verified.
 enum VerifiedAddress {
-    /// The text, if it is an address.
+    /// The text if it is an address; nil otherwise.
     static func read(_ text: String) -> String? {
         MailAddress(text)?.description
     }
 
-    /// Whether it is in one of the domains; in any where there are none.
+    /// Whether it is in one of the domains; an empty list admits all.
     static func isAdmitted(_ address: String?, by domains: [String]) -> Bool {
         guard !domains.isEmpty else { return true }
         guard let domain = address.flatMap({ MailAddress($0) })?.domain.lowercased() else { return false }

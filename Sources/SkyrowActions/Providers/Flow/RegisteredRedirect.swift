@@ -1,13 +1,13 @@
 import SkyrowModel
 
-/// An address that users may go back to after they have signed in with a provider, as the settings have it.
+/// An address from the settings that users may return to after a sign-in with a provider.
 ///
 /// ```swift
 /// RegisteredRedirect("http://127.0.0.1/in")?.admits("http://127.0.0.1:52431/in")  // true
 /// ```
 package struct RegisteredRedirect: Hashable, Sendable {
     private enum Form: Hashable, Sendable {
-        /// `https://app.example.org/in`, or the scheme of an application, `org.example.app:/in`
+        /// `https://app.example.org/in`, or the scheme of an application, `org.example.app:/in`.
         case exact
         /// `http://127.0.0.1/in` with any port (RFC 8252, 7.3): its parts before and after the port.
         case loopback(head: String, tail: String)
@@ -16,7 +16,7 @@ package struct RegisteredRedirect: Hashable, Sendable {
     package let text: String
     private let form: Form
 
-    /// nil for a text that is no such address: one with a fragment, a user, or a scheme without a dot, `http` to another machine.
+    /// nil for an invalid address: with a fragment, a user, a scheme without a dot, or `http` to another machine.
     package init?(_ text: String) {
         let isFit = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"\"#<>\\^`{|}".utf8.contains($0) }
         guard isFit, (1...500).contains(text.utf8.count), let colon = text.firstIndex(of: ":") else { return nil }
@@ -30,7 +30,7 @@ package struct RegisteredRedirect: Hashable, Sendable {
             guard let (head, tail) = RegisteredRedirect.loopback(text) else { return nil }
             form = .loopback(head: head, tail: tail)
         default:
-            // A domain of the owner of the application, reversed (RFC 8252, 7.1): no scheme that browsers give a meaning has a dot.
+            // A reversed domain of the application's owner (RFC 8252, 7.1): no scheme with a meaning in browsers has a dot.
             guard scheme.contains("."), scheme.first != ".", scheme.last != ".", scheme.utf8.count <= 255,
                 scheme.utf8.allSatisfy(RegisteredRedirect.isOfScheme), text.utf8.count > scheme.utf8.count + 1
             else { return nil }
@@ -38,7 +38,7 @@ package struct RegisteredRedirect: Hashable, Sendable {
         }
     }
 
-    /// Whether users may go back to this very address.
+    /// Whether users may return to this address.
     package func admits(_ redirect: String) -> Bool {
         switch form {
         case .exact: redirect.isSameText(as: text)
@@ -52,7 +52,7 @@ package struct RegisteredRedirect: Hashable, Sendable {
         return text.hasPrefix("https://") && !authority.isEmpty && authority.first != ":" && !authority.contains("@")
     }
 
-    /// The address in two parts without its port; nil for one of another machine, and for a name, which may mean one.
+    /// The address without its port, in two parts; nil for another machine, and for a host name, which may resolve to one.
     private static func loopback(_ text: String) -> (head: String, tail: String)? {
         for head in ["http://127.0.0.1", "http://[::1]"] where text.hasPrefix(head) {
             var tail = text.dropFirst(head.count)

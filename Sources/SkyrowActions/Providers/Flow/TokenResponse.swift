@@ -2,14 +2,14 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowRemote
 
-/// What a provider gave for a code (RFC 6749, 5.1; OpenID Connect Core 1.0, 3.1.3.3).
+/// A provider's response to a code (RFC 6749, 5.1; OpenID Connect Core 1.0, 3.1.3.3).
 struct TokenResponse: Hashable, Sendable {
     let accessToken: String
     let idToken: String?
-    /// The whole of it, an object.
+    /// The whole response, a JSON object.
     let text: JSONText
 
-    /// Throws ``FlowFault`` for a response that is none, GitHub's with an error and the status 200 among them.
+    /// Throws ``FlowFault`` for an invalid response, including GitHub's errors with the status 200.
     init(_ response: WebResponse) throws(FlowFault) {
         guard response.status == 200 else {
             throw FlowFault(
@@ -31,14 +31,14 @@ struct TokenResponse: Hashable, Sendable {
         (accessToken, idToken, text) = read
     }
 
-    /// A text that may stand in a header field (RFC 6750, 2.1).
+    /// Whether the text may be in a header field (RFC 6750, 2.1).
     private static func isToken(_ text: String) -> Bool {
         (1...ProviderToken.maximumBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }
 }
 
-/// What the exchange of a code sends (RFC 6749, 4.1.3), with the authentication of the client (2.3.1).
+/// The request that exchanges a code (RFC 6749, 4.1.3), with client authentication (2.3.1).
 struct TokenRequest: Sendable {
     let code: String
     let verifier: String
