@@ -25,7 +25,7 @@ package struct Secret: Sendable {
         matches(SHA256.hash(of: candidate))
     }
 
-    /// The text itself, for the few places that must show or store it; the name is there for reviewers to search.
+    /// The text, for the few places that must show or store it; reviewers can search for this name.
     package var exposed: String { text }
 }
 

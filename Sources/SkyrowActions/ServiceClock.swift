@@ -7,16 +7,16 @@ import SkyrowSystem
     import Darwin
 #endif
 
-/// The time as the service sees it, passed in so that tests can turn it.
+/// The service's clock, passed in so that tests can control it.
 package struct ServiceClock: Sendable {
-    /// The time of day, for what is stored: when a token expires, when an account may be used again.
+    /// The time of day, for stored times: when a token expires, when a suspension ends.
     package var now: @Sendable () -> Timestamp
-    /// A time that never jumps, for how long something was remembered.
+    /// A monotonic time, for the age of cached values.
     package var instant: @Sendable () -> ContinuousClock.Instant
-    /// Waits between two rounds of the periodic work; throws when the task is cancelled.
+    /// Waits between two rounds of periodic work; throws when the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
-    /// The computer's own clocks.
+    /// The system's clocks.
     package static let system = ServiceClock(
         now: {
             var time = timespec()
@@ -31,8 +31,7 @@ package struct ServiceClock: Sendable {
 }
 
 extension Timestamp {
-    /// This instant and a duration, as far as microseconds count; what is beyond them is infinite, as in PostgreSQL, and an
-    /// infinite instant stays one.
+    /// This instant plus a duration. An overflow is infinite, as in PostgreSQL, and an infinite instant stays infinite.
     package func adding(_ duration: Duration) -> Timestamp {
         guard self != .infinity, self != .negativeInfinity else { return self }
         let (seconds, attoseconds) = duration.components

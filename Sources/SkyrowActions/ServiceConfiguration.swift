@@ -1,57 +1,57 @@
 package import SkyrowModel
 
-/// How a service is to behave; every value has a default.
+/// The configuration of a service; every value has a default.
 package struct ServiceConfiguration: Sendable {
-    /// The keys that let clients in, and those that pass every rule; nil where the database alone has keys.
+    /// The API keys and master keys; nil if all keys are in the database.
     package var keys: GivenKeys?
-    /// How long a session lasts, whatever use is made of it; nil means for ever.
+    /// How long a session lasts, however it is used; nil means forever.
     package var tokenLifetime: Duration?
-    /// How long a session may go unused; nil means for ever.
+    /// How long a session may be unused; nil means forever.
     package var sessionIdle: Duration?
-    /// How many sessions a user may have; a further one ends the one unused for longest.
+    /// Upper bound on the sessions of a user; a further one ends the one unused for longest.
     package var sessionLimit: Int
-    /// After how long a session that is used gets another token; nil means that it keeps its own.
+    /// How long a used session keeps its token before it gets another one; nil means forever.
     package var sessionRotation: Duration?
-    /// How many sessions are remembered between requests.
+    /// Upper bound on cached sessions.
     package var sessionCacheSize: Int
-    /// How long a remembered session counts without asking the database.
+    /// How long a cached session is used without a query of the database.
     ///
-    /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
+    /// At most one second, so that every process applies a logout by then.
     package var sessionFreshness: Duration
-    /// What applications for codes by time call the service; nil for the name of the application.
+    /// The issuer in authenticator applications; nil for the name of the application.
     package var factorIssuer: String?
-    /// What takes step-up besides what always does.
+    /// Actions that require step-up in addition to those that always do.
     package var stepUp: Set<ActionName>
-    /// How long what happened to accounts is kept; nil means for ever.
+    /// How long the audit log is kept; nil means forever.
     package var auditRetention: Duration?
     package var passwords: PasswordConfiguration
-    /// What new passwords and login keys must be.
+    /// The rules for new passwords and login keys.
     package var accounts: AccountPolicy
-    /// Who makes accounts, and what becomes of them in the end.
+    /// The rules for creating and expiring accounts.
     package var accountLife: AccountLifePolicy
-    /// How mail is sent; nil where none is.
+    /// How mail is sent; nil for no mail.
     package var mail: MailConfiguration?
-    /// Whether addresses are verified, which takes mail.
+    /// Whether addresses are verified, which requires mail.
     package var verification: AddressVerification
-    /// Whether codes of mails log in, which takes mail.
+    /// Whether codes in mails log in, which requires mail.
     package var admitsLinkLogIn: Bool
-    /// By whose word users log in.
+    /// The providers that users are authenticated by.
     package var providers: [ProviderConfiguration]
-    /// What a server of the application's own signs tokens with.
+    /// The keys with which servers of the application sign tokens.
     package var customTokenKeys: [CustomTokenKey]
-    /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
+    /// The initial limits; ``ActionService/rateLimiter`` changes them later.
     package var rateLimits: RateLimits
     package var reads: ReadLimits
     package var scans: ScanPolicy
     /// Who changes the groups of users.
     package var groupRule: GroupRule
-    /// Whom users may add as friends and follow.
+    /// The users that may be added as friends or followed.
     package var relationAudience: RelationAudience
-    /// For how long a change token is good, and what was deleted is known.
+    /// How long change tokens are valid and tombstones are kept.
     package var feedRetention: Duration
-    /// How many requests may wait for changes.
+    /// Upper bound on the requests that wait for changes.
     package var feedWaiting: Int
-    /// How live queries are served.
+    /// The configuration of live queries.
     package var live: LiveConfiguration
 
     package init(
@@ -111,7 +111,7 @@ package struct ServiceConfiguration: Sendable {
     }
 }
 
-/// The keys that a service was given: one of each kind, and a second one while it is changed.
+/// The configured keys of a service: one of each kind, and a second one during a change.
 package struct GivenKeys: Sendable {
     package var api: [Secret]
     package var master: [Secret]
@@ -126,21 +126,21 @@ package struct GivenKeys: Sendable {
     }
 }
 
-/// How passwords are hashed.
+/// The configuration of password hashing.
 package struct PasswordConfiguration: Sendable {
     /// The cost of a new hash; a stored hash of a lower cost is replaced at the next login.
     package var cost: ScryptCost
-    /// Threads that do nothing but hash.
+    /// The number of threads that only hash.
     package var threads: Int
-    /// How many logins may wait, and half as many sign-ups; one more is refused with `135 Overloaded`.
+    /// Upper bound on waiting logins; half as many sign-ups may wait. Further ones are refused with `135 Overloaded`.
     package var queueLimit: Int
-    /// How many of them one client may have waiting; one more is refused with `131 RateLimited`.
+    /// Upper bound on waiting ones of a client; further ones are refused with `131 RateLimited`.
     package var queueShare: Int
-    /// How long one waits at most, then it is refused with `135 Overloaded`.
+    /// The maximum time in the queue, after which `135 Overloaded` is thrown.
     package var patience: Duration
-    /// How often passwords of one account are tried.
+    /// The limits on guesses of passwords.
     package var guesses: GuessLimits
-    /// Passwords that have leaked and that no account gets; nil where none are listed.
+    /// The list of leaked passwords, which no account may get; nil without a list.
     package var breached: BreachedPasswords?
 
     package init(
@@ -169,10 +169,10 @@ package struct ScryptCost: Hashable, Sendable {
     package var r: Int
     package var p: Int
 
-    /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat
-    /// sheet; the one with N=2^17 would take 128 MiB at a time.
+    /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat sheet; the
+    /// one with N=2^17 would take 128 MiB at a time.
     package static let `default` = ScryptCost(logN: 15, r: 8, p: 3)
 
-    /// How much memory one hash takes while it is made.
+    /// The memory that computing one hash takes.
     package var memoryBytes: Int { 128 * r << logN }
 }

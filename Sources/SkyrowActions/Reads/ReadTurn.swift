@@ -1,7 +1,7 @@
 package import SkyrowModel
 import Synchronization
 
-/// The queues in which reads take turns: that of all, and those of the classes that cost much.
+/// The queues that admit reads: one for all reads, and one for each costly class.
 package struct ReadQueues: Sendable {
     let all: ReadAdmission
     let joins: ReadAdmission
@@ -18,7 +18,7 @@ package struct ReadQueues: Sendable {
         scans = queue(running: limits.scans)
     }
 
-    /// The queue of a class.
+    /// The queue of a cost class.
     subscript(costClass: QueryExplanation.CostClass) -> ReadAdmission {
         switch costClass {
         case .point, .indexed: all
@@ -28,9 +28,9 @@ package struct ReadQueues: Sendable {
     }
 }
 
-/// The turn of one read: at first among all reads, and from when its class is known among those of its class.
+/// The admission of one read: first to the queue of all reads, then, once its class is known, to the queue of its class.
 ///
-/// A read is in one queue at a time, so that those which wait for the turn of a costly class take none of the turns of others.
+/// A read is in one queue at a time, so that reads waiting for a costly class take no slots of others.
 ///
 /// ```swift
 /// let turn = ReadTurn(of: client, in: queues)
@@ -41,7 +41,7 @@ package struct ReadQueues: Sendable {
 package final class ReadTurn: Sendable {
     private let client: ClientKey
     private let queues: ReadQueues
-    /// Where it has a turn; nil where it has none.
+    /// The queue that has admitted the read; nil if none has.
     private let held = Mutex<ReadAdmission?>(nil)
 
     package init(of client: ClientKey, in queues: ReadQueues) {
@@ -49,12 +49,12 @@ package final class ReadTurn: Sendable {
         self.queues = queues
     }
 
-    /// Waits for a turn among all reads; throws as ``ReadAdmission/enter(_:)``.
+    /// Waits for admission to the queue of all reads; throws as ``ReadAdmission/enter(_:)``.
     package func enter() async throws(SkyrowError) {
         try await take(queues.all)
     }
 
-    /// Waits for a turn among the reads of a class, unless it has one; throws as ``ReadAdmission/enter(_:)``, without a turn.
+    /// Moves to the queue of a class and waits for admission there; throws as ``ReadAdmission/enter(_:)``, without admission.
     func move(to costClass: QueryExplanation.CostClass) async throws(SkyrowError) {
         let queue = queues[costClass]
         guard held.withLock({ $0 !== queue }) else { return }
@@ -67,7 +67,7 @@ package final class ReadTurn: Sendable {
         held.withLock { $0 = queue }
     }
 
-    /// Ends the turn, if there is one.
+    /// Ends the admission, if there is one.
     package func leave() {
         held.withLock { $0.take() }?.leave(client)
     }

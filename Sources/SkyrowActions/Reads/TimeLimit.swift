@@ -1,7 +1,7 @@
 import SkyrowModel
 import SkyrowSystem
 
-/// Runs `body` for as long as a request says; without a limit it is just run.
+/// Runs `body` within the time limit of a request, if there is one.
 ///
 /// Throws `122 ResponseTimeout` when `body` was cancelled because its time was over, and what it throws otherwise.
 func within<Success: Sendable>(
@@ -10,19 +10,19 @@ func within<Success: Sendable>(
 ) async throws(SkyrowError) -> Success {
     guard let limit else { return try await body() }
     let result = await withTaskGroup(of: Result<Success, SkyrowError>?.self) { group in
-        // The group ends when both have, so that the other is not waited for.
+        // The group waits for both tasks, so the other one is cancelled.
         defer { group.cancelAll() }
         group.addTask {
             do throws(SkyrowError) { return .success(try await body()) } catch { return .failure(error) }
         }
         group.addTask {
-            // Ends early when the request is given up, and then the body is cancelled as well.
+            // Ends early when the request is cancelled; the body is cancelled then, too.
             try? await ServiceTimer.sleep(for: limit)
             return nil
         }
         if let result = await group.next() ?? nil { return result }
         group.cancelAll()
-        // What was ready in the last moment counts.
+        // A result that arrived in the meantime counts.
         if case .success(let success)? = await group.next() ?? nil { return .success(success) }
         return .failure(.outOfTime)
     }

@@ -1,8 +1,8 @@
-/// Which reads run and which wait for their turn, as a value: no lock, no clock, no task.
+/// Decides which reads run and which wait, as a value: without a lock, clock or task.
 ///
-/// A client has a share of what may run at once. What is beyond waits, and clients that wait take turns, so that one
-/// with a thousand waiting reads delays another's first by one read and not by a thousand. After every event nothing
-/// waits that could run.
+/// A client has a share of the concurrent reads. Further reads wait, and waiting clients alternate, so that a client with a
+/// thousand waiting reads delays the first one of another by one read, not by a thousand. After every event no read waits that
+/// could run.
 ///
 /// ```swift
 /// var queue = TurnQueue(TurnQueue.Limits(running: 256, ofClient: 64, waiting: 4096, waitingOfClient: 1024))
@@ -10,7 +10,7 @@
 /// queue.leave(client)          // the ticket that runs from now on, if one waits
 /// ```
 struct TurnQueue: Sendable {
-    /// The name of a read that waits.
+    /// The number of a waiting read.
     typealias Ticket = UInt64
 
     struct Limits: Hashable, Sendable {
@@ -20,7 +20,7 @@ struct TurnQueue: Sendable {
         var waitingOfClient: Int
     }
 
-    /// What becomes of a read that arrives.
+    /// The outcome for a new read.
     enum Arrival: Hashable, Sendable {
         case runs
         case waits
@@ -33,11 +33,11 @@ struct TurnQueue: Sendable {
     private struct Client {
         var running = 0
         var waiting = 0
-        /// The tickets in the order of their arrival, those that were given up among them.
+        /// The tickets in order of arrival, including cancelled ones.
         var line = Fifo<Ticket>()
         var isInTurns = false
 
-        /// Takes a ticket into the line; true when the client has to be given a turn.
+        /// Appends a ticket; returns true if the client has to be added to `turns`.
         mutating func append(_ ticket: Ticket) -> Bool {
             waiting += 1
             line.append(ticket)
@@ -51,7 +51,7 @@ struct TurnQueue: Sendable {
     let limits: Limits
     private(set) var running = 0
     private var clients: [ClientKey: Client] = [:]
-    /// Whose turn it is, and who comes after.
+    /// The waiting clients, in the order in which they are served.
     private var turns = Fifo<ClientKey>()
     private var tickets: [Ticket: ClientKey] = [:]
 
@@ -60,14 +60,14 @@ struct TurnQueue: Sendable {
     }
 
     var waiting: Int { tickets.count }
-    /// How many clients have reads that run or wait.
+    /// The number of clients with running or waiting reads.
     var clientCount: Int { clients.count }
 
     func running(of key: ClientKey) -> Int { clients[key]?.running ?? 0 }
 
     func waiting(of key: ClientKey) -> Int { clients[key]?.waiting ?? 0 }
 
-    /// Takes in a read; one that runs has to `leave`.
+    /// Adds a read; one that runs has to `leave`.
     mutating func arrive(_ ticket: Ticket, of key: ClientKey) -> Arrival {
         if running < limits.running, running(of: key) < limits.ofClient {
             running += 1
@@ -82,7 +82,7 @@ struct TurnQueue: Sendable {
         return .waits
     }
 
-    /// Ends a read that ran. Returns the one that runs in its place.
+    /// Ends a running read. Returns the one that runs in its place.
     mutating func leave(_ key: ClientKey) -> Ticket? {
         guard var client = clients[key], client.running > 0 else { return nil }
         running -= 1
@@ -91,24 +91,24 @@ struct TurnQueue: Sendable {
         return startNext()
     }
 
-    /// Takes back a read that waits; false when it does not, because it runs or was taken back already.
+    /// Removes a waiting read; returns false if it runs or was removed already.
     mutating func giveUp(_ ticket: Ticket) -> Bool {
         guard let key = tickets.removeValue(forKey: ticket), var client = clients[key] else { return false }
         client.waiting -= 1
-        // Its place in the line stays until there are more such places than reads that wait.
+        // Its ticket stays in the line until cancelled tickets outnumber the waiting reads.
         if client.line.count > 2 * client.waiting + 16 { client.line.keep { tickets[$0] != nil } }
         clients[key] = client
         return true
     }
 
-    /// Starts the next read of the first client in turn that has room for it.
+    /// Starts the next read of the first waiting client below its share.
     ///
-    /// Clients without room are passed over. Each has its whole share running, so there are few of them.
+    /// Clients at their share are skipped. Each has its whole share running, so there are few of them.
     private mutating func startNext() -> Ticket? {
         guard running < limits.running else { return nil }
         for _ in 0..<turns.count {
             guard let key = turns.popFirst() else { return nil }
-            // Out of the dictionary, so that its line is not copied.
+            // Removed from the dictionary, so that its line is not copied.
             guard var client = clients.removeValue(forKey: key) else { continue }
             guard client.waiting > 0 else {
                 client.isInTurns = false
@@ -140,7 +140,7 @@ struct TurnQueue: Sendable {
     }
 }
 
-/// First in, first out.
+/// A first-in, first-out queue.
 struct Fifo<Element: Sendable>: Sendable {
     private var elements: [Element] = []
     private var head = 0
@@ -162,7 +162,7 @@ struct Fifo<Element: Sendable>: Sendable {
         return element
     }
 
-    /// Drops every other element.
+    /// Removes all other elements.
     mutating func keep(_ isKept: (Element) -> Bool) {
         elements = elements[head...].filter(isKept)
         head = 0

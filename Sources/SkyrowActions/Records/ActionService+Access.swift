@@ -2,9 +2,9 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// What a caller may do with the records of a database: asked once a request, and before everything else.
+    /// The access of a caller to the records of a database, decided once for a request, before anything else.
     ///
-    /// Throws `101 NotAuthenticated`, `102 PermissionDenied` or `111 NotSupported` where the database is not open.
+    /// Throws `101 NotAuthenticated`, `102 PermissionDenied` or `111 NotSupported` if the database is not open to the caller.
     func recordAccess(
         to database: DatabaseName,
         for use: RecordAccess.Use,

@@ -2,12 +2,11 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `record:update`, and `record:delete` by a predicate: all records that match, or none.
+    /// `record:update`, and `record:delete` by a predicate: changes all matching records, or none.
     ///
-    /// It waits for the client's turn among the reads, since it looks for records as a query does; the master key waits for
-    /// none.
+    /// It waits in the read queue, since it searches records as a query does; the master key does not queue.
     ///
-    /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
+    /// - Parameter encode: encodes the result; called only with an idempotency key, inside the transaction.
     package func change(
         _ request: BulkRequest,
         by caller: Caller,
@@ -38,7 +37,7 @@ extension ActionService {
                 }
             }
             if let replay: WriteResult<BulkResult> = try await replay(of: claim) { return replay }
-            // Before the transaction, so that a read that takes long holds no connection of a writer.
+            // Before the transaction, so that a slow read occupies no writer's connection.
             let found = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.find(request, with: access, admitting: admit)
             }

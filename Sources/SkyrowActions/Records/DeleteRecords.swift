@@ -2,9 +2,9 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `record:delete`: one outcome an id, in the order of the request; profiles are never deleted (`102`).
+    /// `record:delete`: one outcome for each id, in the order of the request; profiles are never deleted (`102`).
     ///
-    /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
+    /// - Parameter encode: encodes the result; called only with an idempotency key, inside the transaction.
     package func delete(
         _ request: RecordIDsRequest,
         by caller: Caller,

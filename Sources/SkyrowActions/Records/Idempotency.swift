@@ -2,12 +2,12 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Runs a write of a request with an idempotency key, once for all its retries.
+    /// Runs a write with an idempotency key, once for all retries of the request.
     ///
-    /// Claiming the key, writing and storing the result are one transaction: a retry that comes meanwhile waits for its
-    /// end, one that comes later finds the result, and when the write fails as a whole nothing is left of the claim.
+    /// Claiming the key, writing and storing the result are one transaction: a concurrent retry waits for its end, a later one
+    /// finds the result, and a write that fails as a whole leaves no claim.
     ///
-    /// Throws `133 IdempotencyKeyReused` when the key came with another request before.
+    /// Throws `133 IdempotencyKeyReused` if the key was used for another request before.
     func once<Value: Sendable>(
         _ claim: IdempotencyClaim,
         encode: @Sendable (Value) throws(SkyrowError) -> [UInt8],
@@ -36,7 +36,7 @@ extension ActionService {
         }
     }
 
-    /// The result that the key already has.
+    /// The stored result of the key; nil without one.
     func replay<Value>(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<Value>? {
         let result = try await store.idempotency.result(
             claim.key,

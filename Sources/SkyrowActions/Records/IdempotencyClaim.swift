@@ -1,12 +1,12 @@
 import SkyrowCrypto
 import SkyrowModel
 
-/// A request's claim on an idempotency key, which belongs to its caller.
+/// The claim of a request on an idempotency key of its caller.
 struct IdempotencyClaim: Sendable, Equatable {
-    /// Who asked; another caller's keys are other keys.
+    /// The caller; equal keys of other callers are distinct.
     let scope: String
     let key: String
-    /// SHA-256 of what was asked: the same key with another one is a mistake of the client's.
+    /// SHA-256 of the request: a key with another request is a client error.
     let fingerprint: [UInt8]
 
     /// nil without a key.
@@ -27,13 +27,13 @@ struct IdempotencyClaim: Sendable, Equatable {
             throw .invalidArgument("An idempotency key is 1 to 64 bytes without NUL.", "idempotency_key")
         }
         self.key = key
-        // What one key may see of a result, another one may not.
+        // API keys may differ in what they can see of a result.
         let keyScope =
             caller.key.map { "_key:\($0.id):" }
             ?? caller.keyName.map { "_name:\($0.rawValue.utf8.count):\($0.rawValue):" }
         scope = (keyScope ?? "") + IdempotencyClaim.scope(of: caller)
         var hash = SHA256()
-        // Each part ends in a byte that it cannot hold, so that no two lists of parts have the same text.
+        // Each part ends in a byte that it cannot contain, so that different lists of parts have different texts.
         for part in [action.rawValue, "\(isAtomic)", IdempotencyClaim.text(of: database)] {
             hash.update(Array(part.utf8) + [0])
         }

@@ -2,14 +2,14 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Puts `138 StepUpRequired` in the place of every draft that would give a profile another login key, unless the user has
-    /// proved within the last minutes who it is: who has the address has the account.
+    /// Replaces every draft that would change a login key of a profile with `138 StepUpRequired`, unless the user has
+    /// authenticated again within the last minutes: control of the address is control of the account.
     ///
-    /// A key that the profile has already is taken out of its draft: clients send back whole profiles, and what is not written
-    /// puts back no key that was changed meanwhile. Only where a draft has a key is the database asked.
+    /// A key that the profile already has is removed from its draft: clients send back whole profiles, and writing it could undo
+    /// a concurrent change of the key. The database is queried only for drafts with a key.
     ///
-    /// Where addresses are proved, `123 DeniedArgument` stands in the place of a draft that would change the address of a profile
-    /// which has one, whatever was proved: `auth:email:change` does that.
+    /// If addresses are verified, a draft that would change the existing address of a profile is replaced with `123
+    /// DeniedArgument`, even after step-up: `auth:email:change` does that.
     ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and a draft is refused.
     func keepingLoginKeys(
@@ -29,7 +29,7 @@ extension ActionService {
         let ids = Array(Set(named))
         var profiles: [RecordID: Record] = [:]
         for (id, outcome) in zip(ids, try await store.fetch(ids, with: access)) {
-            // The owner alone changes login keys; others are refused by the rules of fields.
+            // Only the owner changes login keys; the field rules refuse others.
             guard case .record(let source) = outcome, let profile = source.collected(),
                 profile.owner == caller.userID
             else { continue }

@@ -2,11 +2,11 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Makes the types and fields that these items lack, but only for those whose record would be saved.
+    /// Creates the missing types and fields of these items, but only for records that may be saved.
     ///
-    /// Returns the items with a refusal in the place of each of the others, since what they lack is not made. Throws
-    /// `114 IncompatibleSchema` when a value does not go with its field or the schema is frozen, and
-    /// `115 AtomicOperationFailure` when the request is atomic and an item is refused.
+    /// Returns the items; those that may not be saved, whose missing schema is not created, are replaced with refusals. Throws
+    /// `114 IncompatibleSchema` when a value does not fit its field or the schema is frozen, and `115 AtomicOperationFailure`
+    /// when the request is atomic and an item is refused.
     func createMissingSchema(
         for items: [SaveRequest.Item],
         with access: RecordAccess,
@@ -25,14 +25,14 @@ extension ActionService {
 }
 
 extension RecordStore {
-    /// Whether saving these items takes a change of the schema; nothing waits.
+    /// Whether saving these items requires a change of the schema; returns without waiting.
     func lacksSchema(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
         try !schemaPlan(saving: items.compactMap(\.draft)).isEmpty
     }
 }
 
 extension SaveRequest.Item {
-    /// The draft, unless it could not be read or was refused.
+    /// The draft; nil if it could not be read or was refused.
     var draft: RecordDraft? {
         switch self {
         case .draft(let draft): draft

@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `record:fetch`: one outcome an id, in the order of the request.
+    /// `record:fetch`: one outcome for each id, in the order of the request.
     package func fetch(_ request: RecordIDsRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
         try await observed(.recordFetch) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
@@ -15,7 +15,7 @@ extension ActionService {
 
     /// `record:query`
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func query(
         _ request: QueryRequest,
         by caller: Caller,
@@ -33,7 +33,7 @@ extension ActionService {
 
     /// `record:aggregate`
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func aggregate(
         _ request: AggregateRequest,
         by caller: Caller,
@@ -49,7 +49,7 @@ extension ActionService {
         }
     }
 
-    /// `record:query` with `explain`: how PostgreSQL would answer, for those who tend the database.
+    /// `record:query` with `explain`: PostgreSQL's plan, for administrators of the database.
     package func explain(
         _ request: QueryRequest,
         _ mode: ExplainMode,
@@ -77,7 +77,7 @@ extension ActionService {
         }
     }
 
-    /// Throws `102 PermissionDenied` to all but the master key: plans say how many records there are.
+    /// Throws `102 PermissionDenied` without the master key: plans disclose numbers of records.
     private func explainedAccess(
         to database: DatabaseName,
         by caller: Caller

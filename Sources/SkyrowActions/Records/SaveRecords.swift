@@ -4,12 +4,11 @@ import SkyrowStore
 extension ActionService {
     /// `record:save`: creates records and merges fields into existing ones.
     ///
-    /// In this order: a caller who may not write at all is refused, items that may not be saved are refused one by one,
-    /// and the store saves the others; where types and fields are missing, these are made first.
+    /// Refuses a caller who may not write at all, then individual items that may not be saved; the store saves the others, after
+    /// missing types and fields are created.
     ///
-    /// - Parameters:
-    ///   - own: those of the request, by which a save that changes login keys is judged.
-    ///   - encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
+    /// - Parameters: - own: the credentials of the request, which a save that changes login keys is checked with. - encode:
+    ///   encodes the result; called only with an idempotency key, inside the transaction.
     package func save(
         _ request: SaveRequest,
         by caller: Caller,
@@ -38,8 +37,8 @@ extension ActionService {
                 own,
                 isAtomic: request.isAtomic
             )
-            // Whether the types and fields are there is found out with the first attempt, which writes nothing where they are
-            // not. A field can be dropped between making it and saving, so that may be so more than once.
+            // The first attempt shows whether types and fields are missing, and writes nothing then. A field can be dropped
+            // between its creation and the save, so this may repeat.
             var items = judged
             var attempt = 1
             while true {
@@ -50,17 +49,17 @@ extension ActionService {
                 }
                 attempt += 1
                 guard try store.lacksSchema(for: judged) else { continue }
-                // What is created for a request that was completed already would only be left over.
+                // The schema for a request that was completed already would be left over.
                 if let claim, let result: WriteResult<[RecordOutcome]> = try await replay(of: claim) { return result }
                 items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
             }
         }
     }
 
-    /// So often is a save tried whose fields are dropped meanwhile.
+    /// Upper bound on the attempts of a save whose fields are dropped meanwhile.
     private static let attemptsAtMovingSchema = 100
 
-    /// Saves items that fit the schema; throws `schemaMoved` when they do not, before anything is written.
+    /// Saves items that fit the schema; throws `schemaMoved` if they do not, before anything is written.
     private func save(
         _ items: [SaveRequest.Item],
         of request: SaveRequest,
@@ -86,7 +85,7 @@ extension ActionService {
 }
 
 extension SaveRequest {
-    /// The outcomes with as much of each record as the request asks for.
+    /// The outcomes with the members that the request selects of each record.
     fileprivate func returned(_ outcomes: [RecordOutcome], of items: [SaveRequest.Item]) -> [RecordOutcome] {
         switch returnedMembers {
         case .record: return outcomes
@@ -98,7 +97,7 @@ extension SaveRequest {
         }
     }
 
-    /// Refuses an atomic request of which an item could not be read: `108`, with the errors in the order of the items.
+    /// Refuses an atomic request with undecodable items: `108`, with the errors in the order of the items.
     fileprivate func refuseUndecodableItems() throws(SkyrowError) {
         let errors = items.compactMap { item -> SkyrowError? in
             switch item {

@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `record:transfer`: one outcome an id, in the order of the request.
+    /// `record:transfer`: one outcome for each id, in the order of the request.
     package func transfer(
         _ request: TransferRequest,
         by caller: Caller,

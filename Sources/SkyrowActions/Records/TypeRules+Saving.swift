@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Puts a refusal in the place of every draft that cannot be saved for what its type is (``TypeRules``).
+    /// Replaces every draft that cannot be saved because of its type's rules (``TypeRules``) with a refusal.
     ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
     func applyingTypeRules(
@@ -11,7 +11,7 @@ extension ActionService {
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let special = store.rules
-        // Few types have rules.
+        // Few types have such rules.
         guard items.types.contains(where: { special[$0] != nil }) else { return items }
         let permitted = try items.refusing(isAtomic: isAtomic) { draft in
             special[draft.id.type].flatMap {
@@ -21,10 +21,10 @@ extension ActionService {
         return try await refusingNewLoginKeys(permitted, with: access, isAtomic: isAtomic)
     }
 
-    /// Puts a refusal in the place of every draft that would give a record a login key that no account gets any more.
+    /// Replaces every draft that would set a login key that is no longer permitted with a refusal.
     ///
-    /// A key that the record has already is none: clients send back whole records, and older accounts go on. Only
-    /// where there may be one is the database asked.
+    /// A key that the record already has is not new: clients send back whole records, and older accounts remain valid. The
+    /// database is queried only for drafts that may have a new one.
     private func refusingNewLoginKeys(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
@@ -55,7 +55,7 @@ extension ActionService {
 }
 
 extension TypeRules {
-    /// `108 InvalidArgument` for a draft with a value that is none of a login key.
+    /// `108 InvalidArgument` for a draft with an invalid value for a login key.
     fileprivate func loginKeyRefusal(_ draft: RecordDraft) -> SkyrowError? {
         guard !loginKeys.isEmpty else { return nil }
         for field in draft.fields where loginKeys.contains(field.name) {
@@ -70,7 +70,7 @@ extension TypeRules {
 }
 
 extension RecordValue {
-    /// Whether both are the same text, byte by byte, or none.
+    /// Whether both are the same text, byte by byte, or both are null.
     func isSameText(as other: RecordValue?) -> Bool {
         switch (self, other ?? .null) {
         case (.string(let text), .string(let stored)): text.isSameText(as: stored)
@@ -81,7 +81,7 @@ extension RecordValue {
 }
 
 extension [SaveRequest.Item] {
-    /// Puts a refusal in the place of every draft for which there is one.
+    /// Replaces every draft for which `refusal` returns an error.
     ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
     func refusing(

@@ -2,10 +2,10 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `relation:add`: one outcome a target, in the order of the request.
+    /// `relation:add`: one outcome for each target, in the order of the request.
     ///
-    /// A user whose profile the caller may not read is missing, unless a setting opens that, and so is one who keeps the caller
-    /// away.
+    /// A user whose profile the caller may not read counts as missing, unless a setting permits it, and so does a user who blocks
+    /// the caller.
     package func addRelations(
         _ request: RelationChangeRequest,
         by caller: Caller
@@ -29,7 +29,7 @@ extension ActionService {
         }
     }
 
-    /// `relation:remove`: one outcome a target; one who was not there is none less.
+    /// `relation:remove`: one outcome for each target; a missing relation is no error.
     package func removeRelations(
         _ request: RelationChangeRequest,
         by caller: Caller
@@ -41,7 +41,7 @@ extension ActionService {
         }
     }
 
-    /// `relation:block`: keeps users away, or does so no more; one outcome a target.
+    /// `relation:block`: blocks users, or ends that; one outcome for each target.
     package func blockRelations(
         _ request: RelationBlockRequest,
         by caller: Caller
@@ -62,9 +62,9 @@ extension ActionService {
         }
     }
 
-    /// `relation:query`: a part of the users of a relation of the caller's.
+    /// `relation:query`: a page of the users in a relation of the caller's.
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func relations(
         _ query: RelationQuery,
         by caller: Caller,
@@ -75,9 +75,9 @@ extension ActionService {
         }
     }
 
-    /// `relation:requests`: a part of the users who have added the caller as a friend and whom the caller has not added.
+    /// `relation:requests`: a page of the users who have added the caller as a friend, but whom the caller has not added.
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func relationRequests(
         _ query: RelationQuery,
         by caller: Caller,
@@ -94,12 +94,12 @@ extension ActionService {
         _ turn: ReadTurn?
     ) async throws(SkyrowError) -> RelationPage {
         let user = try caller.requiredUser()
-        // What is counted are edges with the profiles at their ends, up to 101,000.
+        // The query counts edges joined with profiles, up to 101,000.
         try await turn?.move(to: .join)
         let access = try recordAccess(to: .everyone, for: .reading, by: caller)
         let found = try await store.relations.users(of: user, query, readableBy: access)
         let profiles = try await profiles(of: found.users.map(\.id), by: caller)
-        // One who was hidden between the two statements is left out.
+        // A user hidden between the two statements is left out.
         let users = found.users.compactMap { other in
             profiles[other.id].map { RelationOutcome.related(other.id, profile: $0, isMutual: other.isMutual) }
         }
@@ -115,7 +115,7 @@ extension ActionService {
         let access = try recordAccess(to: .everyone, for: .reading, by: caller)
         var ids: [(user: UserID, id: RecordID)] = []
         for user in Set(users) {
-            // What cannot be the id of a record is that of no user.
+            // A text that cannot be a record id is not the id of a user.
             guard isUserID(user.rawValue), let id = try? RecordID(type: .user, id: user.rawValue) else { continue }
             ids.append((user, id))
         }

@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `group:add`: gives a user groups, and returns all of the user's, sorted.
+    /// `group:add`: adds groups to a user, and returns all of the user's, sorted.
     package func addGroups(
         _ request: GroupRequest,
         by caller: Caller,
@@ -17,7 +17,7 @@ extension ActionService {
         }
     }
 
-    /// `group:remove`: takes groups from a user, and returns those that are left, sorted.
+    /// `group:remove`: removes groups from a user, and returns the remaining ones, sorted.
     package func removeGroups(
         _ request: GroupRequest,
         by caller: Caller,
@@ -32,7 +32,7 @@ extension ActionService {
         }
     }
 
-    /// `group:list`: the groups of a user, sorted; those of others for administrators.
+    /// `group:list`: the groups of a user, sorted; those of others only for administrators.
     package func groups(of named: UserID?, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
         try await observed(.groupList) { () async throws(SkyrowError) in
             let user = try user(named, by: caller)
@@ -49,7 +49,7 @@ extension ActionService {
         return user
     }
 
-    /// The user that a request names, else the one who acts.
+    /// The user in the request, otherwise the acting one.
     private func user(_ named: UserID?, by caller: Caller) throws(SkyrowError) -> UserID {
         try caller.requireUserOrMaster()
         guard let user = named ?? caller.userID else { throw .invalidArgument("\"user_id\" is missing.", "user_id") }

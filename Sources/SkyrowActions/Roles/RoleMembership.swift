@@ -2,10 +2,10 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `role:save`: makes a role or changes its list, and returns it.
+    /// `role:save`: creates a role or changes its access list, and returns it.
     ///
-    /// Throws `102 PermissionDenied` to one who may not: administrators make roles, those and the owner of a role change
-    /// its list, and the master key says which roles new users get and which make administrators.
+    /// Throws `102 PermissionDenied` to other callers than these: administrators create roles, administrators and the owner of a
+    /// role change its list, and the master key sets which roles new users get and which make administrators.
     package func saveRole(
         _ request: RoleSaveRequest,
         by caller: Caller,
@@ -32,7 +32,7 @@ extension ActionService {
         }
     }
 
-    /// `role:delete`: deletes a role; a new one of its name is refused for 30 days.
+    /// `role:delete`: deletes a role; a new one with its name is refused for 30 days.
     package func deleteRole(
         _ name: RoleName,
         by caller: Caller,
@@ -52,16 +52,16 @@ extension ActionService {
         }
     }
 
-    /// `role:add`: puts users and roles into a role; returns how many were not in it before.
+    /// `role:add`: adds users and roles to a role; returns how many were added.
     ///
-    /// Throws `109 Duplicated` with the way in `info.cycle` where a role would contain itself.
+    /// Throws `109 Duplicated` with the path in `info.cycle` if a role would contain itself.
     package func addToRole(
         _ request: RoleChangeRequest,
         by caller: Caller,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> Int {
         try await observed(.roleAdd) { () async throws(SkyrowError) in
-            // To put a role into another one is to give what its members are given, so that it takes a right to both.
+            // A role in another one gives its members the other's rights, so the caller needs a right to both.
             try await changeMembers(request, judging: request.roles, by: caller) { transaction throws(SkyrowError) in
                 do throws(SkyrowError) {
                     let event = AuditEvent(.roleAdd, by: AuditEvent.Actor(caller), from: origin)
@@ -73,7 +73,7 @@ extension ActionService {
         }
     }
 
-    /// `role:remove`: takes users and roles out of a role; returns how many were in it.
+    /// `role:remove`: removes users and roles from a role; returns how many were in it.
     package func removeFromRole(
         _ request: RoleChangeRequest,
         by caller: Caller,
@@ -120,7 +120,7 @@ extension ActionService {
         return count
     }
 
-    /// `role:members`: a part of what a role contains, roles before users.
+    /// `role:members`: a page of the members of a role, roles before users.
     package func members(
         of role: RoleName,
         _ page: PageRequest,
@@ -147,9 +147,9 @@ extension ActionService {
         }
     }
 
-    /// `role:list`: a part of the roles that the caller sees.
+    /// `role:list`: a page of the roles that are visible to the caller.
     ///
-    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    /// - Parameter turn: the request's admission to the read queue; nil for none.
     package func roles(
         _ page: PageRequest,
         by caller: Caller,
@@ -158,7 +158,7 @@ extension ActionService {
         try await observed(.roleList) { () async throws(SkyrowError) in
             try caller.requireUserOrMaster()
             let seesAll = caller.isMaster || caller.isAdministrator
-            // For one who sees few of many roles all lists are read.
+            // For a caller who sees few of many roles, all access lists are read.
             if !seesAll { try await turn?.move(to: .scan) }
             var list = try await store.roles.list(readableBy: seesAll ? nil : Audience(of: caller), page)
             for place in list.elements.indices where !seesAll && list.elements[place].owner != caller.userID {
@@ -169,17 +169,17 @@ extension ActionService {
     }
 }
 
-/// What may be said in `role:save`.
+/// The permissions of `role:save`.
 enum RoleSaving {
-    /// Throws `102 PermissionDenied` for what the caller may not do.
+    /// Throws `102 PermissionDenied` for a change that the caller may not make.
     ///
-    /// - Parameter standing: the role as it is; nil for one that there is not.
+    /// - Parameter standing: the current role; nil for one that does not exist.
     static func judge(_ request: RoleSaveRequest, _ standing: RoleStanding?, by caller: Caller) throws(SkyrowError) {
         if caller.isMaster { return }
         let makesDefault = request.isDefault ?? standing?.role.isDefault ?? false
         let makesAdministrators = request.isAdministrators ?? standing?.role.isAdministrators ?? false
         guard let standing, standing.allows(.read, by: caller) else {
-            // The same for a role that there is and one that there is not, to one who may make none.
+            // A caller who may not create roles gets the same error for an existing and a missing one.
             guard caller.isAdministrator else {
                 throw SkyrowError(.permissionDenied, "Roles are made by administrators.")
             }
@@ -198,9 +198,9 @@ enum RoleSaving {
     )
 }
 
-/// What the access list of a role may name.
+/// The subjects that the access list of a role may name.
 enum RoleList {
-    /// Throws `108 InvalidArgument` for an entry that has no meaning for a role, and for too many of them.
+    /// Throws `108 InvalidArgument` for an entry without a meaning for roles, and for too many entries.
     static func check(_ list: AccessList) throws(SkyrowError) {
         guard list.entries.count <= AccessList.defaultMaximum else {
             throw .invalidArgument("A list has at most \(AccessList.defaultMaximum) entries.", "access")
@@ -216,7 +216,7 @@ enum RoleList {
 }
 
 extension SkyrowError {
-    /// The error without the way of a circle, where it leads over roles that the caller did not name.
+    /// The error without the path of a cycle that contains roles which the caller did not name.
     fileprivate func hidingRoles(but named: [RoleName], from caller: Caller) -> SkyrowError {
         guard !caller.isMaster, !caller.isAdministrator, case .list(let way) = info["cycle"] else { return self }
         let names = Set(named.map { ErrorInfo.string($0.rawValue) })
@@ -228,7 +228,7 @@ extension SkyrowError {
 }
 
 extension Caller {
-    /// The endpoint has checked this already; it is checked again before something is done in a name.
+    /// The endpoint has checked this already; it is checked again before acting in a user's name.
     func requireUserOrMaster() throws(SkyrowError) {
         guard isMaster || userID != nil else { throw SkyrowError(.notAuthenticated, "Log in first.") }
     }

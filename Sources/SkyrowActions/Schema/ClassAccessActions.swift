@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `schema:access`: sets who creates records of a type, and nothing else of its rules.
+    /// `schema:access`: sets who creates records of a type, and changes none of its other rules.
     package func setCreateRoles(
         _ request: CreateRolesRequest,
         by caller: Caller = Caller(kind: .master(actingAs: nil)),
@@ -28,7 +28,7 @@ extension ActionService {
         }
     }
 
-    /// `schema:default_access`: sets what new records of a type begin with, and nothing else of its rules.
+    /// `schema:default_access`: sets the access list of new records of a type, and changes none of its other rules.
     package func setDefaultAccess(
         _ request: DefaultAccessRequest,
         by caller: Caller = Caller(kind: .master(actingAs: nil)),
@@ -43,9 +43,9 @@ extension ActionService {
         }
     }
 
-    /// `auth:default_access:set`: sets what the user's own new records begin with.
+    /// `auth:default_access:set`: sets the access list of the user's own new records.
     ///
-    /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` where the master key names one that there is not.
+    /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` if the master key names an unknown one.
     package func setOwnDefaultAccess(
         _ request: DefaultAccessRequest,
         by caller: Caller,
@@ -75,7 +75,7 @@ extension ActionService {
         }
     }
 
-    /// `schema:field_access:update`: returns the rules that there are then.
+    /// `schema:field_access:update`: returns the resulting rules.
     package func replaceSkygearFieldRules(
         _ rules: [SkygearFieldRule],
         by caller: Caller = Caller(kind: .master(actingAs: nil)),

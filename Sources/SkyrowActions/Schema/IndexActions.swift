@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `schema:index:create`: the index is built afterwards, by whichever process of the service comes to it.
+    /// `schema:index:create`: a process of the service builds the index afterwards.
     package func createIndex(_ request: IndexCreateRequest) async throws(SkyrowError) -> RecordIndex {
         try await observed(.schemaIndexCreate) { () async throws(SkyrowError) in
             try await store.createIndex(request)

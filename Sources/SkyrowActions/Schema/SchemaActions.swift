@@ -9,7 +9,7 @@ extension ActionService {
         }
     }
 
-    /// `schema:create`: makes types and adds fields, all of them or none.
+    /// `schema:create`: creates types and adds fields, all of them or none.
     package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
         try await observed(.schemaCreate) { () async throws(SkyrowError) in
             try await store.createTypes(request)

@@ -1,11 +1,10 @@
 import SkyrowCrypto
 
-/// A fresh access token, of which the database only ever sees the hash: `s_` and 43 of 62 letters and digits, 256 random
-/// bits.
+/// A new access token, of which the database gets only the hash: `s_` and 43 of 62 letters and digits, 256 random bits.
 struct AccessToken: Sendable {
     let text: String
 
-    /// Draws a token from the operating system's random numbers.
+    /// Generates a token from the operating system's random numbers.
     init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
@@ -18,7 +17,7 @@ struct AccessToken: Sendable {
     var hash: TokenHash { TokenHash(of: text) }
 }
 
-/// Texts that cannot be guessed, and that a double click selects whole.
+/// Unguessable texts that a double click selects as a whole.
 enum RandomText {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -31,10 +30,10 @@ enum RandomText {
     }
 }
 
-/// The SHA-256 of an access token, under which its session is stored and remembered.
+/// The SHA-256 of an access token, by which its session is stored and cached.
 ///
-/// A token has 256 bits of its own, so a plain hash cannot be searched; and because the hash is what is looked up, the
-/// time a look-up takes reveals nothing about the tokens that exist.
+/// A token has 256 random bits, so its plain hash is not searchable; and since lookups are by hash, their timing reveals nothing
+/// about existing tokens.
 struct TokenHash: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 

@@ -3,12 +3,12 @@ import SkyrowStore
 import Synchronization
 
 extension ActionService {
-    /// Finds out who calls and whether that satisfies `need`.
+    /// Authenticates the caller, and checks that the caller satisfies `requirement`.
     ///
-    /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied`
-    /// or `127 UserDisabled`, and what the database failed with.
+    /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied` or `127
+    /// UserDisabled`, and errors of the database.
     ///
-    /// - Parameter action: what the scopes of a key are asked for; nil for nothing.
+    /// - Parameter action: the action that the scopes of a key must permit; nil for no check.
     package func authenticate(
         _ credentials: Credentials,
         for requirement: ActionRequirement,
@@ -20,7 +20,7 @@ extension ActionService {
             } else if let caller = try cachedCaller(credentials, for: requirement, action) {
                 return caller
             }
-            // The cache had no fresh session, so there is a token to look up.
+            // The cache has no fresh session, so the token is looked up.
             let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment, action: action)
             switch try check.start(credentials, keys: keys, at: clock.now()) {
             case .settled(let caller):
@@ -35,9 +35,9 @@ extension ActionService {
         }
     }
 
-    /// The same without waiting: nil when the database must be asked, which `authenticate` does.
+    /// The same without waiting: returns nil when `authenticate` must query the database.
     ///
-    /// A refusal is not reported; its request may not be the current one yet. `noteRefusal` does that.
+    /// A refusal is not observed, since the request may not be the current one yet; `noteRefusal` does that.
     package func cachedCaller(
         _ credentials: Credentials,
         for requirement: ActionRequirement,
@@ -59,7 +59,7 @@ extension ActionService {
         kind(of: text) == .master
     }
 
-    /// Reports to the observer that credentials were not enough.
+    /// Emits that credentials were not sufficient.
     package func noteRefusal(_ error: SkyrowError) {
         observe(.refused(error.code))
     }
@@ -85,18 +85,18 @@ extension ActionService {
         return sessions.withLock { $0.session(token, at: now) }
     }
 
-    /// Reads a session from the database and remembers it.
+    /// Reads a session from the database and caches it.
     ///
     /// - Parameter isHeld: whether a connection has kept the token since before it was replaced.
     private func loadSession(_ token: TokenHash, isHeld: Bool) async throws(SkyrowError) -> StoredSession? {
-        // The moment before the statement is sent: what it sees is at least as new.
+        // Taken before the statement is sent, so that its result is at least as new.
         let moment = momentOfLoading
         let stored = try await store.sessions.session(tokenHash: token.bytes)
         observe(.sessionLoaded(found: stored != nil))
         guard let session = stored?.ending(unusedFor: configuration.sessionIdle) else { return nil }
         guard session.token != .reused || !isHeld else { return nil }
         guard session.token != .reused else {
-            // A thief uses it, or a client that lost a response; the two look alike.
+            // A thief uses it, or a client that lost a response; the two cannot be distinguished.
             try await store.sessions.delete(tokenHash: token.bytes, recording: AuditEvent(.reuse, by: .unknown))
             forget(.user(session.userID))
             observe(.tokenReused)
@@ -120,7 +120,7 @@ extension ActionService {
     }
 }
 
-/// When a session was asked of the database, by the clock and by the count of revocations.
+/// When the query for a session began, by the clock and by the count of revocations.
 struct MomentOfLoading {
     let instant: ContinuousClock.Instant
     let epoch: Int

@@ -1,40 +1,36 @@
 import SkyrowModel
 import SkyrowStore
 
-/// The judgement of a request's credentials, as a value: what can be said without the database, and what after a
-/// session was looked up.
+/// The check of a request's credentials, as a value: in one step without the database, and one with the session.
 ///
-/// The two styles are Skygear's: where the key is needed (`key`, `master`, `masterOrDevelopment`) an access token is not even
-/// looked at, so a stale one does not keep anybody from logging in; everywhere else a token that does not hold fails
-/// the request, however good the key is.
+/// The two styles are Skygear's: requirements of a key (`key`, `master`, `masterOrDevelopment`) ignore an access token, so that a
+/// stale one does not prevent a login; for all others an invalid token fails the request, even with a valid key.
 struct CredentialCheck {
-    /// What the first look at the credentials says.
+    /// The result of the first step.
     enum Step: Equatable {
-        /// The caller is known, no session is asked for.
+        /// The caller is known without a session.
         case settled(Caller)
-        /// The session of this token decides, by `judge`.
+        /// `judge` decides by the session of this token.
         case session(TokenHash, key: Key)
     }
 
-    /// What a key was, when there was one.
+    /// The kind of the request's key, if it has one.
     enum Key: Equatable {
         case none
         case api
         case master(actingAs: UserID?)
-        /// One with scopes.
+        /// A key with scopes.
         case held(KeyGrant)
     }
 
     let requirement: ActionRequirement
     let isDevelopment: Bool
-    /// What a key needs scopes for; nil for nothing.
+    /// The action for which a key needs scopes; nil for no check.
     var action: ActionName?
 
-    /// Judges everything but the session.
+    /// Checks everything but the session.
     ///
-    /// - Parameters:
-    ///   - keys: the application's own.
-    ///   - now: decides about their expiry.
+    /// - Parameters: - keys: the keys of the application. - now: the time for their expiry.
     func start(
         _ credentials: Credentials,
         keys: AccessKeys,
@@ -56,9 +52,9 @@ struct CredentialCheck {
         }
     }
 
-    /// Judges the session that was found for the token, or that none was asked for.
+    /// Checks the session of the token, or that none was needed.
     ///
-    /// - Parameter now: decides about expiry and suspension.
+    /// - Parameter now: the time for expiry and suspension.
     func judge(_ session: StoredSession?, key: Key, at now: Timestamp) throws(SkyrowError) -> Caller {
         if let session, session.isExpired(at: now) || session.isRevoked(at: now) {
             throw CredentialCheck.tokenNotAccepted
@@ -80,7 +76,7 @@ struct CredentialCheck {
         }
         if let suspension = session?.suspension(at: now) {
             guard !requirement.requiresUser else { throw suspension.error }
-            // As in Skygear, where a user is optional a disabled one counts as anonymous.
+            // As in Skygear, a disabled user counts as anonymous if the user is optional.
             caller = .anonymous
         }
         if case .held(let grant) = key {
@@ -152,14 +148,14 @@ struct CredentialCheck {
     }
 }
 
-/// Whether the text can be the id of an account, and so the id of a public record and the name of a database.
+/// Whether the text can be the id of an account, and so of a public record and of a database.
 func isUserID(_ text: String) -> Bool {
     guard text.isName, let first = text.utf8.first else { return false }
     return first != UInt8(ascii: "_") && first != UInt8(ascii: "~")
 }
 
 extension ActionRequirement {
-    /// Whether a disabled user is refused rather than treated as anonymous.
+    /// Whether a disabled user is refused instead of treated as anonymous.
     fileprivate var requiresUser: Bool {
         switch self {
         case .user, .userOrMaster, .administrator: true

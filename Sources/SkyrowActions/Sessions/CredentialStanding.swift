@@ -1,13 +1,13 @@
 package import SkyrowModel
 import Synchronization
 
-/// What can be said about credentials at once, without a look at what is asked and without the database.
+/// The state of credentials as known at once, regardless of the action and without the database.
 package enum CredentialStanding: Hashable, Sendable {
-    /// There is a key of this service, or the token of a session that is remembered.
+    /// A key of this service, or the token of a cached session.
     case accepted
-    /// There is a token, of which only the database could say more.
+    /// A token that only the database can verify.
     case unverified
-    /// There is nothing, or a key that is not one of this service.
+    /// Nothing, or a key that is not one of this service.
     case missing
 }
 
@@ -20,7 +20,7 @@ extension ActionService {
             case .master: return credentials.admitsMasterKey ? .accepted : .missing
             case .api: return .accepted
             case .held(let held, let isPrevious):
-                // From where it comes is looked at when the body is there.
+                // The client's address is checked after the body has arrived.
                 return held.holds(isPrevious: isPrevious, at: clock.now()) ? .accepted : .missing
             }
         }

@@ -2,13 +2,13 @@ package import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// The sessions of connections that stay open, so that these end with them although nothing is asked over them.
+/// The sessions of open connections, so that a connection ends with its session even without requests.
 ///
-/// A connection with live queries is ended by the look at their rights (``LiveDispatcher``) as well.
+/// The check of rights (``LiveDispatcher``) also ends connections with live queries.
 final class HeldSessions: Sendable {
-    /// The look at sessions of which no notice comes, as where one expires or a pooler swallows notices.
+    /// The interval of checks of sessions without a notification, as when one expires or a pooler swallows notifications.
     static let interval: Duration = .seconds(30)
-    /// Sessions of one statement.
+    /// The number of sessions in one statement.
     static let chunk = 500
 
     private struct Held {
@@ -19,7 +19,7 @@ final class HeldSessions: Sendable {
     private struct State {
         var held: [TokenHash: Held] = [:]
         var tokens: [UserID: Set<TokenHash>] = [:]
-        /// Those that are to be looked at.
+        /// The sessions to check.
         var doubtful: Set<TokenHash> = []
         var lastNumber: UInt64 = 0
     }
@@ -27,7 +27,7 @@ final class HeldSessions: Sendable {
     private let state = Mutex(State())
     private let signals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    /// Notes that a connection has a session, until the result is called.
+    /// Registers a connection with a session; calling the result unregisters it.
     func hold(_ credentials: Credentials, of user: UserID?, close: @escaping @Sendable () -> Void)
         -> @Sendable () -> Void
     {
@@ -36,7 +36,7 @@ final class HeldSessions: Sendable {
             state.lastNumber += 1
             state.held[hash, default: Held(user: user)].closures[state.lastNumber] = close
             if let user { state.tokens[user, default: []].insert(hash) }
-            // It may have ended since it was looked at.
+            // The session may have ended since it was checked.
             state.doubtful.insert(hash)
             return state.lastNumber
         }
@@ -56,7 +56,7 @@ final class HeldSessions: Sendable {
         }
     }
 
-    /// Has the sessions be looked at that a notice may be about.
+    /// Requests a check of the sessions that a notification may be about.
     func doubt(_ notice: SessionNotice) {
         let isHeld = state.withLock { state in
             switch notice {
@@ -83,7 +83,7 @@ final class HeldSessions: Sendable {
         for await _ in signals.stream {
             while let next = take() {
                 guard await !look(at: next, service.store.sessions) else { continue }
-                // Until the next notice or look.
+                // The next notification or interval repeats the check.
                 break
             }
         }
@@ -97,7 +97,7 @@ final class HeldSessions: Sendable {
         }
     }
 
-    /// Ends the connections of sessions that are gone; false where that could not be found out.
+    /// Ends the connections of sessions that are gone; returns false if the query failed.
     private func look(at hashes: [TokenHash], _ sessions: SessionTable) async -> Bool {
         do throws(SkyrowError) {
             let open = Set(try await sessions.open(of: hashes.map(\.bytes)))
@@ -114,7 +114,7 @@ final class HeldSessions: Sendable {
 }
 
 extension ActionService {
-    /// Notes that a connection which stays open has the session of the credentials; the result ends that.
+    /// Registers an open connection with the session of the credentials; calling the result unregisters it.
     ///
     /// - Parameter close: called when the session has ended.
     package func holdSession(

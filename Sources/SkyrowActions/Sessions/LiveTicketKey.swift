@@ -2,14 +2,14 @@ import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
 
-/// What the service makes of tickets by a key of its own: those of an API key, and the marks by which streams are resumed.
+/// Creates tickets that stand for an API key, and the marks with which streams are resumed, under a separate key.
 ///
-/// A mark is sent in the ids of a stream's events and is in no address, so a ticket from a log resumes nothing. It holds for
-/// the ticket and the query with which the stream was opened.
+/// A mark is sent in the ids of a stream's events but in no URL, so a ticket from a log resumes nothing. It is valid for the
+/// ticket and the query with which the stream was opened.
 struct LiveTicketKey: Sendable {
     private static let codeBytes = 16
     private static let prefix = "lk_"
-    /// Of an API key in a ticket.
+    /// Upper bound on the API key in a ticket.
     private static let maximumKeyBytes = 1024
 
     private let sealing: [UInt8]
@@ -37,7 +37,7 @@ struct LiveTicketKey: Sendable {
         return sealed.map { Self.prefix + Base64URL.encode(nonce + $0) }
     }
 
-    /// The API key of a ticket, and until when the ticket opens a stream; nil for any other text.
+    /// The API key of a ticket, and the time until which the ticket opens a stream; nil for any other text.
     func apiKey(of ticket: String) -> (key: String, end: Timestamp)? {
         guard ticket.hasPrefix(Self.prefix), ticket.utf8.count <= 2 * Self.maximumKeyBytes,
             let bytes = Base64URL.decode(String(ticket.dropFirst(Self.prefix.count))),
@@ -60,14 +60,12 @@ struct LiveTicketKey: Sendable {
 
     /// The mark of a stream.
     ///
-    /// - Parameters:
-    ///   - session: its id; empty for a ticket of an API key.
-    ///   - query: what the stream is of.
+    /// - Parameters: - session: the session's id; empty for a ticket of an API key. - query: the query of the stream.
     func mark(_ ticket: String, session: String, query: String) -> String {
         Base64URL.encode(code(ticket, session, query) + session.utf8)
     }
 
-    /// The session of a mark, which is empty for a ticket of an API key; nil for a mark of another ticket or query.
+    /// The session of a mark, empty for a ticket of an API key; nil for a mark of another ticket or query.
     func session(ofMark mark: String, _ ticket: String, query: String) -> String? {
         guard mark.utf8.count <= 128, let bytes = Base64URL.decode(mark), bytes.count >= Self.codeBytes else {
             return nil
@@ -80,7 +78,7 @@ struct LiveTicketKey: Sendable {
     }
 
     private func code(_ ticket: String, _ session: String, _ query: String) -> [UInt8] {
-        // Each by its hash, so that no text runs into the next one.
+        // Each part by its hash, so that different parts cannot have the same concatenation.
         let parts = [ticket, session, query].flatMap { SHA256.hash(of: $0).bytes }
         return Array(marking.code(of: parts).bytes.prefix(Self.codeBytes))
     }

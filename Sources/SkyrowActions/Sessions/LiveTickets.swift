@@ -1,21 +1,20 @@
 package import SkyrowModel
 import SkyrowStore
 
-/// Whose a stream is that a ticket opens or resumes.
+/// The caller of a stream that a ticket opens or resumes.
 package struct RedeemedTicket: Sendable {
-    /// The hash of the access token of its session; nil where it has none.
+    /// The hash of the access token of its session; nil without a session.
     package let session: [UInt8]?
-    /// The API key for which the ticket stands; nil where it stands for a session.
+    /// The API key that the ticket stands for; nil if it stands for a session.
     package let key: String?
-    /// What the ids of the stream's events end with, and it is resumed by.
+    /// The end of the ids of the stream's events, with which it is resumed.
     package let mark: String
 }
 
 extension ActionService {
-    /// `live:ticket`: a token that opens one event stream in the name of the session, or of the API key where there is no
-    /// session, within a minute.
+    /// `live:ticket`: a token that opens one event stream within a minute, for the session, or for the API key without a session.
     ///
-    /// Throws `101 NotAuthenticated` for the master key, and `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    /// Throws `101 NotAuthenticated` for the master key, and `104 AccessTokenNotAccepted` if the session has ended meanwhile.
     package func liveTicket(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> LiveTicket {
         try await observed(.liveTicket) { () async throws(SkyrowError) in
             guard !caller.isMaster else { throw CredentialCheck.userMissing }
@@ -35,13 +34,12 @@ extension ActionService {
         }
     }
 
-    /// Says whose the stream is that a ticket opens, which uses the ticket of a session up, or that it resumes.
+    /// Redeems a ticket to open a stream, which uses up the ticket of a session, or to resume one.
     ///
-    /// Throws `134 InvalidToken` for one that is unknown, used or too old, and where the session has ended.
+    /// Throws `134 InvalidToken` for a ticket that is unknown, used or too old, and if the session has ended.
     ///
-    /// - Parameters:
-    ///   - mark: that of the last event that the client has seen; nil without one.
-    ///   - query: what the stream is of. A stream of another query is not resumed.
+    /// - Parameters: - mark: the mark of the last event that the client has seen; nil without one. - query: the query of the
+    ///   stream. A stream of another query is not resumed.
     package func redeem(
         ticket: String,
         resuming mark: String? = nil,
@@ -74,7 +72,7 @@ extension SkyrowError {
 }
 
 extension Credentials {
-    /// The hash of the access token; nil when there is none.
+    /// The hash of the access token; nil without one.
     var tokenHash: TokenHash? {
         if let accessToken, !accessToken.isEmpty { return TokenHash(of: accessToken) }
         return sessionHash.flatMap { TokenHash(bytes: $0) }

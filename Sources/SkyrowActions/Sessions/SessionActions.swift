@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// `auth:become`: returns the account of an access token, with that token; it opens no session.
     ///
-    /// Throws `104 AccessTokenNotAccepted` for a token of no session, and `127 UserDisabled`.
+    /// Throws `104 AccessTokenNotAccepted` for a token without a session, and `127 UserDisabled`.
     package func become(_ request: BecomeRequest) async throws(SkyrowError) -> AuthResult {
         try await observed(.authBecome) { () async throws(SkyrowError) in
             guard !request.token.isEmpty else { throw CredentialCheck.tokenNotAccepted }
@@ -13,10 +13,10 @@ extension ActionService {
         }
     }
 
-    /// `auth:rotate`: gives the session of the request another token; the one before is accepted for 30 seconds more.
+    /// `auth:rotate`: gives the session of the request another token; the former one is accepted for 30 more seconds.
     ///
-    /// Throws `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when the session has ended, or
-    /// has got another token meanwhile.
+    /// Throws `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` if the session has ended, or has got
+    /// another token meanwhile.
     package func rotateToken(
         by caller: Caller,
         with credentials: Credentials
@@ -31,7 +31,7 @@ extension ActionService {
         }
     }
 
-    /// `session:list`: the sessions of the user, those used last first.
+    /// `session:list`: the sessions of the user, most recently used first.
     package func sessions(
         by caller: Caller,
         with credentials: Credentials
@@ -49,7 +49,7 @@ extension ActionService {
 
     /// `session:revoke`: ends sessions of the user, and returns how many.
     ///
-    /// Throws `104 AccessTokenNotAccepted` when the session that is to go on has ended itself.
+    /// Throws `104 AccessTokenNotAccepted` if the session to keep has itself ended.
     package func revokeSessions(
         _ request: RevokeSessionsRequest,
         by caller: Caller,
@@ -58,7 +58,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> Int {
         try await observed(.sessionRevoke) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
-            // Also where it is unknown whether the change was committed.
+            // Also when it is unknown whether the change was committed.
             defer { forget(.user(user)) }
             let event = AuditEvent(.session, by: AuditEvent.Actor(caller), from: origin)
             switch request {
@@ -69,19 +69,18 @@ extension ActionService {
                 if let count = try await store.sessions.revokeAll(of: user, keeping: kept, recording: event) {
                     return count
                 }
-                // The master key may act as a user of whom there is no account.
+                // The master key may act as a user without an account.
                 guard kept != nil else { return 0 }
                 throw CredentialCheck.tokenNotAccepted
             }
         }
     }
 
-    /// Gives the session of a request another token when it has had its own for as long as `session-rotate` says.
+    /// Gives the session of a request another token after the time of `session-rotate`.
     ///
-    /// Returns the token that is to be used from now on; nil when the one that came along goes on. A failure is not the
-    /// request's: a later one tries again.
+    /// Returns the new token; nil if the current one stays valid. A failure does not fail the request: a later one tries again.
     ///
-    /// - Parameter action: one that gives out a token of its own, or ends the session, needs no other before.
+    /// - Parameter action: an action that returns a token itself, or ends the session, needs no new token.
     package func renewToken(
         of credentials: Credentials,
         by caller: Caller,
@@ -97,7 +96,7 @@ extension ActionService {
         return (try? await rotate(token, of: session.userID)) ?? nil
     }
 
-    /// Returns the new token; nil when the session has ended, or has got another one meanwhile.
+    /// Returns the new token; nil if the session has ended, or has got another one meanwhile.
     private func rotate(_ token: String, of user: UserID) async throws(SkyrowError) -> String? {
         let renewed = AccessToken()
         let hash = TokenHash(of: token).bytes
@@ -118,7 +117,7 @@ extension AuditEvent.Actor {
 }
 
 extension Credentials {
-    /// The access token, where the caller is the user of its session: the master key may name another one.
+    /// The access token if the caller is the user of its session: the master key may name another user.
     func ownToken(of caller: Caller) -> String? {
         guard let accessToken, !accessToken.isEmpty, !caller.isMaster || actingUserID == nil else { return nil }
         return accessToken

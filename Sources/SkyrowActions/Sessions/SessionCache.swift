@@ -1,10 +1,10 @@
 import SkyrowModel
 import SkyrowStore
 
-/// Sessions remembered between requests: bounded, and each for a short time only.
+/// Sessions cached between requests: bounded, and each for a short time only.
 ///
-/// Two generations stand in for an exact order of use: what is looked up moves to the young one; when that is full, it
-/// becomes the old one and what was old is forgotten. The time is passed in; a lock around the value is the holder's.
+/// Two generations approximate the order of use: a session that is looked up moves to the young one; when that is full, it
+/// becomes the old one, and the previous old one is dropped. The time is passed in; the owner provides the lock.
 struct SessionCache {
     private struct Entry {
         let session: StoredSession
@@ -16,13 +16,13 @@ struct SessionCache {
     private let generationSize: Int
     private let freshness: Duration
 
-    /// Grows with every invalidation, so that a session loaded before one is not remembered after it.
+    /// Grows with every invalidation, so that a session loaded before one is not cached after it.
     private(set) var epoch = 0
 
-    /// How often a session was found fresh.
+    /// The number of cache hits.
     private(set) var hits = 0
 
-    /// - Parameter freshness: how long an entry counts after it was loaded.
+    /// - Parameter freshness: how long an entry is used after it was loaded.
     init(capacity: Int, freshness: Duration) {
         generationSize = max(1, capacity / 2)
         self.freshness = freshness
@@ -40,11 +40,10 @@ struct SessionCache {
         return session
     }
 
-    /// Remembers a session.
+    /// Caches a session.
     ///
-    /// - Parameters:
-    ///   - loadedAt: the time before the statement that loaded it was sent.
-    ///   - epoch: the epoch at that time; after an invalidation since then nothing is remembered.
+    /// - Parameters: - loadedAt: the time before the statement that loaded it was sent. - epoch: the epoch at that time; after an
+    ///   invalidation since then the session is not cached.
     mutating func insert(
         _ session: StoredSession,
         for token: TokenHash,
@@ -54,7 +53,7 @@ struct SessionCache {
         guard epoch == self.epoch else { return }
         var session = session
         if let known = (young[token] ?? old[token])?.session {
-            // Those who compare them with what they know of the user need not look into arrays that they have seen before.
+            // Shared arrays compare as equal without comparing their elements.
             if known.roles == session.roles { session.roles = known.roles }
             if known.groups == session.groups { session.groups = known.groups }
         }

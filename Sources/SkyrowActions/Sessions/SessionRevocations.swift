@@ -4,20 +4,20 @@ import SkyrowSystem
 import Synchronization
 
 extension ActionService {
-    /// Forgets sessions as other processes, this one or users of psql end or change them.
+    /// Removes sessions from the cache when any process, or a user of psql, ends or changes them.
     func listenForRevocations() async {
         while !Task.isCancelled {
             do {
                 for await notice in try await store.sessions.notices() { forget(notice) }
                 return
             } catch {
-                // Until then sessions are looked up again after a second.
+                // Until then a cached session is used for a second at most.
                 try? await ServiceTimer.sleep(for: .seconds(1))
             }
         }
     }
 
-    /// Drops remembered sessions, so that the database is asked about them again.
+    /// Removes sessions from the cache, so that the database is queried again.
     func forget(_ notice: SessionNotice) {
         defer {
             live.rightsMayHaveChanged()
@@ -25,7 +25,7 @@ extension ActionService {
         }
         switch notice {
         case .listening(let again):
-            // What was said before was not heard.
+            // Earlier notifications were missed.
             forgetKeys()
             sessions.withLock { $0.removeAll() }
             observe(.listening(again: again))
@@ -45,7 +45,7 @@ extension ActionService {
         }
     }
 
-    /// Removes what has expired, at once and then every ten minutes.
+    /// Removes expired data, at once and then every ten minutes.
     func purgePeriodically() async {
         while !Task.isCancelled {
             await purge()
@@ -60,7 +60,7 @@ extension ActionService {
     func purge() async {
         do throws(SkyrowError) {
             let idle = configuration.sessionIdle
-            // A process that is away for a moment may hold uses that are not written down yet.
+            // A process that is briefly disconnected may hold uses that are not stored yet.
             let unusedSince = idle.map { clock.now().adding(.zero - $0 - .seconds(600)) }
             let sessions = try await store.sessions.purgeExpired(unusedSince: unusedSince)
             let keys = try await store.idempotency.purgeExpired()

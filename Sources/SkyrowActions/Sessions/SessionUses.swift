@@ -2,12 +2,12 @@ import SkyrowModel
 import SkyrowStore
 import Synchronization
 
-/// The sessions that were used since this was last written down, so that those unused for long can end.
+/// The sessions used since uses were last stored, so that sessions unused for long can end.
 ///
-/// A session is noted when it is read from the database, which every session in use is once a second, and written down
-/// with all others once a minute. Bounded: a session for which there is no place is noted at a later reading.
+/// A use is noted when a session is read from the database, which happens once a second for every session in use; the noted uses
+/// are stored once a minute. Bounded: a session above the capacity is noted at a later read.
 struct SessionUses {
-    /// One write a minute keeps an idle limit of hours exact enough.
+    /// One write a minute is precise enough for an idle limit of hours.
     static let granularity = Duration.seconds(60)
 
     private let capacity: Int
@@ -17,13 +17,13 @@ struct SessionUses {
         self.capacity = capacity
     }
 
-    /// Notes a use, unless one within the last minute is written down already.
+    /// Notes a use, unless one within the last minute is stored already.
     mutating func note(_ token: TokenHash, lastUsedAt: Timestamp?, at now: Timestamp) {
         guard let lastUsedAt, lastUsedAt.adding(Self.granularity) <= now, used.count < capacity else { return }
         used.insert(token)
     }
 
-    /// The sessions to write down; from now on none is noted.
+    /// Removes and returns the noted sessions.
     mutating func take() -> [TokenHash] {
         defer { used = [] }
         return Array(used)
@@ -31,7 +31,7 @@ struct SessionUses {
 }
 
 extension StoredSession {
-    /// The session with the end that its last use sets, when that is earlier than its own.
+    /// The session with the end that its last use implies, if that is earlier than its own.
     func ending(unusedFor idle: Duration?) -> StoredSession {
         guard let idle, let lastUsedAt else { return self }
         var session = self
@@ -42,10 +42,10 @@ extension StoredSession {
 }
 
 extension ActionService {
-    /// So many sessions are written down in one statement.
+    /// The number of sessions in one statement.
     private static let usesInOneStatement = 1000
 
-    /// Writes down which sessions and keys were used, once a minute.
+    /// Stores which sessions and keys were used, once a minute.
     func recordUsesPeriodically() async {
         while !Task.isCancelled {
             do {
@@ -57,7 +57,7 @@ extension ActionService {
         }
     }
 
-    /// Writes down which sessions and keys were used; those of a statement that fails are noted again at their next use.
+    /// Stores which sessions and keys were used; those of a failed statement are noted again at their next use.
     func recordUses() async {
         let used = sessionUses.withLock { $0.take() }
         let now = clock.now()

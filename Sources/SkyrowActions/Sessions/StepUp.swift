@@ -2,12 +2,12 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Refuses what takes step-up where the user has not proved within the last minutes who it is.
+    /// Refuses an action that requires step-up unless the user has authenticated again within the last minutes.
     ///
-    /// Throws `138 StepUpRequired`, `101 NotAuthenticated` where there is no user who could, and `104 AccessTokenNotAccepted`
-    /// when the session has ended.
+    /// Throws `138 StepUpRequired`, `101 NotAuthenticated` without a user, and `104 AccessTokenNotAccepted` if the session has
+    /// ended.
     ///
-    /// - Parameter isAsked: whether this call takes it by what it asks for.
+    /// - Parameter isAsked: whether this call requires it because of its parameters.
     package func requireStepUp(
         for action: ActionDescription,
         isAsked: Bool,
@@ -22,14 +22,14 @@ extension ActionService {
         !configuration.stepUp.isEmpty && configuration.stepUp.contains(action)
     }
 
-    /// Why a caller may not do what takes step-up; nil where it may.
+    /// Why a caller may not do what requires step-up; nil if it may.
     ///
-    /// Throws as ``requireStepUp(for:isAsked:by:with:)`` does besides.
+    /// Otherwise throws as ``requireStepUp(for:isAsked:by:with:)`` does.
     func stepUpRefusal(of caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> SkyrowError? {
         guard !caller.isMaster, !caller.isElevated else { return nil }
         let user = try caller.requiredUserID
         let hash = credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes }
-        // What is remembered of the session may be older than the proof, which another process may have taken.
+        // The cached session may be older than a step-up in another process.
         guard let standing = try await store.sessions.stepUpStanding(of: user, tokenHash: hash) else {
             if let hash { forget(.token(hash: hash)) }
             throw CredentialCheck.tokenNotAccepted
@@ -42,11 +42,11 @@ extension ActionService {
         )
     }
 
-    /// `auth:stepup`: has the user prove once more who it is, and returns until when that counts for the session.
+    /// `auth:stepup`: authenticates the user again, and returns until when that is valid for the session.
     ///
-    /// Throws `105 InvalidCredentials` for another password, after exactly one hash, for a code of the second factor that is wrong or
-    /// used, and for the token of a provider that does not count, is another user's or was issued longer ago than a proof counts; `131
-    /// RateLimited` when too many were tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has
+    /// Throws `105 InvalidCredentials` for a wrong password, after exactly one hash, for a code of the second factor that is
+    /// wrong or used, and for a provider's token that is not accepted, belongs to another user or was issued too long ago; `131
+    /// RateLimited` after too many attempts; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` if it has
     /// ended.
     package func stepUp(
         _ request: StepUpRequest,
@@ -59,7 +59,7 @@ extension ActionService {
             let user = try caller.requiredUserID
             guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
             let hash = TokenHash(of: token).bytes
-            // Also where it is unknown whether the proof was stored.
+            // Also when it is unknown whether the step-up was stored.
             defer { forget(.token(hash: hash)) }
             do throws(SkyrowError) {
                 let event = AuditEvent(.stepUp, by: .itself, from: origin)

@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 
 extension StoredSession {
-    /// The caller this session makes.
+    /// The caller that the session authenticates.
     var caller: Caller {
         var caller = Caller(
             kind: .user(userID),
@@ -20,7 +20,7 @@ extension StoredSession {
         expiresAt.map { $0 <= now } ?? false
     }
 
-    /// Whether the token is no longer valid, and there is no suspension to report instead.
+    /// Whether the token is no longer valid, without a suspension to report instead.
     func isRevoked(at now: Timestamp) -> Bool {
         isRevoked && suspension(at: now) == nil
     }

@@ -1,5 +1,5 @@
 extension PasswordWords {
-    /// The most frequent English words of three letters and more, of texts and of speech, the most frequent first.
+    /// The most frequent English words of at least three letters, in texts and speech, most frequent first.
     static let english = """
         the you and that was for what this know with have from his just not were are which your doc https also but \
         has all had well first one about their right its after get new here who out they going two like her yeah she \

@@ -1,5 +1,5 @@
 extension PasswordWords {
-    /// Frequent given names and family names of English-speaking countries, the most frequent first.
+    /// The most frequent given and family names of English-speaking countries, most frequent first.
     static let names = """
         mary james smith patricia john johnson linda robert williams barbara michael jones elizabeth william brown \
         jennifer david davis maria richard miller susan charles wilson margaret joseph moore dorothy thomas taylor \

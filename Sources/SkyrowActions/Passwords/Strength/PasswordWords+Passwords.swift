@@ -1,5 +1,5 @@
 extension PasswordWords {
-    /// The passwords that leaked lists have most often, the most frequent first.
+    /// The most frequent passwords of leaked lists, most frequent first.
     static let passwords = """
         123456 password 12345678 qwerty 123456789 12345 1234 111111 1234567 dragon 123123 baseball abc123 football \
         monkey letmein shadow master mustang 666666 qwertyuiop 123321 1234567890 superman 654321 1qaz2wsx 7777777 \
