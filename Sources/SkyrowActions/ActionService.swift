@@ -50,8 +50,10 @@ package final class ActionService: Service, Sendable {
     let live: LiveDispatcher
     let heldSessions = HeldSessions()
 
-    /// - Parameters: - shared: the capacity that all applications of a process share; nil for a separate one. - metrics: the
-    ///   factory of the metrics. - observe: handles observations; nil logs and counts them.
+    /// - Parameters:
+    ///   - shared: the capacity that all applications of a process share; nil for a separate one.
+    ///   - metrics: the factory of the metrics.
+    ///   - observe: handles observations; nil logs and counts them.
     package init(
         store: RecordStore,
         configuration: ServiceConfiguration,
@@ -99,7 +101,7 @@ package final class ActionService: Service, Sendable {
         currentKeys.withLock { $0 = $0.storing(keys) }
     }
 
-    /// Whether the key is the API key, the master key, or not a key of this application.
+    /// Returns the kind of a key: the API key, the master key, one with scopes, or not a key of this application.
     func kind(of key: String) -> AccessKeys.Kind {
         keys.kind(of: key, at: clock.now())
     }

@@ -37,7 +37,9 @@ final class LowPriorityThreads: Sendable {
     private let limit: Int
     private let name: String
 
-    /// - Parameters: - limit: upper bound on the threads. - name: the name in "top -H", at most 15 characters.
+    /// - Parameters:
+    ///   - limit: upper bound on the threads.
+    ///   - name: the name in "top -H", at most 15 characters.
     init(limit: Int, name: String) {
         self.limit = limit
         self.name = name

@@ -9,8 +9,9 @@ extension ActionService {
     /// several concurrent signups with one login key, exactly one succeeds. Throws `108 InvalidArgument` for a reference to a
     /// record that the new user may not read, as for a missing one.
     ///
-    /// - Parameters: - caller: the master key creates accounts when others may not. - client: the client that sends the request,
-    ///   for its share of password hashing.
+    /// - Parameters:
+    ///   - caller: the master key creates accounts when others may not.
+    ///   - client: the client that sends the request, for its share of password hashing.
     package func signUp(
         _ request: SignUpRequest,
         by caller: Caller = .anonymous,
@@ -141,7 +142,7 @@ extension ActionService {
         }
     }
 
-    /// The account of a session's user, with the token of the session.
+    /// Returns the account of a session's user, with the token of the session.
     func account(of user: UserID, with token: String) async throws(SkyrowError) -> AuthResult {
         let hash = TokenHash(of: token).bytes
         guard let account = try await store.users.touch(user, tokenHash: hash) else {

@@ -64,7 +64,7 @@ package struct AccountDesk: Sendable {
         guard isKnown else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
     }
 
-    /// The names of roles as stored; case may differ when only one role matches.
+    /// Returns the names of roles as stored; case may differ when only one role matches.
     func existing(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         guard !roles.isEmpty else { return [] }
         let known = try await store.roles.names()

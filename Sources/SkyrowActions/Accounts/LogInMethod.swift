@@ -40,7 +40,7 @@ package enum AccessLayer: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// An event in the life of one-time codes, by their purpose.
+/// An outcome of one-time codes of one purpose.
 struct CodeUse: Hashable {
     enum Kind: String, CaseIterable {
         case verify, reset, address, undo, link, invite

@@ -158,7 +158,7 @@ package struct AccountPolicy: Hashable, Sendable {
         if let violation = passwords.violation(in: password, excluded: excluded, own: own) { throw violation.error }
     }
 
-    /// Why the text cannot become the value of a login key; nil if it can.
+    /// Returns why the text cannot become the value of a login key; nil if it can.
     func refusal(of value: RecordValue, as key: FieldName) -> SkyrowError? {
         guard case .string(let text) = value else { return nil }
         if text.hasStrayBlanks { return AccountPolicy.strayBlanks(key) }

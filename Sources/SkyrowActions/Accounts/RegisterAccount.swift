@@ -48,7 +48,7 @@ extension ActionService {
         }
     }
 
-    /// The access by which the references of a profile are checked: as in a save by its user, or by the master key.
+    /// Returns the access by which the references of a profile are checked: as in a save by its user, or by the master key.
     ///
     /// Throws `102 PermissionDenied` if the request's key may not read a type that they refer to.
     func profileAccess(

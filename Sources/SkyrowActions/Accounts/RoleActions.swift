@@ -100,7 +100,8 @@ extension ActionService {
 }
 
 extension Caller {
-    /// The endpoint has checked this already; privileged operations are checked again here.
+    /// Requires an administrator or the master key. The endpoint has checked this already; privileged operations are checked
+    /// again here.
     func requireAdministrator() throws(SkyrowError) {
         guard isMaster || isAdministrator else {
             throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")

@@ -84,7 +84,7 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
         return opened
     }
 
-    /// The applications that have been idle for too long, except the default one.
+    /// Returns the applications that have been idle for too long, except the default one.
     func resting(at now: ContinuousClock.Instant) -> [ApplicationName] {
         states.compactMap { name, state in
             guard name != .default, case .open(_, let lastUse) = state, now - lastUse >= Self.rest else { return nil }

@@ -34,7 +34,9 @@ struct ApplicationTable: Sendable {
     /// Throws `103 AccessKeyNotAccepted` for a key that has expired or belongs to another application than the host, and for a
     /// disabled application.
     ///
-    /// - Parameters: - host: the text of the `Host` field. - now: the time for expiry.
+    /// - Parameters:
+    ///   - host: the text of the `Host` field.
+    ///   - now: the time for expiry.
     func application(
         key: String?,
         host: String?,
@@ -54,7 +56,7 @@ struct ApplicationTable: Sendable {
         return name
     }
 
-    /// The application named in a key with scopes; its own keys decide whether the key exists.
+    /// Returns the application named in a key with scopes; its own keys decide whether the key exists.
     private func named(by key: String) -> ApplicationName? {
         guard KeyText.isLikely(key), let name = KeyText(key)?.application, names.contains(name),
             !disabled.contains(name)

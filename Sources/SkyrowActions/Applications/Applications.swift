@@ -86,7 +86,7 @@ package final class Applications: Service, Sendable {
 
     // MARK: Finding
 
-    /// The application that a request is for.
+    /// Returns the application that a request is for.
     ///
     /// Throws `103 AccessKeyNotAccepted` for a key that has expired or belongs to another application than the host, and for a
     /// disabled application.
@@ -195,7 +195,7 @@ package final class Applications: Service, Sendable {
     /// The numbers of reads and writes that wait for locks of others, while connections are kept for the rest.
     package var heldBack: (reads: Int, writes: Int) { registry.heldBack }
 
-    /// Whether the text is the master key of the default application, which belongs to the operator.
+    /// Returns whether the text is the master key of the default application, which belongs to the operator.
     package func isMasterKey(_ text: String) -> Bool { standard.load()?.isMasterKey(text) ?? false }
 
     // MARK: Keeping up
@@ -277,7 +277,7 @@ package final class Applications: Service, Sendable {
         }
     }
 
-    /// Whether an open application is unchanged since it was opened, apart from its keys.
+    /// Returns whether an open application is unchanged since it was opened, apart from its keys.
     private func isSame(_ opened: Opened, _ now: RegisteredApplication?) async throws(SkyrowError) -> Bool {
         guard let now, !now.isDisabled, now.schema == opened.actions.store.schema else { return false }
         do {

@@ -53,7 +53,9 @@ final class FeedWaiting: Sendable {
     ///
     /// Throws `131 RateLimited` or `135 Overloaded` when too many wait.
     ///
-    /// - Parameters: - seen: the transactions that the request has seen. - sleep: sleeps for as long as the request waits.
+    /// - Parameters:
+    ///   - seen: the transactions that the request has seen.
+    ///   - sleep: sleeps for as long as the request waits.
     func wait(
         for subject: FeedWaits.Subject,
         since seen: TransactionSet,

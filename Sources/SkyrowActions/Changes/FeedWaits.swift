@@ -87,8 +87,9 @@ struct FeedWaits: Sendable {
 
     /// Notes the result of a query; returns the requests to wake.
     ///
-    /// - Parameters: - asked: the transactions already seen when the query was made. - present: a snapshot taken before the
-    ///   query.
+    /// - Parameters:
+    ///   - asked: the transactions already seen when the query was made.
+    ///   - present: a snapshot taken before the query.
     mutating func answered(
         _ subject: Subject,
         since asked: TransactionSet,
@@ -119,7 +120,7 @@ struct FeedWaits: Sendable {
 }
 
 extension TransactionSet {
-    /// Whether it was taken before another one: of two snapshots of one database, one contains the other.
+    /// Returns whether it was taken before another one: of two snapshots of one database, one contains the other.
     fileprivate func isOlder(than other: TransactionSet) -> Bool {
         end == other.end ? missing.count > other.missing.count : end < other.end
     }

@@ -4,8 +4,9 @@ import SkyrowStore
 extension ActionService {
     /// `changes:fetch`
     ///
-    /// - Parameters: - client: the client whose share of waiting requests is used. - turn: the request's admission to the read
-    ///   queue; nil for none.
+    /// - Parameters:
+    ///   - client: the client whose share of waiting requests is used.
+    ///   - turn: the request's admission to the read queue; nil for none.
     package func changes(
         _ request: ChangesRequest,
         by caller: Caller,

@@ -341,7 +341,7 @@ extension CodeKind {
 // MARK: - Signing up and logging in
 
 extension ActionService {
-    /// The address that a sign-up has to verify; nil if addresses are not verified, and for an account without one.
+    /// Returns the address that a sign-up has to verify; nil if addresses are not verified, and for an account without one.
     ///
     /// Throws `108 InvalidArgument` if verification is required and the address cannot receive mail.
     func addressToVerify(of data: SignUpData) throws(SkyrowError) -> String? {

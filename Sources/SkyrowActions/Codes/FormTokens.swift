@@ -11,7 +11,7 @@ extension ActionService {
         return "\(seconds).\(try await store.codes.keys().signature(of: [page, code, "\(seconds)"]))"
     }
 
-    /// Whether the service has issued the form for this page and code within the last hour.
+    /// Returns whether the service has issued the form for this page and code within the last hour.
     package func acceptsForm(_ token: String, of page: String, code: String) async throws(SkyrowError) -> Bool {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let seconds = Int64(parts[0]) else { return false }

@@ -28,7 +28,7 @@ struct OneTimeCode: Hashable, Sendable {
         SHA256.hash(of: link).bytes
     }
 
-    /// The digits as typed, without spaces or hyphens between them; nil for an invalid text.
+    /// Returns the digits as typed, without spaces or hyphens between them; nil for an invalid text.
     static func digits(_ text: String) -> String? {
         let bytes = text.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
         guard bytes.count == 6, bytes.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {

@@ -86,7 +86,7 @@ extension ActionService {
         }
     }
 
-    /// nil if no key decrypts the secret.
+    /// Returns nil if no key decrypts the secret.
     private func totp(_ factor: StoredFactor, of user: UserID) async throws(SkyrowError) -> TOTP? {
         let secret = try await store.sealing().open(factor.sealed, for: FactorTable.placeOfSecret(user))
         return secret.map { TOTP(secret: $0) }
@@ -184,7 +184,9 @@ extension ActionService {
     /// Throws `105 InvalidCredentials` for a wrong or malformed code, `131 RateLimited` after too many guesses, and what `pay`
     /// and `use` throw; if these throw anything but `105`, the guess does not count.
     ///
-    /// - Parameters: - pay: counts the try elsewhere, too. - use: uses the code; throws `105` if it was used before.
+    /// - Parameters:
+    ///   - pay: counts the try elsewhere, too.
+    ///   - use: uses the code; throws `105` if it was used before.
     func proving<Success: Sendable>(
         _ code: String,
         of user: UserID,
@@ -208,7 +210,7 @@ extension ActionService {
         return success
     }
 
-    /// What a code proves before it is used; nil for a wrong one.
+    /// Returns what a code proves before it is used; nil for a wrong one.
     private func proof(_ code: String, of user: UserID) async throws(SkyrowError) -> FactorProof? {
         if let digits = OneTimeCode.digits(code) {
             guard let factor = try await store.factors.factor(of: user),

@@ -8,7 +8,7 @@ struct TOTP: Sendable {
 
     let secret: [UInt8]
 
-    /// The code of a 30-second step since 1970.
+    /// Returns the code of a 30-second step since 1970.
     func code(at step: Int64) -> String {
         let message = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * Int64($0))) }
         let hash = HMACSHA1.code(of: message, key: secret)
@@ -19,7 +19,7 @@ struct TOTP: Sendable {
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// The step of a code: the current, previous or next one. All are compared, in constant time.
+    /// Returns the step of a code: the current, previous or next one. All are compared, in constant time.
     func step(of code: String, around step: Int64) -> Int64? {
         let given = Array(code.utf8)
         let steps = [step - 1, step, step + 1]
@@ -27,7 +27,7 @@ struct TOTP: Sendable {
         return zip(steps, matches).first { $0.1 }?.0
     }
 
-    /// The URI that an authenticator application reads as a QR code.
+    /// Returns the URI that an authenticator application reads as a QR code.
     ///
     /// - Parameter account: the label of the account in the application.
     func uri(issuer: String, account: String) -> String {
@@ -56,7 +56,7 @@ enum Base32 {
         return text
     }
 
-    /// The bytes of a text from ``encode(_:)``; nil for a letter outside the alphabet.
+    /// Returns the bytes of a text from ``encode(_:)``; nil for a letter outside the alphabet.
     static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (bits, count): (UInt32, Int) = (0, 0)

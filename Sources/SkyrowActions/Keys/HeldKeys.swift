@@ -64,10 +64,11 @@ final class HeldKey: Sendable {
         marks = former?.marks ?? Marks()
     }
 
-    /// Whether the key is accepted.
+    /// Returns whether the key is accepted.
     ///
-    /// - Parameters: - isPrevious: whether the request has the text from before the last rotation. - address: the client's
-    ///   address; nil for a local socket.
+    /// - Parameters:
+    ///   - isPrevious: whether the request has the text from before the last rotation.
+    ///   - address: the client's address; nil for a local socket.
     func counts(isPrevious: Bool, from address: ClientAddress?, at now: Timestamp) -> Bool {
         guard holds(isPrevious: isPrevious, at: now) else { return false }
         guard !networks.isEmpty else { return true }
@@ -75,7 +76,7 @@ final class HeldKey: Sendable {
         return networks.contains { $0.contains(address) }
     }
 
-    /// Whether the key is valid, regardless of the client's address.
+    /// Returns whether the key is valid, regardless of the client's address.
     func holds(isPrevious: Bool, at now: Timestamp) -> Bool {
         if revokedAt != nil { return false }
         if let expiresAt, expiresAt <= now { return false }
@@ -94,7 +95,7 @@ final class HeldKey: Sendable {
         marks.wasUsed.exchange(false, ordering: .relaxed)
     }
 
-    /// Whether a refused use is audited: only the first one of a minute, so that repeated uses don't fill the log.
+    /// Returns whether a refused use is audited: only the first one of a minute, so that repeated uses don't fill the log.
     func notesRefusal(at now: Timestamp) -> Bool {
         let minute = now.microseconds / 60_000_000
         return marks.refusedIn.exchange(minute, ordering: .relaxed) != minute

@@ -122,7 +122,7 @@ extension RecordStore {
 }
 
 extension KeyText {
-    /// A text with 256 random bits, of which the database gets only the hash.
+    /// Returns a text with 256 random bits, of which the database gets only the hash.
     static func random(_ id: KeyID, of application: ApplicationName) -> KeyText {
         var generator = SystemRandomNumberGenerator()
         return KeyText(id, secret: RandomText.letters(secretLength, using: &generator), of: application)

@@ -13,8 +13,8 @@ struct KeyKnowledge: Sendable {
 }
 
 extension ActionService {
-    /// Whether the keys have to be read before a key can be checked: it looks like one with scopes, and the cached keys are older
-    /// than a second.
+    /// Returns whether the keys have to be read before a key can be checked: it looks like one with scopes, and the cached keys
+    /// are older than a second.
     func needsKeys(for credentials: Credentials) -> Bool {
         guard let text = credentials.key, KeyText.isLikely(text) else { return false }
         if let knownAt = keyKnowledge.withLock({ $0.knownAt }), clock.instant() - knownAt <= keyFreshness {

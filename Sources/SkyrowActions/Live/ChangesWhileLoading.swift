@@ -63,10 +63,10 @@ struct ChangesWhileLoading {
         entries = [:]
     }
 
-    /// Whether a record of a type has changed.
+    /// Returns whether a record of a type has changed.
     func hasChanges(of type: RecordTypeName) -> Bool { entries[type] != nil }
 
-    /// The last change of a record, by its stored id; nil without one.
+    /// Returns the last change of a record, by its stored id; nil without one.
     func last(of storedID: String, _ type: RecordTypeName) -> Entry? {
         entries[type]?.records[TextKey(storedID)]
     }
@@ -86,7 +86,7 @@ extension LiveRegistry {
         case unknown
     }
 
-    /// The last changes of a page's records for which there is no verdict yet.
+    /// Returns the last changes of a page's records for which there is no verdict yet.
     func unjudged(
         _ records: [StoredRecord],
         for number: Subscriber,

@@ -183,8 +183,8 @@ extension LiveDispatcher {
         let change = holder.credentials.tokenHash.flatMap { changed[$0] }
         // Only what depends on relations is read again.
         if change?.ofRelations == true { end(holder, .access, askingRelations: true) }
-        // Unless a notification or the database says otherwise, the former result still holds. The session says nothing about a
-        // key.
+        // Unless a notification or the database shows a change, the former result still holds. Changes of a key are not part of the
+        // session.
         let isAsked = change?.ofRights == true || holder.caller.keyName != nil
         guard isAsked || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
@@ -212,7 +212,7 @@ extension LiveDispatcher {
 }
 
 extension ActionService {
-    /// Whether the session of these credentials is cached, so that the database needs no query.
+    /// Returns whether the session of these credentials is cached, so that the database needs no query.
     fileprivate func remembers(_ credentials: Credentials) -> Bool {
         guard let hash = credentials.tokenHash else { return false }
         return cachedSession(hash) != nil
@@ -225,7 +225,7 @@ extension ActionService {
 }
 
 extension Caller {
-    /// Whether both callers have the same rights; a recent step-up makes no difference.
+    /// Returns whether both callers have the same rights; a recent step-up makes no difference.
     fileprivate func hasRights(of other: Caller) -> Bool {
         kind == other.kind && roles == other.roles && groups == other.groups && isRegistered == other.isRegistered
             && isVerified == other.isVerified

@@ -13,7 +13,7 @@ extension LiveDispatcher {
     private static let unreadablePause: Duration = .seconds(3600)
     /// How long it stays closed when more has arrived than may wait for the result of a poll.
     private static let overflowPause: Duration = .seconds(1)
-    /// How long a subscription that takes too many steps is told to wait.
+    /// The pause before a client restarts a subscription that takes too many steps.
     private static let costlyPause: Duration = .seconds(5)
     /// Upper bound on the subscriptions that resume after missed changes; clients restart the others.
     private static let maximumResumptions = 1_000
@@ -319,7 +319,7 @@ extension LiveDispatcher {
 }
 
 extension RecordStore {
-    /// The relations between pairs of users, in one statement.
+    /// Returns the relations between pairs of users, in one statement.
     fileprivate func relatedUsers(_ questions: Set<RelatedUsers.Question>) async throws(SkyrowError) -> RelatedUsers {
         let pairs = questions.map { ($0.user, $0.owner) }
         let found = try await relations.between(pairs)

@@ -5,7 +5,7 @@ import SkyrowStore
 // MARK: Transactions
 
 extension LiveRegistry {
-    /// The pairs of reader and owner whose relations decide who may read the records that a transaction changed.
+    /// Returns the pairs of reader and owner whose relations decide who may read the records that a transaction changed.
     ///
     /// nil when there are too many.
     func askedRelations(_ transaction: CommittedTransaction) -> Set<RelatedUsers.Question>? {
@@ -24,18 +24,18 @@ extension LiveRegistry {
         return questions
     }
 
-    /// The known versions of a changed record.
+    /// Returns the known versions of a changed record.
     private func forms(of change: RecordChange) -> [StoredRecord] {
         [change.after, change.old].compactMap(\.self) + (known(before: change)?.records ?? [])
     }
 
-    /// What the membership has of the record before a change; nil if the change itself has it.
+    /// Returns what the membership has of the record before a change; nil if the change itself has it.
     private func known(before change: RecordChange) -> Membership.Known? {
         guard case .unknown = change.before else { return nil }
         return membership.known(change.table.name, change.storedID)
     }
 
-    /// What is known of the record before a change, and the groups that the change may concern.
+    /// Returns what is known of the record before a change, and the groups that the change may concern.
     private func rows(
         of change: RecordChange
     ) -> (known: Membership.Known?, candidates: Set<SubscriptionIndex.Group>) {
@@ -45,7 +45,7 @@ extension LiveRegistry {
         return (known, candidates)
     }
 
-    /// The cases to judge for a transaction.
+    /// Returns the cases to judge for a transaction.
     ///
     /// - Parameter only: the only group to judge; nil for all.
     func questions(of transaction: CommittedTransaction, only: SubscriptionIndex.Group? = nil) -> LiveVerdicts {
@@ -84,8 +84,10 @@ extension LiveRegistry {
 
     /// Dispatches the changes of a transaction by their verdicts.
     ///
-    /// - Parameters: - verdicts: the judged ``questions(of:only:)``. - relations: the relations for ``askedRelations(_:)``. -
-    ///   only: the only group to judge; nil for all.
+    /// - Parameters:
+    ///   - verdicts: the judged ``questions(of:only:)``.
+    ///   - relations: the relations for ``askedRelations(_:)``.
+    ///   - only: the only group to judge; nil for all.
     mutating func dispatch(
         _ transaction: CommittedTransaction,
         _ verdicts: LiveVerdicts,
@@ -320,7 +322,7 @@ extension LiveRegistry {
 }
 
 extension LiveSubscriber {
-    /// Whether an event of a transaction waits until the subscription is live; nil if it is not sent at all.
+    /// Returns whether an event of a transaction waits until the subscription is live; nil if it is not sent at all.
     fileprivate func keeps(_ kind: LiveEventKind, of mark: CommittedMark) -> Bool? {
         guard filter?.events.contains(kind) ?? true else { return nil }
         return switch state {
@@ -331,12 +333,12 @@ extension LiveSubscriber {
         }
     }
 
-    /// Whether a watched field has changed.
+    /// Returns whether a watched field has changed.
     fileprivate func watches(_ changed: Set<FieldName>) -> Bool {
         filter?.watched.map { !$0.isDisjoint(with: changed) } ?? true
     }
 
-    /// What the text of an event depends on, apart from the change.
+    /// Returns the key of the text of an event within a change.
     fileprivate func eventKey(
         _ kind: LiveEventKind,
         _ encoding: RecordEncoding,

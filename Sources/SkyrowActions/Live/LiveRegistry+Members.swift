@@ -3,7 +3,7 @@ import SkyrowQuery
 import SkyrowStore
 
 extension LiveRegistry {
-    /// The group of a subscription.
+    /// Returns the group of a subscription.
     func group(of number: Subscriber) -> (number: SubscriptionIndex.Group, group: SubscriptionGroup)? {
         guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value else {
             return nil
@@ -18,7 +18,7 @@ extension LiveRegistry {
         return membersLoading.begin(number, of: group.type)
     }
 
-    /// Whether the members of a group are known, so that its subscriptions may become live.
+    /// Returns whether the members of a group are known, so that its subscriptions may become live.
     func hasMembers(_ number: SubscriptionIndex.Group) -> Bool {
         if case .known? = groups[number]?.members { true } else { false }
     }
@@ -47,7 +47,7 @@ extension LiveRegistry {
         for number in groups.numbers where groups[number]?.hasKeysAlone == false { forgetMembers(of: number) }
     }
 
-    /// The transactions since a read of members began that are not visible to the snapshot of the read.
+    /// Returns the transactions since a read of members began that are not visible to the snapshot of the read.
     func changes(
         duringReading reading: MembersLoading.Reading,
         of number: SubscriptionIndex.Group,

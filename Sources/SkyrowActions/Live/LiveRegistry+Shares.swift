@@ -27,7 +27,7 @@ struct LiveShares {
         memory = ClientShares(limit: limits.memory, limits.share)
     }
 
-    /// The bytes to account for some members.
+    /// Returns the bytes to account for some members.
     static func bytes(ofMembers count: Int) -> Int {
         (count + memberCount - 1) / memberCount * memberCount * memberBytes
     }
@@ -54,7 +54,7 @@ struct LiveShares {
         memory.take(bytes, for: client)
     }
 
-    /// Why a client gets no further query that every change of a type is compared with; nil if it does.
+    /// Returns why a client gets no further query that every change of a type is compared with; nil if it does.
     func refusalOfScan(_ database: DatabaseScope, _ type: RecordTypeName, for client: ClientKey?) -> ClientShares
         .Refusal?
     {
@@ -97,7 +97,7 @@ extension LiveRegistry {
         return true
     }
 
-    /// Whether the share of a group's client has room for some members.
+    /// Returns whether the share of a group's client has room for some members.
     func hasRoom(forMembers count: Int, of number: SubscriptionIndex.Group) -> Bool {
         guard let group = groups[number]?.value else { return true }
         let bytes = LiveShares.bytes(ofMembers: count) - group.memberBytes

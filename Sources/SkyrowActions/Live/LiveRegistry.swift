@@ -179,7 +179,7 @@ struct LiveRegistry {
         return audience
     }
 
-    /// The index of an audience in a group.
+    /// Returns the index of an audience in a group.
     private mutating func place(
         of audience: LiveAudience,
         in group: SubscriptionIndex.Group,
@@ -192,12 +192,12 @@ struct LiveRegistry {
         return groups[group]?.audiences.append(SubscriptionGroup.Audience(audience: audience, encoding: encoding)) ?? 0
     }
 
-    /// The subscription of a name; nil without one.
+    /// Returns the subscription of a name; nil without one.
     func subscriber(_ name: String, of connection: Connection) -> Subscriber? {
         book.numbers(of: connection).first { subscribers[$0]?.name == name }
     }
 
-    /// The subscriptions of a connection.
+    /// Returns the subscriptions of a connection.
     func subscribers(of connection: Connection) -> [Subscriber] { book.numbers(of: connection) }
 
     /// Removes a subscription.
@@ -272,13 +272,13 @@ struct LiveRegistry {
         whileLoading.begin(number, of: type)
         resuming[number] = mark
         subscribers[number]?.state = .loading(LiveBuffer())
-        // What its connection receives until then says nothing about this subscription.
+        // Bytes sent on its connection until then are unrelated to this subscription.
         subscribers[number]?.beganAtBytes = .max
         subscribers[number]?.attempt &+= 1
         return subscribers[number]?.attempt
     }
 
-    /// The position from which a subscription loads.
+    /// Returns the position from which a subscription loads.
     func start(of number: Subscriber) -> LiveSubscriber.Position? {
         resuming[number].map { .mark($0) } ?? subscribers[number]?.position
     }
@@ -391,7 +391,7 @@ struct LiveRegistry {
 
     // MARK: Schema
 
-    /// The subscriptions that end because their tables have changed.
+    /// Returns the subscriptions that end because their tables have changed.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Subscriber, LiveText.Reset)] {
         var resets: [(Subscriber, LiveText.Reset)] = []
         let reasons = tables.take(current)
@@ -409,8 +409,8 @@ extension CommittedTransaction {
 }
 
 extension RecordTable {
-    /// Why subscriptions to the former version of the table end. nil if they go on: only indexes were added, or fields without
-    /// values in the existing records.
+    /// Returns why subscriptions to the former version of the table end. nil if they go on: only indexes were added, or fields
+    /// without values in the existing records.
     func reset(after former: RecordTable) -> LiveText.Reset? {
         // A table or column that was replaced has other values, for which no change is emitted.
         if oid != former.oid { return .schema }

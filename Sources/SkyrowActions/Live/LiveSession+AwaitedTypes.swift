@@ -104,8 +104,9 @@ extension LiveSession {
         try access.requireReading(type)
     }
 
-    /// - Parameters: - beginning: the messages to send at once. - begin: starts the subscription when the type exists; the
-    ///   caller's rights may have changed by then.
+    /// - Parameters:
+    ///   - beginning: the messages to send at once.
+    ///   - begin: starts the subscription when the type exists; the caller's rights may have changed by then.
     private func wait(
         for type: RecordTypeName,
         as name: String,

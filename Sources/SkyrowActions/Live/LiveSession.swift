@@ -143,7 +143,7 @@ package final class LiveSession: Sendable {
         guard !awaited.withLock({ $0.contains(name) }) else { throw .subscriptionNameInUse }
     }
 
-    /// nil when the connection has ended.
+    /// Returns nil when the connection has ended.
     func connection(_ live: LiveDispatcher) -> LiveRegistry.Connection? {
         state.withLock { state in
             switch state {

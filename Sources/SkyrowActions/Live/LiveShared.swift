@@ -23,7 +23,7 @@ final class LiveHolder: Sendable {
     /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
     var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }
 
-    /// The admission of its reads to the read queues; nil for the operator, who does not queue.
+    /// Returns the admission of its reads to the read queues; nil for the operator, who does not queue.
     func readTurn(in reads: ReadQueues) -> ReadTurn? {
         caller.isOperator ? nil : ReadTurn(of: client, in: reads)
     }
@@ -94,7 +94,7 @@ final class LiveMark: Sendable {
         transactions = token.transactions
     }
 
-    /// Whether a client at another position may resume from this one, because it is the same or at most a second earlier.
+    /// Returns whether a client at another position may resume from this one, because it is the same or at most a second earlier.
     ///
     /// Resuming from an earlier position sends some changes twice, and misses none.
     func covers(_ other: LiveMark) -> Bool {
@@ -105,7 +105,7 @@ final class LiveMark: Sendable {
 }
 
 extension TransactionSet {
-    /// Whether another set contains all of its transactions.
+    /// Returns whether another set contains all of its transactions.
     func isSubset(of other: TransactionSet) -> Bool {
         guard end <= other.end else { return false }
         return other.missing.allSatisfy { !contains($0) }
@@ -133,7 +133,7 @@ final class LiveTemplate: Sendable {
             || (audience == other.audience && scope == other.scope && query == other.query && form == other.form)
     }
 
-    /// The text of the subscription's token at a position.
+    /// Returns the text of the subscription's token at a position.
     func text(at mark: LiveMark) -> String {
         ChangeToken(
             place: mark.place,

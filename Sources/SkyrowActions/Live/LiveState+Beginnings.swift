@@ -28,12 +28,12 @@ struct BeginningPage {
 }
 
 extension LiveState {
-    /// Whether an attempt to load a subscription is still current.
+    /// Returns whether an attempt to load a subscription is still current.
     func isCurrent(_ attempt: UInt32, of subscriber: LiveRegistry.Subscriber) -> Bool {
         registry.subscribers[subscriber]?.attempt == attempt
     }
 
-    /// Whether changes of a group lack the record before, so that its members are kept.
+    /// Returns whether changes of a group lack the record before, so that its members are kept.
     func needsMembers(_ group: SubscriptionGroup) -> Bool {
         switch mode {
         case .none: false
@@ -42,19 +42,19 @@ extension LiveState {
         }
     }
 
-    /// Whether the members of a subscription's group are missing, so that its load waits for them.
+    /// Returns whether the members of a subscription's group are missing, so that its load waits for them.
     func needsMembers(of subscriber: LiveRegistry.Subscriber) -> Bool {
         guard let (number, group) = registry.group(of: subscriber), needsMembers(group) else { return false }
         return !registry.hasMembers(number)
     }
 
-    /// Whether the missing members of a subscription's group are being read.
+    /// Returns whether the missing members of a subscription's group are being read.
     func awaitsMembers(_ subscriber: LiveRegistry.Subscriber) -> Bool {
         guard needsMembers(of: subscriber), let number = registry.subscribers[subscriber]?.group else { return false }
         return registry.membersLoading.contains(number)
     }
 
-    /// The cases to judge before a page is sent, and the numbers of their changes; nil without any.
+    /// Returns the cases to judge before a page is sent, and the numbers of their changes; nil without any.
     func questions(
         about page: BeginningPage,
         for subscriber: LiveRegistry.Subscriber,
@@ -123,7 +123,9 @@ extension LiveState {
 
     /// Makes a subscription live after its records were sent.
     ///
-    /// - Parameters: - moment: the snapshot at which reading the records began. - token: its token.
+    /// - Parameters:
+    ///   - moment: the snapshot at which reading the records began.
+    ///   - token: its token.
     /// - Returns: the attempt with which it loads again, because too much has changed meanwhile; nil otherwise.
     mutating func finishBeginning(
         of subscriber: LiveRegistry.Subscriber,

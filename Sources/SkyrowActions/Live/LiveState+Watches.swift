@@ -65,7 +65,7 @@ extension LiveState {
         }
     }
 
-    /// The counts of live queries at a time of the clock, in seconds.
+    /// Returns the counts of live queries at a time of the clock, in seconds.
     func count(at seconds: Int64) -> LiveCount {
         var count = LiveCount()
         count.subscriptions = registry.subscribers.count + watches.watchers.count

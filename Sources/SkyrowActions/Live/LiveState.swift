@@ -171,19 +171,19 @@ struct LiveState {
 
     // MARK: Checkpoints
 
-    /// The position from which a subscription resumes without a gap; nil if it has to start over.
+    /// Returns the position from which a subscription resumes without a gap; nil if it has to start over.
     func resumption(of subscriber: LiveRegistry.Subscriber) -> LiveMark? {
         guard let known = registry.subscribers[subscriber], known.value.isLive else { return nil }
         // Before the first such position it is the one at which the subscription began.
         return complete ?? known.began
     }
 
-    /// The same as a token.
+    /// Returns that position as a token.
     func resumptionToken(of subscriber: LiveRegistry.Subscriber) -> String? {
         resumption(of: subscriber).flatMap { registry.subscribers[subscriber]?.value.token(at: $0) }
     }
 
-    /// The position from which a subscription resumes after its connection has dropped messages.
+    /// Returns the position from which a subscription resumes after its connection has dropped messages.
     ///
     /// At most the last bytes that an outlet holds and one message were dropped; everything earlier was written.
     private func positionAfterLoss(of subscriber: LiveRegistry.Subscriber) -> LiveSubscriber.Position? {
@@ -270,7 +270,7 @@ extension LiveState.Connection {
         return .taken
     }
 
-    /// How many of the sent bytes were certainly written.
+    /// Returns how many of the sent bytes were certainly written.
     fileprivate func certainBytes(_ outletBuffer: Int) -> Int { sentBytes - outletBuffer - longest }
 
     /// Keeps the end of a subscription until it was certainly written.

@@ -69,10 +69,10 @@ struct LiveSubscriber {
         state = .loading(buffer)
     }
 
-    /// Its token at a position; nil before its first load.
+    /// Returns its token at a position; nil before its first load.
     func token(at mark: LiveMark) -> String? { template?.text(at: mark) }
 
-    /// The position of a token that otherwise equals its own ones; nil for any other.
+    /// Returns the position of a token that otherwise equals its own ones; nil for any other.
     func mark(ofToken text: String) -> LiveMark? {
         guard let template, let token = ChangeToken(text: text), template.isSame(as: LiveTemplate(token)) else {
             return nil
@@ -80,7 +80,7 @@ struct LiveSubscriber {
         return LiveMark(token)
     }
 
-    /// The token after which it begins at a position; nil for a position without one.
+    /// Returns the token after which it begins at a position; nil for a position without one.
     func token(of position: Position) -> String? {
         switch position {
         case .now, .initial: nil
@@ -102,7 +102,7 @@ enum PreviousFields: Hashable, Sendable {
     case all
     case some(Set<FieldName>)
 
-    /// Those of the fields that have changed; nil for none.
+    /// Returns those of the fields that have changed; nil for none.
     func among(_ changed: Set<FieldName>) -> Set<FieldName>? {
         switch self {
         case .none: nil
@@ -123,7 +123,7 @@ final class LiveStart: Sendable {
         self.moment = moment
     }
 
-    /// Whether it covers the same transactions.
+    /// Returns whether it covers the same transactions.
     func isSame(as other: LiveStart) -> Bool {
         position == other.position && moment.place.branch == other.moment.place.branch
             && moment.snapshot == other.moment.snapshot && moment.transactions == other.moment.transactions
@@ -132,7 +132,7 @@ final class LiveStart: Sendable {
     /// The position in the log (an LSN) at or before which every visible transaction ends.
     var position: UInt64 { moment.walPosition }
 
-    /// Whether a transaction was visible.
+    /// Returns whether a transaction was visible.
     func covers(_ transaction: CommittedMark) -> Bool {
         if let end = transaction.end, end > position { return false }
         return moment.hasSeen(transaction.id)

@@ -44,7 +44,7 @@ enum LiveText {
         return bytes
     }
 
-    /// An event with a record, and with old values if there are any.
+    /// Returns an event with a record, and with old values if there are any.
     static func event(_ head: [UInt8], _ name: String, record: [UInt8], previous: [UInt8]?) -> [[UInt8]] {
         var beginning = head
         beginning += name.utf8
@@ -53,15 +53,15 @@ enum LiveText {
         return [beginning, record, previousKey, previous, closingBrace]
     }
 
-    /// An event with a record and its index in a list.
+    /// Returns an event with a record and its index in a list.
     static func event(_ head: [UInt8], _ name: String, record: [UInt8], at place: Int) -> [[UInt8]] {
         [head + Array("\(name)\",\"index\":\(place),\"record\":".utf8), record, closingBrace]
     }
 
-    /// An event with the text after its name, including the end.
+    /// Returns an event with the text after its name, including the end.
     static func event(_ head: [UInt8], rest: [UInt8]) -> [[UInt8]] { [head + rest] }
 
-    /// An event with only an id.
+    /// Returns an event with only an id.
     static func event(_ head: [UInt8], _ name: String, id: String) -> [[UInt8]] {
         let writer = JSONWriter(capacity: 2 + id.utf8.count)
         writer.string(id)
@@ -75,8 +75,10 @@ enum LiveText {
 
     /// `live:changes` with some events.
     ///
-    /// - Parameters: - phase: the kind of the events. - events: the parts of each event. - whole: the subscription whose whole
-    ///   result they are; the result may be empty.
+    /// - Parameters:
+    ///   - phase: the kind of the events.
+    ///   - events: the parts of each event.
+    ///   - whole: the subscription whose whole result they are; the result may be empty.
     static func changes(_ phase: Phase, _ events: [[[UInt8]]], wholeOf whole: String? = nil) -> LiveMessage {
         var parts: [[UInt8]] = []
         parts.reserveCapacity(events.count * 4 + 3)
@@ -118,7 +120,9 @@ enum LiveText {
 
     /// `live:reset` of a subscription.
     ///
-    /// - Parameters: - token: the token from which it can resume, if known. - pause: the pause before the client restarts it.
+    /// - Parameters:
+    ///   - token: the token from which it can resume, if known.
+    ///   - pause: the pause before the client restarts it.
     static func reset(_ name: String, _ reason: Reset, token: String?, after pause: Duration?) -> LiveMessage {
         let writer = JSONWriter(capacity: 128)
         writer.beginObject()

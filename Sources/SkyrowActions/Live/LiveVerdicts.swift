@@ -88,7 +88,7 @@ struct LiveVerdicts: Sendable {
         again.insert(group)
     }
 
-    /// The client that pays for a group; nil for the operator.
+    /// Returns the client that pays for a group; nil for the operator.
     func client(of group: Group) -> ClientKey? {
         subjects[group].flatMap { clients[$0.payer] }
     }
@@ -97,8 +97,10 @@ struct LiveVerdicts: Sendable {
 
     /// Finds the missing verdicts within some steps; returns false if those did not suffice.
     ///
-    /// - Parameters: - balances: the steps of each client, by its index. - limit: upper bound on the steps of a predicate for one
-    ///   record. - steps: upper bound on all steps.
+    /// - Parameters:
+    ///   - balances: the steps of each client, by its index.
+    ///   - limit: upper bound on the steps of a predicate for one record.
+    ///   - steps: upper bound on all steps.
     mutating func judge(_ balances: inout [Int], limit: Int, atMost steps: Int = .max) -> Bool {
         var left = steps
         if !again.isEmpty {
@@ -146,7 +148,7 @@ struct LiveVerdicts: Sendable {
 
     // MARK: Answers
 
-    /// The verdicts of a case, without those of groups that neither record matches.
+    /// Returns the verdicts of a case, without those of groups that neither record matches.
     func matches(at place: Int) -> [Group: Verdict] { verdicts[place] }
 }
 
@@ -161,7 +163,7 @@ extension LiveVerdicts.Subject {
         return LiveVerdicts.Verdict(before: before, after: after)
     }
 
-    /// Whether a record matches; nil when the budget is used up.
+    /// Returns whether a record matches; nil when the budget is used up.
     private func matches(_ record: StoredRecord?, _ budget: inout StepBudget) -> Bool? {
         guard let record else { return false }
         guard let predicate else { return true }

@@ -17,7 +17,7 @@ struct MembersLoading {
 
     private struct Begun {
         let reading: Reading
-        /// How many transactions were kept before it.
+        /// The number of transactions before it.
         let from: Int
         let type: RecordTypeName
     }
@@ -61,7 +61,7 @@ struct MembersLoading {
         drop(needed - dropped)
     }
 
-    /// The transactions since a read began; empty if the read is no longer current.
+    /// Returns the transactions since a read began; empty if the read is no longer current.
     func changes(since reading: Reading, of group: SubscriptionIndex.Group) -> [CommittedTransaction] {
         guard let begun = readings[group], begun.reading == reading else { return [] }
         return entries[(begun.from - dropped)...].map(\.transaction)

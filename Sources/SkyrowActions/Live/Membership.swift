@@ -37,7 +37,8 @@ struct Membership {
             }
         }
 
-        /// The fields whose values differ in another version of the record, as far as they are known here; nil if nothing is.
+        /// Returns the fields whose values differ in another version of the record, as far as they are known here; nil if nothing
+        /// is.
         func changedFields(in record: StoredRecord, of other: RecordTable) -> Set<FieldName>? {
             guard let table else { return nil }
             var changed: Set<FieldName> = []
@@ -50,8 +51,8 @@ struct Membership {
             return changed
         }
 
-        /// Whether a change read at a snapshot is older than this version, so that another change follows that leads to this
-        /// version or a later one.
+        /// Returns whether a change read at a snapshot is older than this version, so that another change follows that leads to
+        /// this version or a later one.
         func isNewer(than moment: ChangeMoment?) -> Bool {
             guard let moment, let revision = record.revision else { return false }
             return !moment.transactions.contains(revision)
@@ -68,12 +69,12 @@ struct Membership {
 
         var record: StoredRecord { member.record }
 
-        /// The fields whose values differ in a record, as far as this version has them; nil if that is unknown.
+        /// Returns the fields whose values differ in a record, as far as this version has them; nil if that is unknown.
         func changedFields(in record: StoredRecord, of table: RecordTable) -> Set<FieldName>? {
             member.changedFields(in: record, of: table)
         }
 
-        /// Whether an audience may read it.
+        /// Returns whether an audience may read it.
         func isSeen(by reader: LiveAudience, isRelated: (UserID, ResolvedUserRelation) -> Bool) -> Bool {
             audience.map { $0 === reader } ?? reader.key.read.admits(record, isRelated: isRelated)
         }
@@ -95,7 +96,7 @@ struct Membership {
         /// Its versions in all groups.
         var records: [StoredRecord] { (groups.isEmpty ? [] : [member.record]) + others.map(\.record) }
 
-        /// Its versions in a group; empty if it did not match.
+        /// Returns its versions in a group; empty if it did not match.
         func forms(of group: SubscriptionIndex.Group) -> [Form] {
             (groups.contains(group) ? [Form(group: group, member: member, audience: nil)] : [])
                 + others.lazy.filter { $0.group == group }
@@ -116,17 +117,18 @@ struct Membership {
     /// Upper bound on the versions of a record in addition to the first one.
     static let maximumForms = 64
 
-    /// The number of records of a group.
+    /// Returns the number of records of a group.
     func count(of group: SubscriptionIndex.Group) -> Int { keys[group]?.count ?? 0 }
 
-    /// What is known of a record; nil if it matched no predicate.
+    /// Returns what is known of a record; nil if it matched no predicate.
     func known(_ type: RecordTypeName, _ storedID: String) -> Known? { entries[Self.key(type, storedID)] }
 
     /// Adds a record to a group, as read.
     ///
-    /// - Parameters: - table: the table of its type; nil for one without rules. - known: the fields whose values the record has;
-    ///   nil for all. - audience: the audience that it is shown to when it lacks fields that access checks need; nil if it has
-    ///   them all.
+    /// - Parameters:
+    ///   - table: the table of its type; nil for one without rules.
+    ///   - known: the fields whose values the record has; nil for all.
+    ///   - audience: the audience that it is shown to when it lacks fields that access checks need; nil if it has them all.
     /// - Returns: false when too many versions of it are known.
     @discardableResult
     mutating func read(
@@ -156,8 +158,9 @@ struct Membership {
 
     /// Applies a change of a record to a group.
     ///
-    /// - Parameters: - record: the record after the change if it matches; nil otherwise. - moment: the snapshot in which the
-    ///   record was read after the change; nil if changes arrive in order.
+    /// - Parameters:
+    ///   - record: the record after the change if it matches; nil otherwise.
+    ///   - moment: the snapshot in which the record was read after the change; nil if changes arrive in order.
     mutating func change(
         _ type: RecordTypeName,
         _ storedID: String,

@@ -23,7 +23,7 @@ indirect enum PredicateKey: Hashable, Sendable {
         }
     }
 
-    /// The keys of some parts, with nested parts of the same kind merged.
+    /// Returns the keys of some parts, with nested parts of the same kind merged.
     private static func keys(
         _ parts: [ResolvedPredicate],
         inner: (PredicateKey) -> Set<PredicateKey>?

@@ -51,7 +51,7 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// The encoding of a record for a reader: with the whole access list if the reader sees it.
+    /// Returns the encoding of a record for a reader: with the whole access list if the reader sees it.
     func form(of record: StoredRecord?, for reader: FieldAccess) -> RecordEncoding {
         // Most lists name no one, and are sent to everyone as they are.
         guard let whole, let record, record.access?.namesSomeone == true, seesList(of: record, reader) else {
@@ -75,7 +75,7 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// The record after a change; nil if it is deleted.
+    /// Returns the record after a change; nil if it is deleted.
     func record(_ change: RecordChange) -> [UInt8]? {
         change.source(plan(for: change.table, key.asked, hasReserved: true), for: reader).map { source in
             let writer = JSONWriter(capacity: 512)
@@ -84,8 +84,8 @@ final class RecordEncoding: Sendable {
         }
     }
 
-    /// The old values of some fields, `{"status": "open", "due": null}`, as far as they are visible in the record before; nil if
-    /// that is unknown.
+    /// Returns the old values of some fields, `{"status": "open", "due": null}`, as far as they are visible in the record before;
+    /// nil if that is unknown.
     func previous(_ change: RecordChange, of fields: Set<FieldName>) -> [UInt8]? {
         guard let old = change.old else { return nil }
         let asked = fields.intersection(key.asked ?? fields)
@@ -102,12 +102,13 @@ final class RecordEncoding: Sendable {
         return writer.bytes
     }
 
-    /// Whether the visible content of a record differs after a change, for a record that is visible before and after.
+    /// Returns whether the visible content of a record differs after a change, for a record that is visible before and after.
     ///
     /// Values that every write changes, such as the revision, are ignored: they would disclose that something hidden was written.
     ///
-    /// - Parameters: - fields: the fields that have another value; used if the record before is known. - known: the visible
-    ///   versions before, if the change lacks the record before. Without either, the result is true.
+    /// - Parameters:
+    ///   - fields: the fields that have another value; used if the record before is known.
+    ///   - known: the visible versions before, if the change lacks the record before. Without either, the result is true.
     func shows(
         _ change: RecordChange,
         of fields: Set<FieldName>,

@@ -21,12 +21,12 @@ struct RightsLooks {
         success = look
     }
 
-    /// Whether the rights of all sessions are known as of the last second.
+    /// Returns whether the rights of all sessions are known as of the last second.
     func areKnown(at now: ContinuousClock.Instant) -> Bool {
         success.map { now - $0.begunAt <= Self.age } ?? false
     }
 
-    /// Whether a check has succeeded that began after a given one.
+    /// Returns whether a check has succeeded that began after a given one.
     func haveSucceeded(since look: Int) -> Bool {
         success.map { $0.number > look } ?? false
     }

@@ -92,7 +92,7 @@ struct SourceSwitch {
         return waiting
     }
 
-    /// Whether polling had shown a transaction of the stream before it took over.
+    /// Returns whether polling had shown a transaction of the stream before it took over.
     mutating func hasShown(_ transaction: CommittedTransaction) -> Bool {
         guard let taken, let end = transaction.end else { return false }
         if taken.covers(transaction.mark) { return true }
@@ -100,7 +100,7 @@ struct SourceSwitch {
         return false
     }
 
-    /// Whether decoding failed twice within a minute, so that the stream stays closed for a while.
+    /// Returns whether decoding failed twice within a minute, so that the stream stays closed for a while.
     mutating func noteUnreadable(at now: ContinuousClock.Instant) -> Bool {
         defer { unreadableAt = now }
         return unreadableAt.map { now - $0 < .seconds(60) } ?? false

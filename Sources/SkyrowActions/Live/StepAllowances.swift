@@ -17,7 +17,7 @@ package struct StepAllowances: Sendable {
         var steps: Int
         var at: ContinuousClock.Instant
 
-        /// The remaining debt at a time.
+        /// Returns the remaining debt at a time.
         func remaining(at now: ContinuousClock.Instant, _ perSecond: Int) -> Int {
             let (seconds, attoseconds) = (now - at).components
             // After an hour every debt is paid.
@@ -41,7 +41,7 @@ package struct StepAllowances: Sendable {
         self.limits = limits
     }
 
-    /// The steps that a client may take now; unlimited for the operator, who is not counted.
+    /// Returns the steps that a client may take now; unlimited for the operator, who is not counted.
     func balance(of client: ClientKey?, at now: ContinuousClock.Instant) -> Int {
         guard let client else { return .max }
         let own = limits.burst - (clients[client]?.remaining(at: now, limits.perSecond) ?? 0)

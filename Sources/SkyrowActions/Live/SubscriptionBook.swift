@@ -71,7 +71,7 @@ struct SubscriptionBook {
         }
     }
 
-    /// The equal holder that the connection already has; otherwise the given one.
+    /// Returns the equal holder that the connection already has; otherwise the given one.
     func known(_ holder: LiveHolder, on connection: Connection) -> LiveHolder {
         accounts[connection]?.parties.first { $0.holder.isSame(as: holder) }?.holder ?? holder
     }
@@ -112,7 +112,7 @@ struct FollowedTables {
 
     var types: Set<RecordTypeName> { Set(known.keys) }
 
-    /// The last table of a type.
+    /// Returns the last table of a type.
     func table(of type: RecordTypeName) -> RecordTable? { known[type]?.tables.last }
 
     /// - Parameter isOfGroup: whether it is added for a new group.

@@ -61,7 +61,7 @@ struct SubscriptionGroup {
         self.payer = payer
     }
 
-    /// Whether it is the group of a key.
+    /// Returns whether it is the group of a key.
     func isOf(_ key: Key) -> Bool {
         type == key.type && database == key.database && asked == key.asked
             && predicate.map { PredicateKey($0) } == key.predicate
@@ -148,7 +148,7 @@ struct RelatedUsers: Sendable {
 
     static let none = RelatedUsers()
 
-    /// Whether a user has the relation to the relation's user.
+    /// Returns whether a user has the relation to the relation's user.
     func isRelated(_ other: UserID, _ relation: ResolvedUserRelation) -> Bool {
         let out = pairs.contains(Pair(user: relation.user, relation: relation.relation, other: other))
         let back = pairs.contains(Pair(user: other, relation: relation.relation, other: relation.user))

@@ -66,7 +66,7 @@ struct SubscriptionIndex {
         databases.values.reduce(into: []) { $0.formUnion($1.keys) }
     }
 
-    /// The databases of the groups of a type.
+    /// Returns the databases of the groups of a type.
     func databases(of type: RecordTypeName) -> [DatabaseScope] {
         databases.filter { $0.value[type] != nil }.map(\.key)
     }
@@ -76,12 +76,12 @@ struct SubscriptionIndex {
         databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
     }
 
-    /// Whether a predicate is judged for every change of the type.
+    /// Returns whether a predicate is judged for every change of the type.
     static func isScanned(_ predicate: ResolvedPredicate?) -> Bool {
         predicate.flatMap { SubscriptionTerms($0) } == nil
     }
 
-    /// Whether there is room for a further group of a predicate.
+    /// Returns whether there is room for a further group of a predicate.
     func hasRoom(in database: DatabaseScope, of type: RecordTypeName, for predicate: ResolvedPredicate?) -> Bool {
         guard Self.isScanned(predicate) else { return true }
         return (databases[database]?[type]?.scanned.count ?? 0) < scanLimit
@@ -126,7 +126,7 @@ struct SubscriptionIndex {
         if databases[database]?.isEmpty == true { databases[database] = nil }
     }
 
-    /// The groups whose predicates may match one of some versions of a record.
+    /// Returns the groups whose predicates may match one of some versions of a record.
     func candidates(of type: RecordTypeName, _ records: some Sequence<StoredRecord>) -> Set<Group> {
         var found: Set<Group> = []
         for record in records {
@@ -136,7 +136,7 @@ struct SubscriptionIndex {
         return found
     }
 
-    /// The groups of a type in a database and in the union of all databases.
+    /// Returns the groups of a type in a database and in the union of all databases.
     func groups(of type: RecordTypeName, in database: DatabaseScope) -> Set<Group> {
         var found: Set<Group> = []
         for case let index? in [databases[database]?[type], databases[.union]?[type]] {

@@ -145,8 +145,8 @@ extension ResolvedColumn {
 }
 
 extension ResolvedLiteral {
-    /// The value as in ``StoredRecord/forEachTerm(at:_:)``; nil if its type differs from that of the records, with which it may
-    /// still be equal.
+    /// Returns the value as in ``StoredRecord/forEachTerm(at:_:)``; nil if its type differs from that of the records, with which
+    /// it may still be equal.
     fileprivate func term(at place: SubscriptionTerm.Place, in kind: ValueKind) -> ResolvedLiteral? {
         switch (place, self) {
         case (.id, .text(let id)), (.reference, .text(let id)), (.referenceElement, .text(let id)):

@@ -166,12 +166,12 @@ struct WatchRegistry {
         }
     }
 
-    /// The subscription of a name; nil without one.
+    /// Returns the subscription of a name; nil without one.
     func watcher(_ name: String, of connection: Connection) -> Watcher? {
         book.numbers(of: connection).first { watchers[$0]?.request.name == name }
     }
 
-    /// The subscriptions of a connection.
+    /// Returns the subscriptions of a connection.
     func watchers(of connection: Connection) -> [Watcher] { book.numbers(of: connection) }
 
     /// Sends nothing to a connection until ``resume(_:)``.
@@ -218,7 +218,7 @@ struct WatchRegistry {
     /// Makes all queries run again, since changes may have been missed.
     mutating func noteAll() { stale.formUnion(groups.numbers) }
 
-    /// The subscriptions that end because rules or fields of a type have changed.
+    /// Returns the subscriptions that end because rules or fields of a type have changed.
     mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveText.Reset)] {
         var resets: [(Watcher, LiveText.Reset)] = []
         var ended: Set<Group> = []
@@ -248,7 +248,7 @@ struct WatchRegistry {
         return earliest.map { .wait(until: $0) } ?? .nothing
     }
 
-    /// The number of a run that begins now.
+    /// Returns the number of a run that begins now.
     mutating func begin() -> Int {
         nextAsking += 1
         return nextAsking
@@ -299,8 +299,9 @@ struct WatchRegistry {
 
     /// Notes the end of a run.
     ///
-    /// - Parameters: - duration: how long it took; after a long run the query pauses for twenty times as long. - now: the current
-    ///   time.
+    /// - Parameters:
+    ///   - duration: how long it took; after a long run the query pauses for twenty times as long.
+    ///   - now: the current time.
     mutating func ended(_ number: Group, after duration: Duration, at now: ContinuousClock.Instant) {
         groups[number]?.isAsking = false
         if duration > .milliseconds(100) { groups[number]?.due = now + duration * 20 }

@@ -56,7 +56,7 @@ struct WatchedAnswer: Sendable {
         (rest, digest) = (text, Self.digest(text))
     }
 
-    /// The events of a complete result.
+    /// Returns the events of a complete result.
     ///
     /// - Parameter head: the beginning of each event.
     func beginning(_ head: [UInt8]) -> [[[UInt8]]] {

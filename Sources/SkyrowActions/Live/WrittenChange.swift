@@ -44,7 +44,7 @@ struct WrittenChange {
         return fields
     }
 
-    /// The record after the change; nil if it is deleted.
+    /// Returns the record after the change; nil if it is deleted.
     mutating func record(_ change: RecordChange, _ encoding: RecordEncoding) -> [UInt8]? {
         if let known = records[ObjectIdentifier(encoding)] { return known }
         let bytes = encoding.record(change)
@@ -53,7 +53,7 @@ struct WrittenChange {
         return bytes
     }
 
-    /// The old values of changed fields; nil if there are none, or the record before is unknown.
+    /// Returns the old values of changed fields; nil if there are none, or the record before is unknown.
     mutating func previous(
         _ change: RecordChange,
         _ encoding: RecordEncoding,

@@ -35,14 +35,14 @@ package struct MailConfiguration: Sendable {
         self.logInURL = logInURL
     }
 
-    /// The URL of a link with a code; nil without a page for it.
+    /// Returns the URL of a link with a code; nil without a page for it.
     private func link(_ kind: CodeKind, _ code: String) -> String? {
         if let page = kind.page { return "\(publicURL)/\(page)?code=\(code)" }
         guard kind == .link, let logInURL else { return nil }
         return "\(logInURL)\(logInURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")code=\(code)"
     }
 
-    /// The mail of a row; throws for an invalid address or an invalid result of a template.
+    /// Returns the mail of a row; throws for an invalid address or an invalid result of a template.
     func message(_ mail: LeasedMail, to target: String) throws(MailFailure) -> MailMessage {
         guard let address = MailAddress(target) else {
             throw MailFailure(.permanent, "The address of the account is none that mail can be sent to.")
@@ -89,7 +89,8 @@ package struct PageLooks: Sendable {
 
 /// The schedule for further attempts to send a mail.
 enum MailRetry {
-    /// A minute after the first attempt, and twice as long after each further one; the table gives up after a day.
+    /// Returns the pause in seconds: a minute after the first attempt, and twice as long after each further one. The table gives
+    /// up after a day.
     static func pause(after attempts: Int) -> Int64 {
         60 << Int64(min(max(attempts, 1) - 1, 11))
     }

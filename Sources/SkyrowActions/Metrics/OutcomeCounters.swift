@@ -8,8 +8,10 @@ package final class OutcomeCounters: Sendable {
     /// By index and outcome: most actions of an application are never called, and most others have few outcomes.
     private let counters: LazyTable<LazyTable<Counter>>
 
-    /// - Parameters: - labels: further labels, the same for all counters. - label: the name of the label that the indexes stand
-    ///   for. - values: its values, by index; a nil one is omitted.
+    /// - Parameters:
+    ///   - labels: further labels, the same for all counters.
+    ///   - label: the name of the label that the indexes stand for.
+    ///   - values: its values, by index; a nil one is omitted.
     package init(
         _ name: String,
         of labels: [(String, String)] = [],

@@ -62,7 +62,7 @@ package final class BreachedPasswords: Sendable {
 
     deinit { close(file) }
 
-    /// Whether the list contains a password.
+    /// Returns whether the list contains a password.
     ///
     /// Blocks while the file is read. Throws if the file is no longer readable, or a line on the way is invalid.
     package func contains(_ password: String) throws(Failure) -> Bool {
@@ -97,7 +97,7 @@ package final class BreachedPasswords: Sendable {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// nil after the last line.
+    /// Returns nil after the last line.
     private func line(beginningAtOrAfter place: Int) throws(Failure) -> Line? {
         var start = place
         if place > 0 {

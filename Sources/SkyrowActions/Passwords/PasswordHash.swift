@@ -52,7 +52,7 @@ struct PasswordHash: Equatable {
         return "$scrypt$\(parameters)$\(unpaddedBase64(salt))$\(unpaddedBase64(output))"
     }
 
-    /// Whether this is the password's hash; hashes once and compares in constant time.
+    /// Returns whether this is the password's hash; hashes once and compares in constant time.
     func matches(_ password: String) throws -> Bool {
         var bytes = isComposed ? password.composedUTF8 : Array(password.utf8)
         defer { bytes.cleanse() }
@@ -82,7 +82,7 @@ extension ScryptCost {
         self.init(logN: logN, r: r, p: p)
     }
 
-    /// Whether hashing at `self` is cheaper than at `other` in time or memory.
+    /// Returns whether hashing at `self` is cheaper than at `other` in time or memory.
     func isWeaker(than other: ScryptCost) -> Bool {
         (r << logN) < (other.r << other.logN) || (r * p << logN) < (other.r * other.p << other.logN)
     }

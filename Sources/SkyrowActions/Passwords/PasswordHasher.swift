@@ -130,8 +130,9 @@ final class PasswordHasher: Sendable {
     ///
     /// Throws `135 Overloaded` if too many hashes are waiting, and `131 RateLimited` if too many of the client are.
     ///
-    /// - Parameters: - account: the account whose passwords are verified one at a time. - replacingWeak: whether a right password
-    ///   with a hash of a lower cost is hashed again.
+    /// - Parameters:
+    ///   - account: the account whose passwords are verified one at a time.
+    ///   - replacingWeak: whether a right password with a hash of a lower cost is hashed again.
     func verify(
         _ password: String,
         against stored: String?,
@@ -222,7 +223,7 @@ final class PasswordHasher: Sendable {
         for follow in follows { follow() }
     }
 
-    /// The callbacks to run, outside the lock, for jobs whose wait is over.
+    /// Returns the callbacks to run, outside the lock, for jobs whose wait is over.
     private func take(_ step: PasswordQueue.Step, from state: inout State) -> [@Sendable () -> Void] {
         var follows: [@Sendable () -> Void] = []
         for (ticket, reason) in step.refused {

@@ -56,9 +56,12 @@ package struct PasswordPolicy: Hashable, Sendable {
     /// Whether texts of the user are needed to check a password.
     var isAboutUser: Bool { minimumStrength > 0 || !excludedFields.isEmpty }
 
-    /// The first violation in the text of a new password, in a fixed order, so that the same password always gets the same error.
+    /// Returns the first violation in the text of a new password, in a fixed order, so that the same password always gets the
+    /// same error.
     ///
-    /// - Parameters: - excluded: the texts of the excluded fields. - own: texts that an attacker of this user would try first.
+    /// - Parameters:
+    ///   - excluded: the texts of the excluded fields.
+    ///   - own: texts that an attacker of this user would try first.
     package func violation(in password: String, excluded: [String] = [], own: [String] = []) -> Violation? {
         guard password.unicodeScalars.count >= minimumLength else { return .tooShort(least: minimumLength) }
         let scalars = password.unicodeScalars
@@ -74,7 +77,7 @@ package struct PasswordPolicy: Hashable, Sendable {
         return score < minimumStrength ? .weak(score, least: minimumStrength) : nil
     }
 
-    /// Whether a password of this age has to be changed.
+    /// Returns whether a password of this age has to be changed.
     package func isExpired(afterSeconds age: Double) -> Bool {
         guard let maximumAge else { return false }
         return age >= Double(maximumAge.components.seconds)

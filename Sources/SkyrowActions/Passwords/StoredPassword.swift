@@ -17,7 +17,7 @@ enum StoredPassword {
         }
     }
 
-    /// Whether a right password is hashed again.
+    /// Returns whether a right password is hashed again.
     func isWeaker(than cost: ScryptCost) -> Bool {
         switch self {
         case .scrypt(let hash): hash.cost.isWeaker(than: cost)
@@ -25,7 +25,7 @@ enum StoredPassword {
         }
     }
 
-    /// Whether it is the password's hash; the cost determines the duration.
+    /// Returns whether it is the password's hash; the cost determines the duration.
     func matches(_ password: String) throws -> Bool {
         switch self {
         case .scrypt(let hash): return try hash.matches(password)

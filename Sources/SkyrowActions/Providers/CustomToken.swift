@@ -38,7 +38,7 @@ package struct CustomTokenKey: Sendable {
         self.key = key
     }
 
-    /// Whether the token is signed with this key, by its algorithm.
+    /// Returns whether the token is signed with this key, by its algorithm.
     func hasSigned(_ token: SignedToken) -> Bool {
         guard token.algorithm == algorithm.rawValue else { return false }
         if let id, let named = token.keyID, !id.isSameText(as: named) { return false }
@@ -79,7 +79,7 @@ struct CustomTokenClaims: Sendable {
         guard expires - issued <= Self.maximumLifetime else { throw .age }
     }
 
-    /// The hash that identifies a used token.
+    /// Returns the hash that identifies a used token.
     static func useHash(of id: String) -> [UInt8] {
         SHA256.hash(of: "jti\u{0}\(id)").bytes
     }

@@ -42,14 +42,14 @@ struct IDTokenClaims: Hashable, Sendable {
         verifiedEmail = IDTokenClaims.verifiedEmail(json)
     }
 
-    /// The mail address if the claims mark it as verified; nil otherwise.
+    /// Returns the mail address if the claims mark it as verified; nil otherwise.
     static func verifiedEmail(_ json: JSONView) -> String? {
         // Apple sends the flag as a string.
         let isVerified = json["email_verified"].map { $0.boolean == true || $0.string == "true" } ?? false
         return isVerified ? json["email"]?.string.flatMap(VerifiedAddress.read) : nil
     }
 
-    /// The claims by which people recognise their account, without values that are too long.
+    /// Returns the claims by which people recognise their account, without values that are too long.
     static func profile(_ json: JSONView) -> JSONText {
         let names: [StaticString] = [
             "name", "given_name", "family_name", "preferred_username", "email", "email_verified", "picture", "locale",
@@ -85,11 +85,14 @@ struct IDTokenRules: Hashable, Sendable {
 
     /// Throws the fault of a token.
     ///
-    /// - Parameters: - nonce: the nonce that the application generated. - accessToken: the access token that came with the ID
-    ///   token. - requiresHash: whether the token must have the access token's hash; an optional hash must match as well. -
-    ///   algorithm: the algorithm of its signature. - maximumAge: upper bound on the token's age, in seconds; a day at most. -
-    ///   signInAge: upper bound on the time since the user signed in, which the token then must have; nil for no bound. - now: in
-    ///   seconds since 1970.
+    /// - Parameters:
+    ///   - nonce: the nonce that the application generated.
+    ///   - accessToken: the access token that came with the ID token.
+    ///   - requiresHash: whether the token must have the access token's hash; an optional hash must match as well.
+    ///   - algorithm: the algorithm of its signature.
+    ///   - maximumAge: upper bound on the token's age, in seconds; a day at most.
+    ///   - signInAge: upper bound on the time since the user signed in, which the token then must have; nil for no bound.
+    ///   - now: in seconds since 1970.
     func check(
         _ claims: IDTokenClaims,
         nonce: String,
@@ -131,15 +134,15 @@ struct IDTokenRules: Hashable, Sendable {
         clientIDs.contains { $0.isSameText(as: party) }
     }
 
-    /// The left half of the hash of the algorithm's family (OpenID Connect Core 1.0, 3.1.3.6).
+    /// Returns the left half of the hash of the algorithm's family (OpenID Connect Core 1.0, 3.1.3.6).
     static func hash(ofAccessToken token: String, _ algorithm: SignatureAlgorithm) -> String {
         let hash =
             algorithm == .edDSA ? SHA512.hash(of: Array(token.utf8)) : SkyrowCrypto.SHA256.hash(of: token).bytes
         return Base64URL.encode(Array(hash.prefix(hash.count / 2)))
     }
 
-    /// The hash that identifies a used token: by provider and nonce claim, independent of how the application generated the
-    /// nonce.
+    /// Returns the hash that identifies a used token: by provider and nonce claim, independent of how the application generated
+    /// the nonce.
     static func useHash(of provider: String, nonce: String) -> [UInt8] {
         SkyrowCrypto.SHA256.hash(of: "nonce\u{0}\(provider)\u{0}\(nonce)").bytes
     }

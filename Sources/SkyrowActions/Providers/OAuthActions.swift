@@ -107,7 +107,7 @@ enum ProviderProfile {
     /// Upper bound on the bytes that are stored unchanged; as `jsonb` they take at most four times as much.
     private static let maximumBytes = 4000
 
-    /// A small object unchanged; of a larger one the claims by which people recognise their account.
+    /// Returns a small object unchanged; of a larger one the claims by which people recognise their account.
     static func bounded(_ profile: JSONText) -> JSONText {
         guard profile.utf8.count > maximumBytes, let json = try? JSONDocument(profile.utf8) else { return profile }
         return json.withRoot(IDTokenClaims.profile)

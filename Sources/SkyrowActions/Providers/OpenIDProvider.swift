@@ -66,9 +66,10 @@ package struct ProviderKeySource: Sendable {
     private let allowsLoopback: Bool
     private let fetcher: WebFetcher
 
-    /// - Parameters: - issuer: the issuer name that the provider's document must have. - address: the address of the keys; nil if
-    ///   the provider's document has it (OpenID Connect Discovery 1.0). - allowsLoopback: whether the keys may be on the same
-    ///   machine, for development.
+    /// - Parameters:
+    ///   - issuer: the issuer name that the provider's document must have.
+    ///   - address: the address of the keys; nil if the provider's document has it (OpenID Connect Discovery 1.0).
+    ///   - allowsLoopback: whether the keys may be on the same machine, for development.
     package init(issuer: String, address: WebAddress?, allowsLoopback: Bool, fetcher: WebFetcher) {
         self.issuer = issuer
         self.address = address
@@ -137,7 +138,7 @@ struct OpenIDProvider: Sendable {
         keys = KeySetCache(instant: instant, observe: observe, fetch: configuration.fetchKeys)
     }
 
-    /// The time since its keys were fetched; nil before that.
+    /// Returns the time since its keys were fetched; nil before that.
     func keyAge(at now: ContinuousClock.Instant) -> Duration? { keys.age(at: now) }
 
     /// The identity that a token proves, and the hash that marks the token as used.
@@ -151,9 +152,11 @@ struct OpenIDProvider: Sendable {
     ///
     /// Returns the token's fault, and throws `10002` while the keys are unavailable.
     ///
-    /// - Parameters: - maximumAge: upper bound on the token's age, in seconds. - signInAge: upper bound on the time since the
-    ///   user signed in, in seconds; nil for no bound. - requiresAccessTokenHash: whether the token must have the hash of an
-    ///   accompanying access token. - requiresDomain: whether its address must be in one of the domains of the settings.
+    /// - Parameters:
+    ///   - maximumAge: upper bound on the token's age, in seconds.
+    ///   - signInAge: upper bound on the time since the user signed in, in seconds; nil for no bound.
+    ///   - requiresAccessTokenHash: whether the token must have the hash of an accompanying access token.
+    ///   - requiresDomain: whether its address must be in one of the domains of the settings.
     func prove(
         _ token: ProviderToken,
         within maximumAge: Double,

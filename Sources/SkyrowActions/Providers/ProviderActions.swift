@@ -119,8 +119,10 @@ extension ActionService {
 
     /// Opens a session for an identity, and creates its account if there is none.
     ///
-    /// - Parameters: - profile: fields to merge into the profile. - trustsEmail: whether a new account gets the address that the
-    ///   provider has verified. - tokens: the provider's tokens to store.
+    /// - Parameters:
+    ///   - profile: fields to merge into the profile.
+    ///   - trustsEmail: whether a new account gets the address that the provider has verified.
+    ///   - tokens: the provider's tokens to store.
     func logIn(
         _ identity: ProvenIdentity,
         _ opening: Opening,
@@ -183,8 +185,8 @@ extension ActionService {
         return result
     }
 
-    /// The address of a new account: the one that the provider has verified. It is removed from accounts that have not verified
-    /// it.
+    /// Returns the address of a new account: the one that the provider has verified. It is removed from accounts that have not
+    /// verified it.
     ///
     /// Throws `109 Duplicated` with `link` if another account has verified it.
     private func addressOfNewAccount(
@@ -229,8 +231,8 @@ extension ActionService {
         return result
     }
 
-    /// The fields that a token may set: neither login keys, which the user verifies or chooses, nor fields that the service
-    /// maintains.
+    /// Returns the fields that a token may set: neither login keys, which the user verifies or chooses, nor fields that the
+    /// service maintains.
     func mergeable(
         _ profile: [(name: FieldName, value: RecordValue)]
     ) -> [(name: FieldName, value: RecordValue)] {
@@ -277,7 +279,7 @@ extension ActionService {
 // MARK: - Tokens
 
 extension ActionService {
-    /// The provider of a name with logins; throws `108 InvalidArgument` without one.
+    /// Returns the provider of a name with logins; throws `108 InvalidArgument` without one.
     func provider(_ name: String) throws(SkyrowError) -> OpenIDProvider {
         guard let provider = providers.first(where: { $0.configuration.name.isSameText(as: name) }),
             provider.configuration.allowsLogIn
@@ -330,7 +332,7 @@ extension ActionService {
         return try await store.identities.use(proof.useHash, until: proof.end) ? outcome : .failure(.used)
     }
 
-    /// The account of a user who has just signed in with a provider again.
+    /// Returns the account of a user who has just signed in with a provider again.
     func accountProved(
         by token: ProviderToken,
         _ user: UserID,

@@ -130,7 +130,7 @@ struct KeySetState: Sendable {
         return .fetch
     }
 
-    /// The keys, unless they are too old.
+    /// Returns the keys, unless they are too old.
     private func usable(at now: ContinuousClock.Instant) -> [SigningKey]? {
         guard let fetchedAt, now - fetchedAt < Self.maximumAge else { return nil }
         return keys
@@ -174,7 +174,7 @@ actor KeySetCache {
         self.observe = observe
     }
 
-    /// The time since the keys were fetched; nil before that.
+    /// Returns the time since the keys were fetched; nil before that.
     nonisolated func age(at now: ContinuousClock.Instant) -> Duration? {
         lastFetch.withLock { $0 }.map { now - $0 }
     }

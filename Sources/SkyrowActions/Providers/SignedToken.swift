@@ -78,7 +78,7 @@ extension JSONView {
         }
     }
 
-    /// An optional claim; throws if its value has another type.
+    /// Returns an optional claim; throws ``TokenFault/claim`` for a value of another type.
     func optionalClaim<Value>(
         _ name: StaticString,
         _ read: (JSONView) -> Value?
@@ -88,7 +88,7 @@ extension JSONView {
         return value
     }
 
-    /// A required claim.
+    /// Returns a required claim; throws ``TokenFault/claim`` without one.
     func claim<Value>(_ name: StaticString, _ read: (JSONView) -> Value?) throws(TokenFault) -> Value {
         guard let value = try optionalClaim(name, read) else { throw .claim }
         return value

@@ -24,10 +24,10 @@ struct ClientShares: Sendable {
 
     var isUnused: Bool { used == 0 }
 
-    /// The amount that a client holds.
+    /// Returns the amount that a client holds.
     func held(by client: ClientKey) -> Int { clients[client] ?? 0 }
 
-    /// Why an amount is refused; nil if it is available.
+    /// Returns why an amount is refused; nil if it is available.
     ///
     /// - Parameter client: nil for the operator, who has no share.
     func refusal(of amount: Int, to client: ClientKey?) -> Refusal? {

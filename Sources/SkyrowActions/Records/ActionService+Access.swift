@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// The access of a caller to the records of a database, decided once for a request, before anything else.
+    /// Returns the access of a caller to the records of a database, decided once for a request, before anything else.
     ///
     /// Throws `101 NotAuthenticated`, `102 PermissionDenied` or `111 NotSupported` if the database is not open to the caller.
     func recordAccess(

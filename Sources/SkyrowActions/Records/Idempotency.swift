@@ -36,7 +36,7 @@ extension ActionService {
         }
     }
 
-    /// The stored result of the key; nil without one.
+    /// Returns the stored result of the key; nil without one.
     func replay<Value>(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<Value>? {
         let result = try await store.idempotency.result(
             claim.key,

@@ -25,7 +25,7 @@ extension ActionService {
 }
 
 extension RecordStore {
-    /// Whether saving these items requires a change of the schema; returns without waiting.
+    /// Returns, without waiting, whether saving these items requires a change of the schema.
     func lacksSchema(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
         try !schemaPlan(saving: items.compactMap(\.draft)).isEmpty
     }

@@ -7,8 +7,9 @@ extension ActionService {
     /// Refuses a caller who may not write at all, then individual items that may not be saved; the store saves the others, after
     /// missing types and fields are created.
     ///
-    /// - Parameters: - own: the credentials of the request, which a save that changes login keys is checked with. - encode:
-    ///   encodes the result; called only with an idempotency key, inside the transaction.
+    /// - Parameters:
+    ///   - own: the credentials of the request, which a save that changes login keys is checked with.
+    ///   - encode: encodes the result; called only with an idempotency key, inside the transaction.
     package func save(
         _ request: SaveRequest,
         by caller: Caller,
@@ -85,7 +86,7 @@ extension ActionService {
 }
 
 extension SaveRequest {
-    /// The outcomes with the members that the request selects of each record.
+    /// Returns the outcomes with the members that the request selects of each record.
     fileprivate func returned(_ outcomes: [RecordOutcome], of items: [SaveRequest.Item]) -> [RecordOutcome] {
         switch returnedMembers {
         case .record: return outcomes

@@ -70,7 +70,7 @@ extension TypeRules {
 }
 
 extension RecordValue {
-    /// Whether both are the same text, byte by byte, or both are null.
+    /// Returns whether both are the same text, byte by byte, or both are null.
     func isSameText(as other: RecordValue?) -> Bool {
         switch (self, other ?? .null) {
         case (.string(let text), .string(let stored)): text.isSameText(as: stored)

@@ -106,7 +106,7 @@ extension ActionService {
         return RelationPage(users: users, count: found.count)
     }
 
-    /// The profiles of users that the caller may read.
+    /// Returns the profiles of users that the caller may read.
     private func profiles(
         of users: [UserID],
         by caller: Caller
@@ -135,7 +135,7 @@ extension ActionService {
 }
 
 extension Caller {
-    /// The endpoint has checked this already.
+    /// Returns the user; throws without one, although the endpoint has checked this already.
     fileprivate func requiredUser() throws(SkyrowError) -> UserID {
         guard let userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
         return userID

@@ -49,7 +49,7 @@ extension ActionService {
         return user
     }
 
-    /// The user in the request, otherwise the acting one.
+    /// Returns the user in the request, otherwise the acting one.
     private func user(_ named: UserID?, by caller: Caller) throws(SkyrowError) -> UserID {
         try caller.requireUserOrMaster()
         guard let user = named ?? caller.userID else { throw .invalidArgument("\"user_id\" is missing.", "user_id") }

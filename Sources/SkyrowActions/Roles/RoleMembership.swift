@@ -216,7 +216,7 @@ enum RoleList {
 }
 
 extension SkyrowError {
-    /// The error without the path of a cycle that contains roles which the caller did not name.
+    /// Returns the error without the path of a cycle that contains roles which the caller did not name.
     fileprivate func hidingRoles(but named: [RoleName], from caller: Caller) -> SkyrowError {
         guard !caller.isMaster, !caller.isAdministrator, case .list(let way) = info["cycle"] else { return self }
         let names = Set(named.map { ErrorInfo.string($0.rawValue) })
@@ -228,7 +228,7 @@ extension SkyrowError {
 }
 
 extension Caller {
-    /// The endpoint has checked this already; it is checked again before acting in a user's name.
+    /// Requires a user or the master key. The endpoint has checked this already; it is checked again before acting for a user.
     func requireUserOrMaster() throws(SkyrowError) {
         guard isMaster || userID != nil else { throw SkyrowError(.notAuthenticated, "Log in first.") }
     }

@@ -21,7 +21,7 @@ struct AccessToken: Sendable {
 enum RandomText {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// A number of letters and digits, 5.95 random bits each.
+    /// Returns a number of letters and digits, 5.95 random bits each.
     static func letters(_ count: Int, using generator: inout some RandomNumberGenerator) -> String {
         String(
             decoding: (0..<count).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] },

@@ -35,7 +35,7 @@ extension ActionService {
         }
     }
 
-    /// The same without waiting: returns nil when `authenticate` must query the database.
+    /// Does the same without waiting; returns nil when `authenticate` must query the database.
     ///
     /// A refusal is not observed, since the request may not be the current one yet; `noteRefusal` does that.
     package func cachedCaller(
@@ -54,7 +54,7 @@ extension ActionService {
         }
     }
 
-    /// Whether the text is the master key, which passes every rule.
+    /// Returns whether the text is the master key, which passes every rule.
     package func isMasterKey(_ text: String) -> Bool {
         kind(of: text) == .master
     }

@@ -30,7 +30,9 @@ struct CredentialCheck {
 
     /// Checks everything but the session.
     ///
-    /// - Parameters: - keys: the keys of the application. - now: the time for their expiry.
+    /// - Parameters:
+    ///   - keys: the keys of the application.
+    ///   - now: the time for their expiry.
     func start(
         _ credentials: Credentials,
         keys: AccessKeys,
@@ -148,7 +150,7 @@ struct CredentialCheck {
     }
 }
 
-/// Whether the text can be the id of an account, and so of a public record and of a database.
+/// Returns whether the text can be the id of an account, and so of a public record and of a database.
 func isUserID(_ text: String) -> Bool {
     guard text.isName, let first = text.utf8.first else { return false }
     return first != UInt8(ascii: "_") && first != UInt8(ascii: "~")

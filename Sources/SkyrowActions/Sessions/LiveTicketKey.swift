@@ -24,7 +24,7 @@ struct LiveTicketKey: Sendable {
 
     // MARK: Tickets of API keys
 
-    /// A ticket that stands for an API key; nil for a key that is too long.
+    /// Returns a ticket that stands for an API key; nil for a key that is too long.
     func ticket(
         of apiKey: String,
         until end: Timestamp,
@@ -37,7 +37,7 @@ struct LiveTicketKey: Sendable {
         return sealed.map { Self.prefix + Base64URL.encode(nonce + $0) }
     }
 
-    /// The API key of a ticket, and the time until which the ticket opens a stream; nil for any other text.
+    /// Returns the API key of a ticket, and the time until which the ticket opens a stream; nil for any other text.
     func apiKey(of ticket: String) -> (key: String, end: Timestamp)? {
         guard ticket.hasPrefix(Self.prefix), ticket.utf8.count <= 2 * Self.maximumKeyBytes,
             let bytes = Base64URL.decode(String(ticket.dropFirst(Self.prefix.count))),
@@ -58,14 +58,16 @@ struct LiveTicketKey: Sendable {
 
     // MARK: Marks
 
-    /// The mark of a stream.
+    /// Returns the mark of a stream.
     ///
-    /// - Parameters: - session: the session's id; empty for a ticket of an API key. - query: the query of the stream.
+    /// - Parameters:
+    ///   - session: the session's id; empty for a ticket of an API key.
+    ///   - query: the query of the stream.
     func mark(_ ticket: String, session: String, query: String) -> String {
         Base64URL.encode(code(ticket, session, query) + session.utf8)
     }
 
-    /// The session of a mark, empty for a ticket of an API key; nil for a mark of another ticket or query.
+    /// Returns the session of a mark, empty for a ticket of an API key; nil for a mark of another ticket or query.
     func session(ofMark mark: String, _ ticket: String, query: String) -> String? {
         guard mark.utf8.count <= 128, let bytes = Base64URL.decode(mark), bytes.count >= Self.codeBytes else {
             return nil

@@ -38,8 +38,9 @@ extension ActionService {
     ///
     /// Throws `134 InvalidToken` for a ticket that is unknown, used or too old, and if the session has ended.
     ///
-    /// - Parameters: - mark: the mark of the last event that the client has seen; nil without one. - query: the query of the
-    ///   stream. A stream of another query is not resumed.
+    /// - Parameters:
+    ///   - mark: the mark of the last event that the client has seen; nil without one.
+    ///   - query: the query of the stream. A stream of another query is not resumed.
     package func redeem(
         ticket: String,
         resuming mark: String? = nil,

@@ -117,7 +117,7 @@ extension AuditEvent.Actor {
 }
 
 extension Credentials {
-    /// The access token if the caller is the user of its session: the master key may name another user.
+    /// Returns the access token if the caller is the user of its session: the master key may name another user.
     func ownToken(of caller: Caller) -> String? {
         guard let accessToken, !accessToken.isEmpty, !caller.isMaster || actingUserID == nil else { return nil }
         return accessToken

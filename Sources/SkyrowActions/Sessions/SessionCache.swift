@@ -30,7 +30,7 @@ struct SessionCache {
 
     var count: Int { young.count + old.count }
 
-    /// The session, while its entry is fresh.
+    /// Returns the session, while its entry is fresh.
     mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> StoredSession? {
         if let entry = young[token] {
             return fresh(entry, at: now)
@@ -42,8 +42,9 @@ struct SessionCache {
 
     /// Caches a session.
     ///
-    /// - Parameters: - loadedAt: the time before the statement that loaded it was sent. - epoch: the epoch at that time; after an
-    ///   invalidation since then the session is not cached.
+    /// - Parameters:
+    ///   - loadedAt: the time before the statement that loaded it was sent.
+    ///   - epoch: the epoch at that time; after an invalidation since then the session is not cached.
     mutating func insert(
         _ session: StoredSession,
         for token: TokenHash,

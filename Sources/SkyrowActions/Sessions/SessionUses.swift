@@ -31,7 +31,7 @@ struct SessionUses {
 }
 
 extension StoredSession {
-    /// The session with the end that its last use implies, if that is earlier than its own.
+    /// Returns the session with the end that its last use implies, if that is earlier than its own.
     func ending(unusedFor idle: Duration?) -> StoredSession {
         guard let idle, let lastUsedAt else { return self }
         var session = self

@@ -22,7 +22,7 @@ extension ActionService {
         !configuration.stepUp.isEmpty && configuration.stepUp.contains(action)
     }
 
-    /// Why a caller may not do what requires step-up; nil if it may.
+    /// Returns why a caller may not do what requires step-up; nil if it may.
     ///
     /// Otherwise throws as ``requireStepUp(for:isAsked:by:with:)`` does.
     func stepUpRefusal(of caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> SkyrowError? {

@@ -20,12 +20,12 @@ extension StoredSession {
         expiresAt.map { $0 <= now } ?? false
     }
 
-    /// Whether the token is no longer valid, without a suspension to report instead.
+    /// Returns whether the token is no longer valid, without a suspension to report instead.
     func isRevoked(at now: Timestamp) -> Bool {
         isRevoked && suspension(at: now) == nil
     }
 
-    /// The suspension of the account, while it lasts.
+    /// Returns the suspension of the account, while it lasts.
     func suspension(at now: Timestamp) -> AccountSuspension? {
         suspension.flatMap { $0.isOver(at: now) ? nil : $0 }
     }

@@ -26,7 +26,7 @@ extension PasswordMatch {
 
     private static func distance(_ year: Int) -> Double { Double(max(abs(year - presentYear), 20)) }
 
-    /// The digits if all characters are digits; nil otherwise.
+    /// Returns the digits if all characters are digits; nil otherwise.
     private static func together(_ digits: ArraySlice<Int?>) -> [Int]? {
         let all = digits.compactMap(\.self)
         return all.count == digits.count ? all : nil
@@ -50,7 +50,7 @@ extension PasswordMatch {
         return numbers.map { ($0.reduce(0) { $0 * 10 + Int($1.value) - 48 }, $0.count) }
     }
 
-    /// The ways to read digits as three numbers.
+    /// Returns the ways to read digits as three numbers.
     private static func splits(of digits: [Int]) -> [[Part]] {
         let count = digits.count
         var splits: [[Part]] = []
@@ -63,7 +63,7 @@ extension PasswordMatch {
         return splits
     }
 
-    /// The number of years to try for a date; nil for an invalid date.
+    /// Returns the number of years to try for a date; nil for an invalid date.
     private static func years(of numbers: [Part]) -> Double? {
         func isDayAndMonth(_ first: Part, _ second: Part) -> Bool {
             guard first.digits <= 2, second.digits <= 2 else { return false }

@@ -6,8 +6,9 @@ struct PasswordMatch: Hashable {
     /// The number of guesses.
     let guesses: Double
 
-    /// - Parameters: - own: the texts of the user with their ranks. - depth: the nesting of repetitions; deep ones are not
-    ///   searched again.
+    /// - Parameters:
+    ///   - own: the texts of the user with their ranks.
+    ///   - depth: the nesting of repetitions, which are searched at depths below 2.
     static func all(in characters: [Unicode.Scalar], own: [String: Int], depth: Int) -> [PasswordMatch] {
         let small = characters.map { scalar in
             let mapped = scalar.properties.lowercaseMapping.unicodeScalars
@@ -70,7 +71,7 @@ extension PasswordMatch {
         return String(text)
     }
 
-    /// The number of ways to capitalise a word that are tried before this one.
+    /// Returns the number of ways to capitalise a word that are tried before this one.
     private static func capitalisation(_ part: ArraySlice<Unicode.Scalar>) -> Double {
         let large = part.count { $0.properties.isUppercase }
         guard large > 0 else { return 1 }
@@ -80,7 +81,7 @@ extension PasswordMatch {
         return (1...min(large, max(1, letters - large))).reduce(0) { $0 + choices($1, of: letters) }
     }
 
-    /// The number of ways to choose `chosen` of `count` things.
+    /// Returns the number of ways to choose `chosen` of `count` things.
     static func choices(_ chosen: Int, of count: Int) -> Double {
         guard chosen <= count else { return 0 }
         guard chosen > 0 else { return 1 }
@@ -95,7 +96,7 @@ extension Unicode.Scalar {
 // MARK: - Keys, sequences and repetitions
 
 extension PasswordMatch {
-    /// The positions of the keys of a keyboard. Key pads need no columns, since their keys are sequences upwards.
+    /// The positions of the keys of a keyboard, without key pads, whose runs are sequences.
     private static let keys: [Unicode.Scalar: (row: Int, column: Int)] = {
         var keys: [Unicode.Scalar: (row: Int, column: Int)] = [:]
         let rows = ["`1234567890-=", " qwertyuiop[]\\", " asdfghjkl;'", " zxcvbnm,./"]
@@ -106,7 +107,7 @@ extension PasswordMatch {
         return keys
     }()
 
-    /// The direction from one key to a neighbour; nil for keys that are not adjacent.
+    /// Returns the direction from one key to a neighbour; nil for keys that are not adjacent.
     private static func direction(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Int? {
         guard let from = keys[first], let to = keys[second] else { return nil }
         let (down, right) = (to.row - from.row, to.column - from.column)

@@ -39,7 +39,7 @@ struct PasswordStrength: Hashable, Sendable {
         magnitude = log10(PasswordStrength.guesses(characters, own: words, depth: 0))
     }
 
-    /// A text in lowercase, its words, and its parts between punctuation, of at least three characters.
+    /// Returns a text in lowercase, its words, and its parts between punctuation, of at least three characters.
     static func parts(of text: String) -> [String] {
         let small = text.lowercased()
         let words = small.split { $0 == "@" || $0.isWhitespace }
@@ -51,7 +51,7 @@ struct PasswordStrength: Hashable, Sendable {
 
     // MARK: The cheapest way to put it together
 
-    /// The number of guesses for a part by brute force: ten for each character.
+    /// Returns the number of guesses for a part by brute force: ten for each character.
     private static func bruteForce(_ length: Int) -> Double {
         max(pow(10, Double(length)), length == 1 ? 11 : 51)
     }

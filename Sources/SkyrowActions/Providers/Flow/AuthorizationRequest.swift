@@ -15,7 +15,7 @@ enum FlowSecret {
         SHA256.hash(of: text).bytes
     }
 
-    /// The challenge of a verifier (RFC 7636, S256).
+    /// Returns the challenge of a verifier (RFC 7636, S256).
     static func challenge(of verifier: String) -> String {
         Base64URL.encode(hash(of: verifier))
     }
@@ -35,7 +35,7 @@ struct AuthorizationRequest: Hashable, Sendable {
         nonce = kind.hasIDTokens ? FlowSecret.draw() : nil
     }
 
-    /// The URL with the request in its query.
+    /// Returns the URL with the request in its query.
     func url(at address: WebAddress, of flow: ProviderFlow, _ purpose: ProviderFlowPurpose) -> String {
         var fields: [(name: String, value: String)] = [
             ("response_type", "code"), ("client_id", flow.clientID), ("redirect_uri", flow.callback),
@@ -92,8 +92,9 @@ package struct AuthorizationResponse: Hashable, Sendable {
 
     /// Returns the code; throws the error of the response, or its fault.
     ///
-    /// - Parameters: - issuers: the provider's names for itself; empty for a provider that is identified only by the path. -
-    ///   namesIssuer: whether each response of the provider names it.
+    /// - Parameters:
+    ///   - issuers: the provider's names for itself; empty for a provider that is identified only by the path.
+    ///   - namesIssuer: whether each response of the provider names it.
     func code(from issuers: [String], namesIssuer: Bool) throws(FlowFault) -> String {
         if !issuers.isEmpty {
             if let issuer {

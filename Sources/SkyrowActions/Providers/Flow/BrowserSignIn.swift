@@ -24,7 +24,7 @@ final class BrowserSignIn: Sendable {
         cache = EndpointCache(instant: instant, report: report, locate: flow.locate)
     }
 
-    /// The endpoints of the provider; throws `10002` with `retry_after` if they are unavailable.
+    /// Returns the endpoints of the provider; throws `10002` with `retry_after` if they are unavailable.
     func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
         try await cache.endpoints()
     }
@@ -55,7 +55,7 @@ final class BrowserSignIn: Sendable {
         return try TokenResponse(try await response(to: request))
     }
 
-    /// The user of an access token, according to a provider without ID tokens.
+    /// Returns the user of an access token, according to a provider without ID tokens.
     func user(of accessToken: String, at endpoints: ProviderEndpoints) async throws(FlowFault) -> ProviderUser {
         guard let place = endpoints.user else {
             throw FlowFault(.serverError, "the provider has no address that says who the user is")
@@ -72,7 +72,7 @@ final class BrowserSignIn: Sendable {
         return try ProviderUser(user, emails: emails, of: flow.kind)
     }
 
-    /// The claims of an OpenID Connect provider's userinfo endpoint, which must be about the subject of the ID token.
+    /// Returns the claims of an OpenID Connect provider's userinfo endpoint, which must be about the subject of the ID token.
     func claims(
         of subject: String,
         _ accessToken: String,

@@ -64,7 +64,7 @@ actor EndpointCache {
         self.report = report
     }
 
-    /// The endpoints; throws `10002` with `retry_after` if they are unavailable.
+    /// Returns the endpoints; throws `10002` with `retry_after` if they are unavailable.
     func endpoints() async throws(SkyrowError) -> ProviderEndpoints {
         if let found, instant() - found.at < Self.freshness { return found.endpoints }
         let mayAsk = failedAt.map { instant() - $0 >= Self.pause } ?? true

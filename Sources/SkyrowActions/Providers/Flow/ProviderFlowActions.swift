@@ -68,10 +68,10 @@ extension ActionService {
         }
     }
 
-    /// The associated data with which a secret of a flow is authenticated.
+    /// Returns the associated data with which a secret of a flow is authenticated.
     private static func place(_ hash: [UInt8]) -> [String] { ["_flow", Hexadecimal.text(hash)] }
 
-    /// The requesting account and session; nil for a login.
+    /// Returns the requesting account and session; nil for a login.
     private func account(
         for purpose: ProviderFlowPurpose,
         with credentials: Credentials
@@ -174,7 +174,7 @@ extension ActionService {
         return own
     }
 
-    /// The user's identity according to an ID token with this nonce.
+    /// Returns the user's identity according to an ID token with this nonce.
     private func identity(
         _ tokens: TokenResponse,
         nonce: String,
@@ -218,7 +218,7 @@ extension ActionService {
         return try admitted(identity, by: provider)
     }
 
-    /// The user's identity according to a provider without ID tokens.
+    /// Returns the user's identity according to a provider without ID tokens.
     private func identity(
         _ tokens: TokenResponse,
         at endpoints: ProviderEndpoints,
@@ -289,7 +289,7 @@ extension FlowFault.Code {
 }
 
 extension WaitingFlow {
-    /// The URL to redirect to, with further fields in the query.
+    /// Returns the URL to redirect to, with further fields in the query.
     fileprivate func address(with fields: [(name: String, value: String)]) -> String {
         WebForm.appending(fields + (state.map { [(name: "state", value: $0)] } ?? []), to: redirect)
     }

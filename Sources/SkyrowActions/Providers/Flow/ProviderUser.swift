@@ -66,14 +66,14 @@ struct ProviderUser: Hashable, Sendable {
         profile = JSONText(validated: writer.bytes)
     }
 
-    /// The id of a user. GitHub's is a number, which is never reassigned, unlike the login name.
+    /// Returns the id of a user. GitHub's is a number, which is never reassigned, unlike the login name.
     private static func subject(_ json: JSONView) -> String? {
         guard let id = json["id"] else { return nil }
         if let text = id.string { return text.isName ? text : nil }
         return id.wholeNumber.map { "\($0)" }
     }
 
-    /// The primary verified address of GitHub's list; other ones may belong to people who don't use the account.
+    /// Returns the primary verified address of GitHub's list; other ones may belong to people who don't use the account.
     private static func primaryEmail(_ json: JSONView) -> String? {
         guard json.isArray, json.count <= 100 else { return nil }
         for element in json.elements where element["primary"]?.boolean == true && element["verified"]?.boolean == true {
@@ -116,12 +116,12 @@ struct ProviderUser: Hashable, Sendable {
 
 /// The mail address that a provider has verified.
 enum VerifiedAddress {
-    /// The text if it is an address; nil otherwise.
+    /// Returns the text if it is an address; nil otherwise.
     static func read(_ text: String) -> String? {
         MailAddress(text)?.description
     }
 
-    /// Whether it is in one of the domains; an empty list admits all.
+    /// Returns whether it is in one of the domains; an empty list admits all.
     static func isAdmitted(_ address: String?, by domains: [String]) -> Bool {
         guard !domains.isEmpty else { return true }
         guard let domain = address.flatMap({ MailAddress($0) })?.domain.lowercased() else { return false }

@@ -38,7 +38,7 @@ package struct RegisteredRedirect: Hashable, Sendable {
         }
     }
 
-    /// Whether users may return to this address.
+    /// Returns whether users may return to this address.
     package func admits(_ redirect: String) -> Bool {
         switch form {
         case .exact: redirect.isSameText(as: text)
@@ -52,7 +52,8 @@ package struct RegisteredRedirect: Hashable, Sendable {
         return text.hasPrefix("https://") && !authority.isEmpty && authority.first != ":" && !authority.contains("@")
     }
 
-    /// The address without its port, in two parts; nil for another machine, and for a host name, which may resolve to one.
+    /// Returns the address without its port, in two parts; nil for another machine, and for a host name, which may resolve to
+    /// one.
     private static func loopback(_ text: String) -> (head: String, tail: String)? {
         for head in ["http://127.0.0.1", "http://[::1]"] where text.hasPrefix(head) {
             var tail = text.dropFirst(head.count)

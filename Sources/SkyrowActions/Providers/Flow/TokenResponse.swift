@@ -31,7 +31,7 @@ struct TokenResponse: Hashable, Sendable {
         (accessToken, idToken, text) = read
     }
 
-    /// Whether the text may be in a header field (RFC 6750, 2.1).
+    /// Returns whether the text may be in a header field (RFC 6750, 2.1).
     private static func isToken(_ text: String) -> Bool {
         (1...ProviderToken.maximumBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
