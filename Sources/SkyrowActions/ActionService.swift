@@ -11,7 +11,7 @@ import Synchronization
 /// An endpoint authenticates first, then calls the action's method:
 ///
 /// ```swift
-/// let caller = try await service.authenticate(credentials, for: ActionCatalog[.recordFetch].need)
+/// let caller = try await service.authenticate(credentials, for: ActionCatalog[.recordFetch].requirement)
 /// let outcomes = try await service.fetch(request, by: caller)
 /// ```
 ///

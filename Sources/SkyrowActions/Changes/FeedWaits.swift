@@ -8,7 +8,7 @@ import SkyrowModel
 /// ```swift
 /// var waits = FeedWaits(FeedWaits.Limits(all: 1000, ofClient: 250))
 /// waits.arrive(1, of: client, for: notes, since: seen)   // .waits
-/// waits.answered(notes, hasChanged: true, at: present)   // [1]
+/// waits.answered(notes, since: seen, hasChanged: true, at: present)   // [1]
 /// ```
 struct FeedWaits: Sendable {
     typealias Ticket = UInt64

@@ -6,7 +6,7 @@ import SkyrowStore
 ///
 /// ```swift
 /// let subscriber = try registry.subscribe(request)
-/// let dispatch = registry.dispatch(transaction)
+/// let dispatch = registry.dispatch(transaction, verdicts)
 /// for (connection, message) in dispatch.messages { … }
 /// ```
 struct LiveRegistry {

@@ -5,7 +5,7 @@ import SkyrowStore
 ///
 /// ```swift
 /// var verdicts = registry.questions(of: transaction)
-/// if verdicts.judge(&balances, atMost: 20_000) { … }
+/// if verdicts.judge(&balances, limit: 5_000_000, atMost: 20_000) { … }
 /// let dispatch = registry.dispatch(transaction, verdicts)
 /// ```
 struct LiveVerdicts: Sendable {
