@@ -183,8 +183,8 @@ extension LiveDispatcher {
         let change = holder.credentials.tokenHash.flatMap { changed[$0] }
         // Only what depends on relations is read again.
         if change?.ofRelations == true { end(holder, .access, askingRelations: true) }
-        // Unless a notification or the database shows a change, the former result still holds. Keys are not part of the session, so
-        // they are always checked.
+        // Unless a notification or the database shows a change, the former result still holds. Keys are not part of the session,
+        // so they are always checked.
         let isAsked = change?.ofRights == true || holder.caller.keyName != nil
         guard isAsked || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
