@@ -1,7 +1,7 @@
 #include "CSQLFiles.h"
 
 // What Swift Package Manager makes of an embedded resource is a Swift array with an element for each byte, on which the optimiser
-// spends 32 s (Documentation/Decisions/0115-light-build.md). Clang has #embed of C23 in older dialects too.
+// spends 32 s (Documentation/Decisions/build-and-tests.md). Clang has #embed of C23 in older dialects too.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const char schema[] = {

@@ -1,4 +1,5 @@
-/// Checks a text against RFC 8259 in one pass and writes the tape of its values (Documentation/Decisions/0003).
+/// Checks a text against RFC 8259 in one pass and writes the tape of its values
+/// (Documentation/Decisions/wire-format.md).
 ///
 /// It stops where the tape is full and goes on in a longer one, so that the tape can be a plain array.
 struct JSONParser {

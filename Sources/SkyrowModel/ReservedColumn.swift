@@ -64,7 +64,7 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
     }
 
     /// Whether an index that is asked for may begin with it. A revision changes with every save, which an index of it would
-    /// make more costly (decision 0004).
+    /// make more costly (Documentation/Decisions/tables-and-values.md).
     package var takesIndex: Bool {
         switch self {
         case .owner, .createdAt, .createdBy, .updatedAt, .updatedBy: true

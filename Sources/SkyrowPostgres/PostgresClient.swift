@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```
 ///
 /// Each connection has a thread of its own that turns whatever waits into one pipeline; the calling tasks are resumed
-/// from there (Documentation/Decisions/0002-postgres-pipelines.md). Statements that were accepted before `run()` wait
+/// from there (Documentation/Decisions/postgres-client.md). Statements that were accepted before `run()` wait
 /// for it. Cancelling a task takes its statement out of the queue, or cancels it on the server.
 package final class PostgresClient: Sendable {
     package let configuration: PostgresConfiguration

@@ -8,7 +8,7 @@ package import SkyrowStore
 ///
 /// The schemas are made in pieces, each in its own transaction, since PostgreSQL's lock table has no room for all objects of a
 /// large schema. A dump names the schemas of its objects, so each of these transactions temporarily renames the existing
-/// schemas, and gives their names to the new ones (Documentation/Decisions/0096-restore-in-pieces.md).
+/// schemas, and gives their names to the new ones (Documentation/Decisions/import-export-backup.md).
 ///
 /// Passed to the body of ``restore(_:client:replacing:keepingSessions:migrator:logger:_:)``.
 package final class SchemaRestore {

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Checks of keys with scopes (Documentation/Decisions/0055-keys.md). psql can write them too.
+// Checks of keys with scopes (Documentation/Decisions/sessions-and-keys.md). psql can write them too.
 
 extension DoctorCheck {
     /// Rows: the `id` and `name` of a key, and a `kind`: `scope` or `network` with its `text`, `refused` with the

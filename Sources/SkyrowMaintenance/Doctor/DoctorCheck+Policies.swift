@@ -2,7 +2,7 @@ import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The check of the policies for database logins (Documentation/Decisions/0067-policies.md).
+// The check of the policies for database logins (Documentation/Decisions/database-logins.md).
 
 extension DoctorCheck {
     /// Rows: a `sentence` for each difference.

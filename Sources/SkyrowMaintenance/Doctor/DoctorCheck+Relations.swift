@@ -3,8 +3,8 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 import SkyrowStore
 
-// Checks of child records (Documentation/Decisions/0040-to-many.md) and of the members of relations
-// (Documentation/Decisions/0045-relations.md).
+// Checks of child records (Documentation/Decisions/relations-and-references.md) and of the members of relations
+// (Documentation/Decisions/relations-and-references.md).
 
 extension DoctorCheck {
     package static let parents = DoctorCheck(

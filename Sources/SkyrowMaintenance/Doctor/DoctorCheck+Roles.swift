@@ -1,7 +1,8 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// Checks of roles and of permission-change notifications (Documentation/Decisions/0053-roles.md, 0054-sessions-and-guesses.md).
+// Checks of roles and of permission-change notifications (Documentation/Decisions/roles-and-groups.md,
+// Documentation/Decisions/sessions-and-keys.md).
 
 extension DoctorCheck {
     /// Rows: a `kind`, either `cycle` with the names of roles that contain themselves in `what`, or `gone` with a

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The check of record type rules (Documentation/Decisions/0051-class-rules.md), which psql can write.
+// The check of record type rules (Documentation/Decisions/access.md), which psql can write.
 
 extension DoctorCheck {
     /// Rows: `kind`, and the `type` as an identifier. A field's row has the field in `action`; a `subject` row has the

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 import SkyrowStore
 
-// Checks of text order and comparison (Documentation/Decisions/0026-text-order.md).
+// Checks of text order and comparison (Documentation/Decisions/text-and-places.md).
 
 extension DoctorCheck {
     package static let textOrder = DoctorCheck(

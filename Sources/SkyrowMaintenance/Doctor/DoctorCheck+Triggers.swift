@@ -1,7 +1,7 @@
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The check of the operator's triggers (Documentation/Decisions/0031-applications.md).
+// The check of the operator's triggers (Documentation/Decisions/settings-and-applications.md).
 
 extension DoctorCheck {
     package static let triggerPaths = DoctorCheck(

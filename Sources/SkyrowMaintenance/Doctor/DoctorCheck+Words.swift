@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 import SkyrowStore
 
 // Checks of word indexes and word columns in a language, which psql can change
-// (Documentation/Decisions/0043-text-languages.md).
+// (Documentation/Decisions/text-and-places.md).
 
 extension DoctorCheck {
     /// Rows: `name`, `relation`, `field`, the languages `has` and `wanted`, and `is_ours`.

@@ -12,7 +12,7 @@ package struct PolicyOutcome: Hashable, Sendable {
     package var roles: [String]
 }
 
-/// Row-level security for PostgreSQL roles that act as users (Documentation/Decisions/0067-policies.md).
+/// Row-level security for PostgreSQL roles that act as users (Documentation/Decisions/database-logins.md).
 extension RecordStore {
     /// Makes policies, triggers, views and grants by the rules of types, for these roles and the existing ones. Objects
     /// that are up to date stay.

@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
-/// Changes of large tables during reads and writes (Documentation/Decisions/0093-large-tables.md).
+/// Changes of large tables during reads and writes (Documentation/Decisions/schema-and-migrations.md).
 ///
 /// Each statement blocks other users of a table only as long as a catalogue change takes.
 extension RecordStore {

@@ -1,7 +1,7 @@
 /// A client's position in the change feed: which transactions it has seen, and of which query, rights and tables.
 ///
 /// Nothing in it is secret or trusted: it narrows what a caller may read anyway. Its bytes are versioned and end with a
-/// CRC-32C, so that a text that was cut or mangled is no token (Documentation/Decisions/0075-change-feed.md).
+/// CRC-32C, so that a text that was cut or mangled is no token (Documentation/Decisions/change-feed.md).
 package struct ChangeToken: Hashable, Sendable {
     /// The form of the table that the client's records are of.
     package struct Form: Hashable, Sendable {

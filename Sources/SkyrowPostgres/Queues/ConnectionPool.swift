@@ -158,7 +158,7 @@ final class ConnectionPool: Sendable {
     ///
     /// A pool of batches yields the processor once before it takes a batch. Where every core is busy, tasks that are about to
     /// queue statements then do so first, and one pipeline carries them all; on an idle machine the call returns at once.
-    /// Documentation/Decisions/0002-postgres-pipelines.md has the figures.
+    /// Documentation/Decisions/postgres-client.md has the figures.
     func next(for worker: PoolWorker) -> Assignment {
         var hasYielded = false
         while true {

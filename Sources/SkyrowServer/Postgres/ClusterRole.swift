@@ -6,7 +6,7 @@ import SkyrowStore
 /// The third role streams changes and has no other privilege: REPLICATION allows copying the whole cluster.
 ///
 /// Statements of clients and of a restored archive run as the service's role, which cannot run commands, read files, or
-/// make superusers. Documentation/Decisions/0024 has the alternatives.
+/// make superusers. Documentation/Decisions/installation.md has the alternatives.
 package enum ClusterRole: String, Sendable {
     /// The superuser that initdb makes.
     case administrator = "skyrow"

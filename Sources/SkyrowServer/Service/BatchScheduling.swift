@@ -7,7 +7,7 @@ enum BatchScheduling {
     ///
     /// An event loop that preempts the client or the database for each request finds one request at a time. One that waits
     /// briefly finds several, and sends them in one pipeline. Under load, a fetch took 15 % and a query 11 % less processor
-    /// time; on a machine with an idle core nothing changes (Documentation/Decisions/0002-postgres-pipelines.md).
+    /// time; on a machine with an idle core nothing changes (Documentation/Decisions/postgres-client.md).
     static func adopt() {
         // The policy is optional: some containers refuse it, and the service runs without it.
         for thread in threads() {

@@ -4,7 +4,7 @@ internal import SkyrowJSON
 /// The keys that authenticate an application's cursors; one signs new cursors, and all are accepted.
 ///
 /// A cursor is the base64url of version (1 byte), key number (1), digest of its query (8), values of the sort keys, and the
-/// first 16 bytes of the HMAC-SHA-256 of all preceding bytes (Documentation/Decisions/0035).
+/// first 16 bytes of the HMAC-SHA-256 of all preceding bytes (Documentation/Decisions/paging-and-aggregates.md).
 package struct CursorKeys: Sendable {
     private static let version: UInt8 = 1
     private static let codeBytes = 16

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 
 /// The cost class of a query: derived from the resolved query, the indexes and the number of records, before the database is
-/// queried (Documentation/Decisions/0044-cost-classes.md).
+/// queried (Documentation/Decisions/indexes-and-cost.md).
 ///
 /// `record:query` is queued by it and `explain` reports it, so that both agree.
 package struct QueryCost: Sendable {

@@ -153,7 +153,7 @@ package struct TableIndex: Hashable, Sendable {
         return isEnding && (name.elementsEqual(column.name.utf8) || name.elementsEqual(column.quoted.utf8))
     }
 
-    /// Whether it is an index that every record table has (decision 0004).
+    /// Whether it is an index that every record table has (Documentation/Decisions/tables-and-values.md).
     ///
     /// - Parameter table: the table of the index.
     package func isBuiltIn(of table: RecordTable) -> Bool {

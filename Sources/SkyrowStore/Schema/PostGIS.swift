@@ -24,8 +24,8 @@ package enum PostGIS {
     /// Makes the extension unless it is there, and its types known by their bare names until the transaction ends.
     ///
     /// Only a superuser may make it: in the embedded PostgreSQL a function of the administrator's does
-    /// (Documentation/Decisions/0028). A function of that name is called only where it is a superuser's, since elsewhere
-    /// another role could have put it there for a service that is one.
+    /// (Documentation/Decisions/tables-and-values.md). A function of that name is called only where it is a
+    /// superuser's, since elsewhere another role could have put it there for a service that is one.
     package static let requirement = SQL(
         trustedText: """
             DO $postgis$

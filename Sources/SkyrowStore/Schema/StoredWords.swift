@@ -9,7 +9,7 @@ package import SkyrowPostgres
 /// ```
 ///
 /// No field is called so, since names of fields do not begin with an underscore. The column is known by what it is computed from
-/// and not by its name, which stays as it is when the field is renamed (Documentation/Decisions/0047-stored-words.md).
+/// and not by its name, which stays as it is when the field is renamed (Documentation/Decisions/text-and-places.md).
 package enum StoredWords {
     /// What the names of the columns begin with.
     private static let prefix = "_words_"

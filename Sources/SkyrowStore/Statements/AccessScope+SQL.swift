@@ -28,7 +28,7 @@ package import SkyrowPostgres
 /// ("r"."_owner" = $1 OR "r"."members" @> ARRAY[$2::text]) AND ("r"."_access" IS NULL OR "r"."_owner" = $3 OR …)
 /// ```
 ///
-/// Documentation/Decisions/0046-access-lists.md has the figures.
+/// Documentation/Decisions/access.md has the figures.
 extension AccessScope {
     /// The condition on the rows of `table`, an alias of the statement; true, false or NULL for each.
     package func condition(on table: SQLIdentifier) -> SQL {

@@ -9,7 +9,7 @@ internal import SkyrowPostgres
 ///
 /// Fetches of one record that wait at the same time, for any caller, are one statement too: each brings its values of the
 /// condition as a row, so each record is judged for the one who asked for it
-/// (Documentation/Decisions/0015-coalesced-fetches.md):
+/// (Documentation/Decisions/postgres-client.md):
 ///
 /// ```sql
 /// SELECT …, "q"."place" FROM unnest($1, $2, …) WITH ORDINALITY AS "q" ("v1", "v2", …, "place")

@@ -26,7 +26,7 @@ extension QueryText {
 }
 
 /// The statements that bring the records which arrays of references of a page lead to: one for each array that inclusions lead
-/// through, whatever the number of records (Documentation/Decisions/0040-to-many.md).
+/// through, whatever the number of records (Documentation/Decisions/queries.md).
 struct IncludedLists {
     struct Inclusion {
         let name: String

@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 
 /// The references of private records to the public records of a type, which do not keep those from being deleted.
 ///
-/// A delete sets them to NULL first (Documentation/Decisions/0022-references-and-lists.md). They are other users' rows,
+/// A delete sets them to NULL first (Documentation/Decisions/relations-and-references.md). They are other users' rows,
 /// so a statement changes a bounded number of them.
 struct PrivateReferences {
     /// How many private rows one statement changes at most.

@@ -9,7 +9,7 @@ extension QueryText {
     ///
     /// PostgreSQL would look an expression up in an index of trigrams by itself, and miss texts: in a column of the collation
     /// `"C"` it takes a letter beyond ASCII that is not in lower case for one that there is not
-    /// (Documentation/Decisions/0041-regular-expressions.md). Under another collation of bytes than the column's it does not
+    /// (Documentation/Decisions/text-and-places.md). Under another collation of bytes than the column's it does not
     /// ask an index; the parts that every match has are looked up in its place.
     func matching(_ column: ResolvedColumn, _ pattern: RegexPattern) -> SQL {
         let text = pattern.postgresText

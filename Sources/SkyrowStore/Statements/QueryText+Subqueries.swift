@@ -3,7 +3,7 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 
 // Queries inside of a predicate. `IN` finds a value by either table's index; `NOT EXISTS` is right where a key is NULL, for
-// which `NOT IN` finds nothing (Documentation/Decisions/0036-subqueries.md).
+// which `NOT IN` finds nothing (Documentation/Decisions/queries.md).
 
 extension QueryText {
     /// The interpreter of what a resolver has resolved.

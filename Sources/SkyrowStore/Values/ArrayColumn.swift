@@ -6,7 +6,7 @@ package import SkyrowPostgres
 /// that psql created have the same types.
 ///
 /// An array of references holds stored ids. Elements can't have a foreign key, so a check that is always true names the type
-/// that they refer to (Documentation/Decisions/0033-arrays.md).
+/// that they refer to (Documentation/Decisions/tables-and-values.md).
 package struct ArrayColumn: ColumnType {
     let element: ElementType
 

@@ -4,7 +4,7 @@ package import SkyrowPostgres
 /// `relation(type)`: a table with a row for each member, and a placeholder column without values in the type's table.
 ///
 /// A check that is always true names the table of the members, as that of an array of references names their type
-/// (Documentation/Decisions/0045-relations.md).
+/// (Documentation/Decisions/relations-and-references.md).
 package struct RelationColumn: ColumnType {
     package typealias Value = Bool
 

@@ -1,4 +1,4 @@
-/// How much one request may ask (Documentation/Decisions/0003); more is refused before any work is done.
+/// How much one request may ask (Documentation/Decisions/wire-format.md); more is refused before any work is done.
 package enum WireLimits {
     /// Records of `record:save`, ids of `record:fetch` and `record:delete`.
     package static let batchCount = 10_000
