@@ -1,12 +1,12 @@
 package import SkyrowModel
 
-/// What of the catalogue has changed, or is to be read.
+/// A part of the catalog that has changed or should be read.
 package enum CatalogPart: Hashable, Sendable {
     case everything
-    /// The record types of these names, whether there are such or not.
+    /// The record types of these names, which need not exist.
     case types(Set<RecordTypeName>)
 
-    /// What covers both.
+    /// The part that covers both.
     package func union(_ other: CatalogPart) -> CatalogPart {
         switch (self, other) {
         case (.everything, _), (_, .everything): .everything
@@ -16,10 +16,10 @@ package enum CatalogPart: Hashable, Sendable {
 
     // MARK: Notices
 
-    /// PostgreSQL takes less than 8000 bytes (its manual, NOTIFY).
+    /// Stays below the 8000 bytes of a notification in PostgreSQL (its manual, NOTIFY).
     private static let maximumNoticeLength = 4000
 
-    /// What follows the schema in a notice about it: nothing for everything, ` note,writer` for two types.
+    /// The text that follows the schema in a notification: nothing for everything, ` note,writer` for two types.
     package var notice: String {
         switch self {
         case .everything:
@@ -30,7 +30,7 @@ package enum CatalogPart: Hashable, Sendable {
         }
     }
 
-    /// Reads a notice; nil when it is about another schema.
+    /// Reads a notification; returns nil if it is about another schema.
     package init?(notice: String, of schema: String) {
         if notice == schema {
             self = .everything
@@ -39,7 +39,7 @@ package enum CatalogPart: Hashable, Sendable {
         guard notice.hasPrefix(schema + " ") else { return nil }
         let names = notice.dropFirst(schema.count + 1).split(separator: ",")
         let types = names.compactMap { try? RecordTypeName(String($0)) }
-        // Of what is said in other words, it is known only that something changed.
+        // With a name that cannot be read, anything may have changed.
         self = types.isEmpty || types.count < names.count ? .everything : .types(Set(types))
     }
 }

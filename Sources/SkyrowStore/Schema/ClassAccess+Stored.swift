@@ -2,10 +2,10 @@ internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The rules of a record type as the tables have them, with what a trigger has noted beside them.
+/// The stored rules of a record type, with what a trigger has recorded beside them.
 package struct StoredClassAccess: Hashable, Sendable {
     package let rules: ClassAccess
-    /// The relations of users that lists of the type's records have named.
+    /// The relations of users that access lists of the type's records have named.
     package let relations: Set<Subject.Relation>
 
     /// Reads a row of ``ClassAccess/rows(in:)``.
@@ -18,10 +18,10 @@ package struct StoredClassAccess: Hashable, Sendable {
     }
 }
 
-/// The rules of record types as the tables `_class_rule`, `_field_rule` and `_class_option` have them.
+/// The rules of record types as the tables `_class_rule`, `_field_rule` and `_class_option` store them.
 extension ClassAccess {
-    /// A row for each type with rules, or with entries about relations of users: `type`, which is `*` for the rules of every type, and
-    /// `access`, which ``init(storedJSON:)`` reads.
+    /// Selects a row for each type that has rules or entries about relations of users: `type`, which is `*` for the rules of
+    /// every type, and `access`, which ``init(storedJSON:)`` reads.
     package static func rows(in schema: SQLIdentifier) -> SQL {
         """
         SELECT type, jsonb_build_object('rules', rules, 'option', option, 'fields', fields)::text AS access
@@ -39,7 +39,7 @@ extension ClassAccess {
         """
     }
 
-    /// Reads what psql may have written: a rule that names what is no subject of its action allows nothing.
+    /// Reads rules that psql may have written: a rule with a subject that does not fit its action allows nothing.
     package init(storedJSON text: String) {
         self.init()
         let access = try? JSONDocument(Array(text.utf8), depthLimit: 100).withRoot { root -> ClassAccess in
@@ -73,7 +73,7 @@ extension ClassAccess {
         if let access {
             self = access
         } else {
-            // Not even JSON, which PostgreSQL does not send: nothing is allowed.
+            // Not valid JSON, which PostgreSQL does not send: nothing is allowed.
             rules = Dictionary(uniqueKeysWithValues: ClassAction.allCases.map { ($0, ClassRule([], .override)) })
         }
     }
@@ -105,7 +105,7 @@ extension FieldRuleGroups.Uses {
 }
 
 extension FieldSubjects {
-    /// Whom a rule of a field allows it; one that names what is no subject of it allows no one.
+    /// The subjects of a field rule; a rule with a key that is not a subject for its use allows no one.
     fileprivate init(stored json: JSONView, _ use: FieldUse) {
         let keys = json.elements.map { $0.string }
         let known = keys.compactMap { $0 }
@@ -118,7 +118,7 @@ extension FieldSubjects {
 }
 
 extension AccessList {
-    /// As ``init(storedJSON:)`` reads a column.
+    /// Reads a list like ``init(storedJSON:)``.
     fileprivate init(stored json: JSONView) {
         self.init(
             json.members.compactMap { key, value in

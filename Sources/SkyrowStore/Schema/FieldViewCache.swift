@@ -1,26 +1,26 @@
 internal import SkyrowModel
 
-/// The forms of a table, by the fields that readers see and by the readers themselves.
+/// The forms of a table, by visible fields and by reader.
 ///
-/// Readers who see the same fields share one form. What one sees is settled once and not in each of its requests.
+/// Readers with the same visible fields share one form. The visible fields of a reader are determined once, not per request.
 struct FieldViewCache<Form: AnyObject & Sendable>: Sendable {
     private var byView: [FieldView: Form] = [:]
-    /// nil for the form of those who see all fields, which has this cache.
+    /// nil for a reader who sees all fields, and whose form is the table that owns this cache.
     private var byReader: [FieldAccess: Form?] = [:]
 
-    /// Beyond this many sets of fields that callers see the least work is to begin again: each combination of roles may have one.
+    /// Upper bound on sets of visible fields: each combination of roles may have one. A full cache is emptied, which costs least.
     static var maximumViews: Int { 64 }
-    /// Likewise of readers, of whom each user is one.
+    /// Upper bound on readers, of which each user is one.
     static var maximumReaders: Int { 1024 }
 
-    /// nil for a reader of whom nothing is known.
+    /// nil for a reader that is not cached.
     subscript(reader: FieldAccess) -> Form?? { byReader[reader] }
 
-    /// The form for a reader, kept for the next time.
+    /// Returns the form for a reader and caches it.
     ///
     /// - Parameters:
-    ///   - view: what the reader sees; nil for all fields.
-    ///   - make: makes the form of a view that no reader had before.
+    ///   - view: the visible fields; nil for all fields.
+    ///   - make: makes the form of a view that is not cached.
     mutating func form(for reader: FieldAccess, _ view: FieldView?, _ make: (FieldView) -> Form) -> Form? {
         if byReader.count >= Self.maximumReaders { byReader.removeAll(keepingCapacity: true) }
         guard let view else {
@@ -29,7 +29,7 @@ struct FieldViewCache<Form: AnyObject & Sendable>: Sendable {
         }
         if byView[view] == nil, byView.count >= Self.maximumViews {
             byView.removeAll(keepingCapacity: true)
-            // Or these would keep the forms of before.
+            // Otherwise these would keep the old forms in memory.
             byReader.removeAll(keepingCapacity: true)
         }
         let form = byView[view] ?? make(view)

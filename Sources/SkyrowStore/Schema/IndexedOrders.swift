@@ -1,20 +1,20 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The columns whose order an index of a table gives, of all rows or of those of one database.
+/// The columns by which an index orders all rows of a table, or the rows of one database.
 ///
-/// It is what the choice between the forms of a page depends on (``Keyset``), and nothing else: whether PostgreSQL takes the
-/// index is its own decision.
+/// The choice between the forms of a page depends on nothing else (``Keyset``). Whether PostgreSQL uses the index is its own
+/// decision.
 package struct IndexedOrders: Hashable, Sendable {
-    /// The columns that an index begins with.
+    /// The first columns of indexes.
     private let names: Set<String>
-    /// Those that an index has behind `_database`.
+    /// The columns that follow `_database` in an index.
     private let namesInDatabase: Set<String>
-    /// The values inside JSON that an index begins with, and those behind `_database`.
+    /// The values inside JSON that come first in an index, and those that follow `_database`.
     private let values: Set<TableIndex.Key.JSONValue>
     private let valuesInDatabase: Set<TableIndex.Key.JSONValue>
 
-    /// Whether an index gives the order of a column among the rows of a database.
+    /// Whether an index provides the order of a column among the rows of a database.
     package func contains(_ column: SQLIdentifier, in database: DatabaseScope) -> Bool {
         if names.contains(column.name) { return true }
         switch database {
@@ -23,7 +23,7 @@ package struct IndexedOrders: Hashable, Sendable {
         }
     }
 
-    /// Whether one gives the order of a value inside JSON.
+    /// Whether an index provides the order of a value inside JSON.
     package func contains(_ value: TableIndex.Key.JSONValue, in database: DatabaseScope) -> Bool {
         if values.contains(value) { return true }
         switch database {
@@ -32,9 +32,9 @@ package struct IndexedOrders: Hashable, Sendable {
         }
     }
 
-    /// Those of B-trees that hold every row and are complete.
+    /// Reads the orders of valid B-tree indexes that hold every row.
     ///
-    /// An index that has NULL at the other end than PostgreSQL's default gives no order that is asked for.
+    /// An index with NULL at the other end than PostgreSQL's default provides no order that a query uses.
     init(_ indexes: [TableIndex]) {
         var names: Set<String> = []
         var namesInDatabase: Set<String> = []
@@ -58,12 +58,12 @@ package struct IndexedOrders: Hashable, Sendable {
 }
 
 extension TableIndex.Key {
-    /// The column whose order it has, with NULL where PostgreSQL has it by default; nil for an expression.
+    /// The column whose order the key has, with NULL where PostgreSQL sorts it by default; nil for an expression.
     fileprivate var orderedColumn: String? {
         form == .column && hasOrderOfColumn && nullsFirst == isDescending ? column : nil
     }
 
-    /// The value inside JSON whose order it has so; nil for any other.
+    /// The value inside JSON whose order the key has in the same way; nil for any other key.
     fileprivate var orderedValue: JSONValue? {
         hasOrderOfColumn && nullsFirst == isDescending ? json : nil
     }

@@ -1,22 +1,22 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// What PostgreSQL does with all rows of a table for a change of it, while it keeps others from the table.
+/// The work on all rows of a table that a change requires, while PostgreSQL locks the table.
 package enum RowWork: Hashable, Sendable {
     /// Rewrites each row.
     case rewriting
     /// Reads each row for an index.
     case indexing
-    /// Reads each row for a constraint; one that is added as `NOT VALID` asks for the new rows only.
+    /// Reads each row for a constraint; a constraint added as `NOT VALID` checks new rows only.
     case checking
 }
 
-/// Which tables are so large that others would wait too long while PostgreSQL reads or writes all of their rows.
+/// The tables that are so large that others would wait too long while PostgreSQL reads or writes all of their rows.
 package enum LargeTables {
-    /// How many bytes a table has at most that is changed at once; it is rewritten within about 40 ms.
+    /// The largest size in bytes of a table that is changed at once; it is rewritten within about 40 ms.
     package static let bound: Int64 = 1 << 20
 
-    /// Those of some types, by the sizes of their files, which takes no look at their rows.
+    /// Returns those types whose tables are larger than `bound`, by the sizes of their files, without reading rows.
     package static func types(
         among types: Set<RecordTypeName>,
         in schema: SQLIdentifier,

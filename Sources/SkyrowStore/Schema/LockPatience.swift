@@ -1,10 +1,10 @@
 internal import SkyrowPostgres
 internal import SkyrowSystem
 
-/// Runs a transaction that needs tables exclusively, again when it meets one which others keep locked.
+/// Runs a transaction that locks tables exclusively, and retries it if others hold a lock.
 ///
-/// Each attempt must be short (``PostgresTransaction/limitLockWaits()``), since all users of the table queue up behind one that
-/// needs it alone. Throws what the last attempt threw.
+/// Each attempt must be short (``PostgresTransaction/limitLockWaits()``), since all users of the table queue up behind a waiting
+/// exclusive lock. Throws the error of the last attempt.
 package func patiently<Success>(attempts: Int = 8, _ body: () async throws -> Success) async throws -> Success {
     var attempt = 1
     while true {
@@ -18,7 +18,7 @@ package func patiently<Success>(attempts: Int = 8, _ body: () async throws -> Su
 }
 
 extension PostgresTransaction {
-    /// Has the statements that follow wait for a table no longer than others may wait behind them.
+    /// Limits how long the following statements wait for a table lock to what others may wait behind them.
     package func limitLockWaits() async throws {
         _ = try await query("SELECT set_config('lock_timeout', '40ms', true)")
     }

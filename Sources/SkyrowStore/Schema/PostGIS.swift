@@ -1,14 +1,14 @@
 internal import SkyrowModel
 package import SkyrowPostgres
 
-/// The extension that fields of the types `location` and `geometry` need.
+/// The extension that provides the column types of `location` and `geometry` fields.
 package enum PostGIS {
-    /// The name by which a refusal of ``requirement`` is known.
+    /// The constraint name that marks an error of ``requirement``.
     private static let mark = "_postgis"
 
-    /// Makes the extension in PL/pgSQL, in a schema of its own, with the rights of the role that runs it.
+    /// PL/pgSQL that creates the extension in a separate schema, with the rights of the role that runs it.
     ///
-    /// A schema of another role is not used: the script of the extension would call functions that are in it.
+    /// A schema of another role is not used: the script of the extension would call functions in it.
     package static let creation = """
         IF EXISTS (
             SELECT FROM pg_catalog.pg_namespace
@@ -21,7 +21,7 @@ package enum PostGIS {
         GRANT USAGE ON SCHEMA postgis TO PUBLIC;
         """
 
-    /// Makes the extension unless it is there, and its types known by their bare names until the transaction ends.
+    /// Creates the extension if it is missing, and makes its types known by their bare names until the transaction ends.
     ///
     /// Only a superuser may make it: in the embedded PostgreSQL a function of the administrator's does
     /// (Documentation/Decisions/tables-and-values.md). A function of that name is called only where it is a
@@ -58,7 +58,7 @@ package enum PostGIS {
             """
     )
 
-    /// Whether statements of a dump, which may have quoted all names, make a column of the extension.
+    /// Whether a dump, which may quote all names, creates a column of the extension.
     package static func isNeeded(by script: String) -> Bool {
         [
             ".geography(Point,4326)", ".\"geography\"(Point,4326)", ".geometry(Geometry,4326)",
@@ -66,10 +66,10 @@ package enum PostGIS {
         ].contains { script.contains($0) }
     }
 
-    /// Whether a field of a type is a column of the extension.
+    /// Whether a field type uses a column of the extension.
     static func isNeeded(by type: FieldType) -> Bool { type == .location || type == .geometry }
 
-    /// `108 InvalidArgument` where the extension cannot be had; nil for any other failure.
+    /// `108 InvalidArgument` if the extension is unavailable; nil for any other failure.
     static func refusal(_ error: PostgresError) -> SkyrowError? {
         guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
         return SkyrowError(

@@ -2,43 +2,43 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
-    /// What saving these records would change of the schema as this process has it; nothing waits.
+    /// Returns the changes that saving these records would make to the cached schema, without waiting.
     ///
-    /// An empty plan is the rule. Where it is not empty, the caller's right to write is to be judged before
-    /// ``createMissingSchema(for:)``, so that nothing is created for one who may not. Throws `114 IncompatibleSchema` when a value
-    /// does not go with its field and `108 InvalidArgument` for a name that is reserved. In production mode a missing
-    /// type or field is a matter for ``createMissingSchema(for:)``: it may exist by now.
+    /// The plan is usually empty. If it is not, check the caller's right to write before ``createMissingSchema(for:)``, so that
+    /// nothing is created for a caller who may not write. Throws `114 IncompatibleSchema` if a value does not fit its field and
+    /// `108 InvalidArgument` for a reserved name. In production mode a missing type or field is left to
+    /// ``createMissingSchema(for:)``, since it may exist by then.
     package func schemaPlan(saving drafts: [RecordDraft]) throws(SkyrowError) -> SchemaPlan {
         try SchemaPlan(.save(drafts), in: cache.current, mode: .development)
     }
 
-    /// Creates the types and fields that these records lack; the catalogue holds them when it returns.
+    /// Creates the types and fields that these records lack; the catalog has them when it returns.
     ///
-    /// Throws `114 IncompatibleSchema` in production mode and when a value does not go with its field.
+    /// Throws `114 IncompatibleSchema` in production mode and if a value does not fit its field.
     package func createMissingSchema(for drafts: [RecordDraft]) async throws(SkyrowError) {
         try await changing {
             guard case .production = mode else {
                 return try await changer.apply(.save(drafts), mode: mode)
             }
-            // Perhaps an administrator made the field a moment ago.
+            // An administrator may just have created the field.
             try await cache.look(for: SchemaRequest.save(drafts).types)
             _ = try SchemaPlan(.save(drafts), in: cache.current, mode: mode)
         }
     }
 
-    /// The table of a type, nil when there is none.
+    /// Returns the table of a type; nil if it does not exist.
     ///
-    /// An unknown name is looked for in the database, as often as ``SchemaCache/look(for:)`` lets it.
+    /// An unknown name is looked up in the database as often as ``SchemaCache/look(for:)`` allows.
     ///
-    /// Throws `110 ResourceNotFound` for the name of a view, or of a table without the columns of records: it can become no type,
-    /// so that no answer is not the same as no records.
+    /// Throws `110 ResourceNotFound` for the name of a view, or of a table without the columns of records: it cannot become a
+    /// type, so the result must differ from that of a type without records.
     package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = try await knownTable(of: type) { return table }
         guard !cache.current.otherNames.contains(type.rawValue) else { throw .noRecordTable(type) }
         return nil
     }
 
-    /// The same where no answer is the same as no records.
+    /// The same, but returns nil for such a view or table.
     func knownTable(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = cache.current[type] { return table }
         try await changing { try await cache.look(for: [type]) }
@@ -51,16 +51,16 @@ extension RecordStore {
         return cache.current.recordSchema
     }
 
-    /// `schema:create`: all of it or nothing; new types may refer to each other.
+    /// `schema:create`: all or nothing; new types may refer to each other.
     ///
-    /// Throws `114 IncompatibleSchema` when a field exists with another type or refers to a type that does not exist,
-    /// and when PostgreSQL's lock table is too small for this many types at once.
+    /// Throws `114 IncompatibleSchema` if a field exists with another type or refers to a type that does not exist, and if
+    /// PostgreSQL's lock table is too small for this many types at once.
     package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
         try await changing { try await changer.apply(.create(request.types), mode: .development) }
         return cache.current.recordSchema
     }
 
-    /// `schema:rename`; throws `110 ResourceNotFound` when there is no such field, or one of the new name.
+    /// `schema:rename`; throws `110 ResourceNotFound` if there is no such field, or already one of the new name.
     package func renameField(_ request: SchemaRenameRequest) async throws(SkyrowError) -> RecordSchema {
         try await changing {
             try await changer.apply(.rename(request.field, to: request.newName, of: request.type), mode: .development)
@@ -68,7 +68,7 @@ extension RecordStore {
         return cache.current.recordSchema
     }
 
-    /// `schema:delete`: drops a field with its data; throws `110 ResourceNotFound` when there is no such field.
+    /// `schema:delete`: drops a field with its data; throws `110 ResourceNotFound` if there is no such field.
     package func deleteField(_ request: SchemaDeleteRequest) async throws(SkyrowError) -> RecordSchema {
         try await changing { try await changer.apply(.delete(request.field, of: request.type), mode: .development) }
         return cache.current.recordSchema
@@ -87,7 +87,7 @@ extension SkyrowError {
         )
     }
 
-    /// What keeps PostgreSQL from changing a table.
+    /// The error for a table change that PostgreSQL refuses; nil for other failures.
     package static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         if let refusal = PostGIS.refusal(error) ?? Trigrams.refusal(error) { return refusal }
         return switch error.sqlState {

@@ -26,7 +26,7 @@ extension RecordTable: QueryRecordType {
     /// The columns of all fields that a query may name.
     var askedColumns: [RecordColumn] { columns + unsent }
 
-    /// The column of a field that a query names, at the place that ``askedField(_:)`` has given it.
+    /// The column of a field that a query names, at the position from ``askedField(_:)``.
     package func column(at position: Int) -> RecordColumn {
         position < columns.count ? columns[position] : unsent[position - columns.count]
     }

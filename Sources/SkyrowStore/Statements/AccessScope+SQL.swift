@@ -1,19 +1,19 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The second interpreter of an access scope: the condition that PostgreSQL judges in the statement itself.
+/// The SQL of an access scope: a condition that PostgreSQL evaluates in the statement itself.
 ///
-/// Its text depends on what kind of caller asks, never on who:
+/// Its text depends on the kind of caller, never on the caller's identity:
 ///
 /// ```sql
 /// "r"."_database" = '_public' AND ("r"."_access" IS NULL OR "r"."_owner" = $1
 ///   OR coalesce("r"."_access" ?| (SELECT $2::text::text[]), false))
 /// ```
 ///
-/// A list is an object by the keys of its subjects, and every level includes reading, so to read is to find one key of the
-/// audience in it. The audience stands in a sub-select, which PostgreSQL reads at most once a statement, and only for a row
-/// that gets there. `coalesce` changes nothing but the planner's estimate: it takes `?|` of a parameter to hold for one
-/// row in a hundred. To update or delete, the level counts too:
+/// An access list is a JSON object keyed by subject, and every level includes reading, so a caller may read a record if the list
+/// has one key of the caller's audience. The audience is in a sub-select, which PostgreSQL evaluates at most once per statement,
+/// and only if a row needs it. `coalesce` only changes the planner's estimate: without it the planner assumes that `?|` with a
+/// parameter holds for one row in a hundred. To update or delete, the level counts too:
 ///
 /// ```sql
 /// "r"."_owner" = $1 OR ("r"."_access" ?| (SELECT $2::text::text[]) AND EXISTS (
@@ -21,8 +21,8 @@ package import SkyrowPostgres
 ///   WHERE "e"."level" IN ('update', 'write') AND "e"."subject" = ANY ((SELECT $3::text::text[])::text[])))
 /// ```
 ///
-/// Rules of a type change what is asked: an `override` asks no list, a `require` something besides it (``ClassRules``), and a
-/// rule that names a field looks for the user there:
+/// Rules of a type change the condition. With `override` lists have no effect, with `require` a rule must hold besides
+/// (``ClassRules``), and a rule that names a field looks for the user in that field:
 ///
 /// ```sql
 /// ("r"."_owner" = $1 OR "r"."members" @> ARRAY[$2::text]) AND ("r"."_access" IS NULL OR "r"."_owner" = $3 OR …)
@@ -30,7 +30,7 @@ package import SkyrowPostgres
 ///
 /// Documentation/Decisions/access.md has the figures.
 extension AccessScope {
-    /// The condition on the rows of `table`, an alias of the statement; true, false or NULL for each.
+    /// The condition on the rows of `table`, an alias in the statement: true, false or NULL for each row.
     package func condition(on table: SQLIdentifier) -> SQL {
         shape.condition(on: table).binding { parameter, values in
             guard case .access(let part) = parameter else { return }
@@ -38,6 +38,6 @@ extension AccessScope {
         }
     }
 
-    /// What the text of the condition is made of.
+    /// The parts of the scope that determine the text of the condition.
     var shape: AccessShape { AccessShape(self) }
 }

@@ -1,10 +1,10 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the text of an access condition depends on, and the only thing it is made of.
+/// The parts of an access scope that determine the text of its condition.
 ///
-/// It is a scope without its values: the kind of database, and the kind of each clause in order. Kept texts have it in
-/// their key (``StatementText``); a text that depended on anything else could not be written, since it is not here.
+/// A scope without its values: the kind of database, and the kind of each clause in order. Cached statement texts have it in
+/// their key (``StatementText``). A text cannot depend on anything else, since it is made from this type alone.
 package struct AccessShape: Hashable, Sendable {
     private enum Database: UInt64 {
         case everyone
@@ -19,7 +19,7 @@ package struct AccessShape: Hashable, Sendable {
         static let unlisted = Clause(rawValue: 2)
         static let owner = Clause(rawValue: 4)
         static let listed = Clause(rawValue: 8)
-        /// What is asked of a list, where it is more than reading.
+        /// The action that a list entry must allow, unless the action is reading.
         static let update = Clause(rawValue: 16)
         static let delete = Clause(rawValue: 32)
         static let member = Clause(rawValue: 64)
@@ -30,17 +30,18 @@ package struct AccessShape: Hashable, Sendable {
         }
     }
 
-    /// The database in the lowest byte, then a byte for each clause; at most seven. A number, since a shape is made for
-    /// every request.
+    /// The database in the lowest byte, then a byte for each clause, at most seven. One number, since a shape is made for every
+    /// request.
     private var packed: UInt64
-    /// All terms, of a scope that rules of its type have made; nil for any other, as most are.
+    /// All terms, if ``packed`` cannot hold them: several terms, more than seven clauses, or a clause that names a field or
+    /// relations. Usually nil.
     private var terms: [[RuledClause]]?
 
-    /// A clause that may name a field.
+    /// A clause with the field or the relations that it names.
     private struct RuledClause: Hashable {
         var clause: Clause
         var field: MemberField?
-        /// Of one about relations of users, those that lists name.
+        /// For a clause about relations of users: the relations that lists name.
         var relations: RelationEntries?
     }
 
@@ -86,7 +87,7 @@ package struct AccessShape: Hashable, Sendable {
         return [clauses.filter { !$0.isEmpty }.map { RuledClause(clause: $0) }]
     }
 
-    /// Whether the condition admits rows of everyone's database whatever its values are, those without a list among them.
+    /// Whether the condition admits all public records without an access list, for any values of its parameters.
     var admitsUnlisted: Bool {
         guard packed & 0xFF == Database.everyone.rawValue else { return false }
         let broad: Clause = [.everything, .unlisted]
@@ -100,7 +101,7 @@ package struct AccessShape: Hashable, Sendable {
 
     /// The condition on the rows of `table`, an alias of the statement.
     ///
-    /// - Parameter hasCallerInRow: whether each row brings the values of its own caller. Then the audience stands in no
+    /// - Parameter hasCallerInRow: whether each row brings the values of a different caller. The audience is then not in a
     ///   sub-select, which PostgreSQL would run for each row.
     func condition(on table: SQLIdentifier, hasCallerInRow: Bool = false) -> StatementTemplate {
         condition(on: table, of: hasCallerInRow ? .inRow : .bound)
@@ -151,9 +152,10 @@ package struct AccessShape: Hashable, Sendable {
             """
     }
 
-    /// Whether the list has an entry about what the user is to the owner of the record: whether there is such
-    /// an entry, whether the user has any relation of the kind, which is looked up once a statement, and whether it is one with
-    /// the owner, each by the key of the table.
+    /// Returns the condition that the list has an entry for the user's relation to the owner of the record.
+    ///
+    /// It has three parts: the list has such an entry, the user has any relation of the kind (looked up once per statement), and
+    /// the user has it with the owner. The last two use the primary key of the relation table.
     ///
     /// ```sql
     /// "r"."_access" ? 'relation:friend'
@@ -162,8 +164,8 @@ package struct AccessShape: Hashable, Sendable {
     ///   WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend' AND "edge"."other_id" = "r"."_owner")
     /// ```
     ///
-    /// The second is false and never NULL, which would have PostgreSQL go on to the third. That one is no `EXISTS`, of which
-    /// PostgreSQL would make a table of all relations of the user first.
+    /// The second part is false and never NULL; after NULL PostgreSQL would evaluate the third. The third part is not an
+    /// `EXISTS`, for which PostgreSQL would first build a table of all relations of the user.
     private static func related(
         _ action: AccessAction?,
         _ entries: RelationEntries,
@@ -184,7 +186,7 @@ package struct AccessShape: Hashable, Sendable {
                     "\(table).\"_access\" ? \(key)"
                 }
             if case .session(let home) = caller {
-                // Who logs in to the database has no right to read the relations of users.
+                // Roles that log in to the database may not read the relations of users.
                 let kind: SQL = "\(literal: relation.rawValue)"
                 return "(\(isNamed) AND \(home).\"_is_related\"(\(kind), \(table).\"_owner\"))"
             }
@@ -201,10 +203,10 @@ package struct AccessShape: Hashable, Sendable {
         return "(\(arms.joined(separator: " OR ")))"
     }
 
-    /// The row of `_relation` that says that a user is something to the owner of a record.
+    /// The row of `_relation` that relates a user to the owner of a record.
     private struct Edge {
         let name: SQL
-        /// Where the user stands, and where the owner does.
+        /// The columns of the user and of the owner.
         let user: SQL
         let owner: SQL
         let holds: SQL
@@ -219,7 +221,8 @@ package struct AccessShape: Hashable, Sendable {
         }
     }
 
-    /// Whether the user stands in a field. The catalogue has seen that there is such a column (``MemberField``).
+    /// Returns the condition that a field contains the user's id. The catalog has verified that the column exists
+    /// (``MemberField``).
     static func member(
         of field: MemberField,
         on table: SQLIdentifier,
@@ -230,13 +233,13 @@ package struct AccessShape: Hashable, Sendable {
     }
 }
 
-/// Where a condition has the caller from.
+/// The source of the caller's values in a condition.
 enum AccessCaller {
-    /// From the values of the statement.
+    /// The parameters of the statement.
     case bound
-    /// From those that each row brings.
+    /// The columns of the row, in a coalesced statement.
     case inRow
-    /// From functions of this schema about the role that has logged in to the database.
+    /// Functions of this PostgreSQL schema that describe the role that is logged in to the database.
     case session(SQLIdentifier)
 
     var isInRow: Bool {

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The one statement of a question about groups: access, predicate, groups, what has to hold of them, order and limit.
+/// The statement of an aggregate query: access, predicate, groups, the condition on groups, order and limit.
 ///
 /// ```sql
 /// SELECT "r"."year", "r"."n" FROM (
@@ -15,9 +15,9 @@ struct AggregateStatement {
     private let plan: RowPlan
     private let limit: Int
 
-    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    /// Throws `108`, `111`, `120` or `124` for an invalid query.
     ///
-    /// - Parameter size: how many records the type has.
+    /// - Parameter size: the number of records of the type.
     init(
         _ query: AggregateQuery,
         table: RecordTable,
@@ -53,10 +53,10 @@ struct AggregateStatement {
         _ source: SQL
     ) -> SQL {
         let keyCount = members.count { $0.isKey }
-        // By place, since a value of a key would be another placeholder the second time.
+        // By position: a repeated key would bind its values to other placeholders.
         let places = places.prefix(keyCount).map { "\(raw: $0)" as SQL }.joined(separator: ", ")
         let grouping: SQL = keyCount == 0 ? "" : " GROUP BY \(places)"
-        // PostgreSQL sorts for count(DISTINCT …), and does not for DISTINCT.
+        // PostgreSQL sorts for count(DISTINCT …), but not for SELECT DISTINCT.
         if members.count == keyCount + 1, case .function(.countDistinct, let column?) = members[keyCount].source {
             let name = groups.identifiers[keyCount]
             let keys = zip(members, groups.identifiers).prefix(keyCount)
@@ -71,9 +71,9 @@ struct AggregateStatement {
         return "SELECT \(selection.joined(separator: ", ")) \(source)\(grouping)"
     }
 
-    /// The result in the rows of the statement.
+    /// Returns the groups in the rows of the statement.
     func read(_ result: PostgresResult) -> AggregateResult {
-        // What is for owners alone is compared as missing by the statement.
+        // The statement itself treats owner-only fields as missing.
         let rows = StoredRows(result, plan: plan, for: .unrestricted)
         let count = min(result.rowCount, limit)
         return AggregateResult(
@@ -83,7 +83,7 @@ struct AggregateStatement {
     }
 }
 
-/// The groups as a table, so that what is asked about them is printed like what is asked about records.
+/// The groups as a table, so that conditions and orders of groups are printed like those of records.
 private struct GroupTable {
     let table: RecordTable
     /// The columns, in the order of the members.
@@ -98,7 +98,7 @@ private struct GroupTable {
         var selection: [SQL] = []
         var plan: [RowPlan.Member] = []
         for (place, member) in members.enumerated() {
-            // The name of a field is one of a column.
+            // Every field name is a valid column name.
             guard let identifier = try? SQLIdentifier(member.name.rawValue) else { throw .unexpected }
             let fieldType = member.kind.answerType
             let column = fieldType.column
@@ -124,12 +124,12 @@ private struct GroupTable {
 }
 
 extension QueryText {
-    /// A column in the type and with the order of its kind, whatever psql made it.
+    /// The column in the type and with the order of its kind, also if psql made the column.
     fileprivate func plain(_ column: ResolvedColumn) -> SQL {
         column.kind == .decimal ? ordered(column) : column.kind.selection(ordered(column))
     }
 
-    /// What a member of a group is computed by; decimals as JSON, without zeros at the end.
+    /// The expression that computes a member of a group. Decimals become JSON, without trailing zeros.
     fileprivate func expression(_ member: ResolvedAggregate.Member) -> SQL {
         let value = computed(member)
         return member.kind == .decimal ? "to_jsonb(trim_scale(\(value)))" : value
@@ -155,10 +155,10 @@ extension QueryText {
         }
     }
 
-    /// A decimal as a double. A cast fails for those that are too large or too small, so they become an infinity and zero here, as
-    /// they are rounded.
+    /// A decimal as a double. A cast fails for values that are too large or too small; here they are rounded to infinity and to
+    /// zero.
     ///
-    /// A bound value of an aggregate would make others of it where it stands again, so it stands once, in a query around it.
+    /// `decimal` appears once, in an inner query: a repeated aggregate would have other parameters and be computed twice.
     private func double(_ decimal: SQL) -> SQL {
         """
         (SELECT CASE WHEN abs("d"."v") >= 1.7976931348623158079e308 THEN sign("d"."v")::double precision * 'Infinity' \
@@ -167,7 +167,8 @@ extension QueryText {
         """
     }
 
-    /// PostgreSQL 15 has no least or greatest of booleans and bytes; the digits of bytes have the order of these.
+    /// The least or greatest value. PostgreSQL 15 has no `min` or `max` of booleans and bytes; hexadecimal digits sort like the
+    /// bytes.
     private func least(_ value: SQL, _ kind: ValueKind, isGreatest: Bool) -> SQL {
         let function: SQL = isGreatest ? "max" : "min"
         switch kind {

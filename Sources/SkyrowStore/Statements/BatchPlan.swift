@@ -1,51 +1,52 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// How the records of a request are written: which go into one statement, and in what order.
+/// How the records of a request are written: which of them share a statement, and in what order.
 ///
-/// Records of one type and shape make a group, which is one statement. A group comes after those it refers to; groups
-/// that refer to each other make one unit, which is written in one transaction with its foreign keys deferred. Of
-/// records with the same id each is in a later group than the one before.
+/// Records of one type and shape form a group, which is one statement. A group follows the groups that it refers to. Groups that
+/// refer to each other form one unit, which is written in one transaction with deferred foreign keys. Records with the same id
+/// are in successive groups.
 package struct BatchPlan: Sendable {
     /// Records written by one statement.
     package struct Group: Sendable {
         package let table: RecordTable
         package let shape: SaveShape
-        /// Positions in ``BatchPlan/writes``, in the order of the request; with operators, in that of the ids.
+        /// Positions in ``BatchPlan/writes``, in the order of the request; with operators, in the order of the ids.
         package var members: [Int]
     }
 
     package private(set) var writes: [RecordWrite] = []
-    /// What is refused before anything is asked, by its place in the request.
+    /// The items that are refused before any statement runs, by position in the request.
     package private(set) var failures: [Int: (error: SkyrowError, id: String?)] = [:]
-    /// The ids of the request, temporary ones resolved, by their place; nil for what could not be read.
+    /// The ids of the request by position, temporary ones resolved; nil for items that could not be decoded.
     package private(set) var ids: [RecordID?] = []
-    /// What to write, one unit after another.
+    /// The units in the order in which they are written.
     package private(set) var units: [[Group]] = []
-    /// The ids that the temporary ones of the request stand for.
+    /// The ids that replace the temporary ids of the request.
     package private(set) var freshIDs: [RecordID: RecordID]
-    /// Whether the schema would have to change for one of the records: their types, fields and the types of these are not
-    /// those of the catalogue (``SchemaPlan``).
+    /// Whether the schema would have to change for one of the records: its type, a field or the type of a field does not match
+    /// the catalog (``SchemaPlan``).
     package private(set) var lacksSchema = false
 
-    /// The writes each write has to come after, since it refers to them or comes after one of the same id.
+    /// For each write, the writes that must precede it: those that it refers to, and the previous one with the same id.
     private var dependencies: [[Int]] = []
-    /// The first and the last write of each id; filled as soon as there are two writes, since most requests have one.
+    /// The first and the last write of each id. Filled from the second write on, since most requests have one.
     private var writesOfIDs: [RecordID: (first: Int, last: Int)] = [:]
-    /// The writes that set a field for references.
+    /// The writes that set a reference field.
     private var referring: [Int] = []
     private let database: DatabaseScope
-    /// The access by which conditions on stored records are judged.
+    /// The access with which conditions on stored records are evaluated.
     private let access: RecordAccess?
 
     /// Plans a request.
     ///
     /// - Parameters:
-    ///   - mode: whether an operator with a fraction makes numbers of the integers of a field.
-    ///   - maximumAccessEntries: how many entries an access list may have.
-    ///   - freshIDs: what temporary ids (`post/$1`) stand for already.
-    ///   - access: the access by which conditions on stored records are judged; without it there are none.
-    ///   - makeID: gives a fresh id for each other temporary one.
+    ///   - mode: in development mode, an operator with a fraction turns an integer field into a number field.
+    ///   - maximumAccessEntries: the most entries that an access list may have.
+    ///   - freshIDs: the temporary ids (`post/$1`) that already have an id.
+    ///   - access: the access with which conditions on stored records are evaluated; without it, a draft with a condition is
+    ///     refused.
+    ///   - makeID: returns a new id for each other temporary id.
     package init(
         _ items: [SaveRequest.Item],
         catalog: SchemaCatalog,
@@ -97,13 +98,13 @@ package struct BatchPlan: Sendable {
         units = groups(of: Array(writes.indices))
     }
 
-    /// The position of the first write of a record, nil when the request does not write it.
+    /// The position of the first write of a record; nil if the request does not write it.
     package func firstWrite(of id: RecordID) -> Int? {
         if writes.count == 1 { return writes[0].id == id ? 0 : nil }
         return writesOfIDs[id]?.first
     }
 
-    /// Returns the first and the last write of the same id before this one.
+    /// Records a write, and returns the first and the last earlier write of the same id.
     private mutating func noteWrite(of id: RecordID, at position: Int) -> (first: Int, last: Int)? {
         if position == 0 { return nil }
         if position == 1 { writesOfIDs[writes[0].id] = (0, 0) }
@@ -112,12 +113,12 @@ package struct BatchPlan: Sendable {
         return before
     }
 
-    /// Whether one of these writes refers to another one of them.
+    /// Whether one of these writes refers to another of them.
     package func hasReferences(among positions: [Int]) -> Bool {
         !referring.isEmpty && hasReferences(from: positions, to: Set(positions))
     }
 
-    /// Whether one of some writes refers to one of others, itself apart.
+    /// Whether one of the writes at `positions` refers to one of `targets` other than itself.
     package func hasReferences(from positions: [Int], to targets: Set<Int>) -> Bool {
         positions.contains { position in
             writes[position].refers { id in
@@ -127,30 +128,30 @@ package struct BatchPlan: Sendable {
         }
     }
 
-    /// Changes records that are there, and creates none (``RecordWrite/tryAsChange()``).
+    /// Makes the writes change existing records without creating any (``RecordWrite/tryAsChange()``).
     package mutating func tryAsChanges(_ positions: [Int]) {
         for position in positions { writes[position].tryAsChange() }
     }
 
-    /// Creates a record, now that there was none to change.
+    /// Lets the write create its record, after there was no record to change.
     package mutating func tryAsUpsert(_ position: Int) {
         writes[position].tryAsUpsert()
     }
 
-    /// Leaves the access list of a record as it is stored.
+    /// Makes the write leave the stored access list as it is.
     package mutating func keepAccess(of position: Int) {
         writes[position].keepAccess()
     }
 
-    /// Parts some writes so that each part can be written without those after it, in an order in which they can be
-    /// written: the finest division for finding the record that spoils a statement.
+    /// Divides writes into the smallest parts that can be written one after the other, each without the later ones. Used to find
+    /// the record that makes a statement fail.
     package func components(of positions: [Int]) -> [[Int]] {
         let places = Dictionary(uniqueKeysWithValues: positions.enumerated().map { ($1, $0) })
         let edges = positions.map { position in dependencies[position].compactMap { places[$0] } }
         return stronglyConnectedComponents(edges: edges).map { component in component.map { positions[$0] } }
     }
 
-    /// The units that write some of the records.
+    /// The units that write the given records.
     package func units(writing positions: [Int]) -> [[Group]] {
         groups(of: positions)
     }
@@ -165,7 +166,7 @@ package struct BatchPlan: Sendable {
             Key(type: writes[position].table.name, round: writes[position].round, shape: writes[position].shape)
         }
         var groups: [Group] = []
-        // Filled as soon as there are two groups; most requests have one.
+        // Filled from the second group on; most requests have one.
         var places: [Key: Int] = [:]
         var last = 0
         for position in positions {
@@ -185,8 +186,8 @@ package struct BatchPlan: Sendable {
             }
             groups[last].members.append(position)
         }
-        // Operators are for records that many change at once: statements that lock them in one order wait for each other and
-        // do not end in a deadlock.
+        // Several requests may apply operators to the same records at once. Statements that lock rows in the same order wait for
+        // each other instead of ending in a deadlock.
         for place in groups.indices where !groups[place].shape.operators.isEmpty {
             groups[place].members.sort {
                 writes[$0].id.id.utf8.lexicographicallyPrecedes(writes[$1].id.id.utf8)
@@ -225,7 +226,7 @@ package struct BatchPlan: Sendable {
             }
     }
 
-    /// - Parameter last: the table and layout of the draft before, and of this one afterwards.
+    /// - Parameter last: the table and layout of the previous draft, replaced by those of this draft.
     private mutating func add(
         _ draft: RecordDraft,
         id: RecordID,
@@ -281,8 +282,8 @@ package struct BatchPlan: Sendable {
 }
 
 extension AccessList {
-    /// Throws `108 InvalidArgument` for a list with too many entries, for a name that no user or role can have, and for a
-    /// subject that would admit no one: `info.path` names the list, or its entry.
+    /// Throws `108 InvalidArgument` for a list with too many entries, for a name that no user or role can have, and for a subject
+    /// that would admit no one. `info.path` names the list or its entry.
     func requireStorable(maximumEntries: Int) throws(SkyrowError) {
         guard entries.count <= maximumEntries else {
             throw SkyrowError.invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
@@ -297,7 +298,7 @@ extension AccessList {
 }
 
 extension Subject {
-    /// Why no list of a record may name it; nil where one may.
+    /// The reason why an access list cannot name the subject; nil if it can.
     fileprivate var refusal: String? {
         switch self {
         case .everyone, .users, .registered, .verified, .owner, .relation: break

@@ -1,7 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The one statement that deletes records of a type with all that goes with them, and says what that was.
+/// The statement that deletes records of a type with their dependents, and returns what it deleted.
 ///
 /// ```sql
 /// WITH RECURSIVE "gone" ("root", "type", "id") AS (
@@ -14,17 +14,17 @@ internal import SkyrowPostgres
 /// SELECT …
 /// ```
 ///
-/// The right to delete counts for the records that are asked for, and the rules of references for the others. Foreign keys
-/// are checked at the end, so that the order of the parts does not matter; what another session adds meanwhile is left to their
-/// actions. Where more would change than the bound allows, nothing does.
+/// The requested records require the right to delete; for their dependents the rules of references decide. Foreign keys are
+/// checked at the end, so the order of the parts does not matter. Rows that another session adds meanwhile are left to the
+/// actions of their foreign keys. If more records would change than the limit allows, the statement changes nothing.
 struct CascadeStatement {
-    /// How many records may go with, or lose their reference to, those of one request.
+    /// Upper bound on the records that one request deletes as dependents or whose references it sets to null.
     static let maximumDependents = 10_000
 
     let graph: DeleteGraph
     let ids: [RecordID]
     let access: RecordAccess
-    /// How many dependents there may be.
+    /// The most dependents that this statement may change.
     let budget: Int
 
     var sql: SQL {
@@ -41,7 +41,7 @@ struct CascadeStatement {
                  UNION SELECT "g"."root", "c"."type", "c"."id" FROM "gone" AS "g" CROSS JOIN LATERAL (\(steps)) AS "c"
                 """
         }
-        // One more than may be shows that there are too many.
+        // One more than allowed shows that there are too many.
         let most = Int64(ids.count + budget + 1)
         sql += """
             ), "all" AS MATERIALIZED (SELECT "root", "type", "id" FROM "gone" LIMIT \(most)), \
@@ -62,7 +62,7 @@ struct CascadeStatement {
             """
     }
 
-    /// The records that refer to one that goes, by a reference whose rule deletes them: of the same database.
+    /// The records of the same database that refer to a deleted one by a reference with the rule `cascade`.
     private func step(_ edge: DeleteGraph.Edge) -> SQL {
         """
         SELECT \(Int64(edge.source)) AS "type", "x"."_id" COLLATE "C" AS "id" FROM \(graph.types[edge.source].qualifiedName) AS "x" \
@@ -71,7 +71,7 @@ struct CascadeStatement {
         """
     }
 
-    /// How many references would become null, each table up to one more than may be.
+    /// The number of references that would become null; each table is counted up to one more than allowed.
     private var affected: SQL {
         var references = graph.nullifications.map { ($0.table, $0.column, $0.target, SQL("")) }
         references += graph.cascades.map {
@@ -85,7 +85,7 @@ struct CascadeStatement {
         }.joined(separator: "")
     }
 
-    /// References from other databases do not take their record with them: they become null, before their keys could act.
+    /// Sets references from other databases to null, before their foreign keys act: such a record is not deleted.
     private func release(_ table: RecordTable, _ place: Int) -> SQL? {
         let edges = graph.cascades.filter { $0.source == place }
         guard !edges.isEmpty else { return nil }
@@ -104,7 +104,7 @@ struct CascadeStatement {
 
     private func deletion(of table: RecordTable, _ place: Int) -> SQL {
         let read = access.of(table.rules).read.condition(on: "r")
-        // Looked at again where the row was changed meanwhile: a record that no longer refers to one of these stays.
+        // Evaluated again if the row was changed meanwhile: a record that no longer refers to a deleted one stays.
         var reasons = graph.cascades.filter { $0.source == place }.map { edge -> SQL in
             "\"r\".\(edge.column.identifier) IN (\(ids(of: edge.target)))"
         }
@@ -124,7 +124,7 @@ struct CascadeStatement {
         "(SELECT \"count\" FROM \"size\") <= \(Int64(budget))"
     }
 
-    /// `d3`: a part of the statement, by the place of its type.
+    /// The name of a part of the statement, by the position of its type: `d3`.
     private func part(_ letter: StaticString, _ place: Int) -> SQL {
         SQL(trustedText: "\"\(letter)\(place)\"")
     }

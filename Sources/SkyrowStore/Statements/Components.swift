@@ -1,4 +1,4 @@
-/// The strongly connected components of a graph, those that others depend on first.
+/// Returns the strongly connected components of a graph, dependencies first.
 ///
 /// `edges[n]` are the nodes that node `n` depends on. A component of one node without an edge to itself is no cycle.
 /// Tarjan's algorithm, without recursion: a request may chain ten thousand records.

@@ -1,30 +1,30 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// What a delete of records of one type brings about by the rules of references: which types go with them, by which
-/// columns, and whose references become null.
+/// The effects of a delete of records of one type, by the rules of references: the types whose records are deleted with them, by
+/// which columns, and the references that become null.
 struct DeleteGraph {
-    /// A reference from one of the types to another one of them.
+    /// A reference from one of the types to one of them.
     struct Edge {
-        /// The place in ``types`` of the type that is referred to, and of the one that refers.
+        /// The positions in ``types`` of the referenced type and of the referring type.
         let target: Int
         let source: Int
         let column: RecordColumn
     }
 
-    /// A reference from any type to one of the types that becomes null.
+    /// A reference from any type to one of the types, which becomes null.
     struct Nullification {
         let target: Int
         let table: RecordTable
         let column: RecordColumn
     }
 
-    /// The type that is deleted from, and those whose records may go with its.
+    /// The type of the deleted records, then the types of their dependents.
     private(set) var types: [RecordTable]
     private(set) var cascades: [Edge] = []
     private(set) var nullifications: [Nullification] = []
 
-    /// nil where a delete changes nothing else.
+    /// Returns nil if a delete changes nothing else.
     init?(of table: RecordTable, in catalog: SchemaCatalog) {
         guard catalog.deleteRules[table.name] != nil else { return nil }
         types = [table]

@@ -1,7 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The one statement that deletes records of a type by their ids, as far as the caller may delete them.
+/// The statement that deletes records of a type by their ids, as far as the caller may delete them.
 ///
 /// ```sql
 /// DELETE FROM "app"."note" AS "r" WHERE "r"."_id" = ANY($1) AND <delete access> RETURNING "r"."_id"

@@ -1,20 +1,20 @@
 internal import SkyrowModel
 internal import Synchronization
 
-/// The layouts of the last drafts of a type, which most of the next ones have too.
+/// The layouts of recent drafts of a type, which fit most of the next ones.
 ///
-/// A table keeps them and they go with it: when the schema changes, another table takes its place.
+/// A table owns its layouts: when the schema changes, another table takes its place.
 final class DraftLayouts: Sendable {
     /// Applications save a type with a few sets of fields.
     private static let capacity = 8
 
     private let kept = Mutex<[DraftLayout]>([])
 
-    /// The layout of a draft in the table that these are the layouts of.
+    /// Returns the layout of a draft in the table that owns these layouts.
     ///
     /// Throws as ``DraftLayout/init(of:in:)``.
     func layout(of draft: RecordDraft, in table: RecordTable) throws(SkyrowError) -> DraftLayout {
-        // Drafts may name many fields, so they are compared without the lock.
+        // A draft may have many fields, so layouts are compared without the lock.
         let known = kept.withLock { $0 }
         if let layout = known.first(where: { $0.fits(draft) }) { return layout }
         let layout = try DraftLayout(of: draft, in: table)
@@ -27,40 +27,40 @@ final class DraftLayouts: Sendable {
     }
 }
 
-/// Where the fields of a draft go in its type's table.
+/// The columns that the fields of a draft are written to.
 ///
-/// Drafts mostly name the same fields in the same order, so the layout of one is used for those after it that it fits.
+/// Most drafts of a type name the same fields in the same order, so a layout is reused for every draft that it fits.
 final class DraftLayout: Sendable {
-    /// A field of the draft as the statement has it.
+    /// A field of the draft and its column in the statement.
     private struct Slot {
         let field: FieldName
-        /// The place in the table.
+        /// The position in the table.
         let column: Int
         let type: any ColumnType
         let maximumBytes: Int?
-        /// The place among the columns that are set.
+        /// The position among the columns that are set.
         var place = 0
     }
 
-    /// The columns that are set, by their place in the table, in that order.
+    /// The positions in the table of the columns that are set, in ascending order.
     let columns: [Int]
-    /// Whether one of them is for references.
+    /// Whether one of them is a reference column.
     let hasReferences: Bool
-    /// One for each field of the draft, in its order.
+    /// One slot for each field of the draft, in its order.
     private let slots: [Slot]
-    /// The slots in the order of the columns.
+    /// Positions in ``slots``, in the order of the columns.
     private let order: [Int]
-    /// Whether a field was left out that has neither a column nor a value.
+    /// Whether a field was left out because it has neither a column nor a value.
     let isPartial: Bool
 
-    /// Throws `114 IncompatibleSchema` for a field that the table does not have, or that can be read only.
+    /// Throws `114 IncompatibleSchema` for a field that the table does not have, and for a read-only field.
     init(of draft: RecordDraft, in table: RecordTable) throws(SkyrowError) {
         var slots: [Slot] = []
         var hasReferences = false
         slots.reserveCapacity(draft.fields.count)
         for field in draft.fields {
             guard let column = table.position(of: field.name) else {
-                // Nothing is there to be unset.
+                // There is no column to set to NULL.
                 if case .null = field.value { continue }
                 throw SkyrowError(
                     .incompatibleSchema,
@@ -89,20 +89,20 @@ final class DraftLayout: Sendable {
         isPartial = slots.count < draft.fields.count
     }
 
-    /// Whether it is the layout of another draft of the same type too.
+    /// Whether the layout also fits another draft of the same type.
     func fits(_ draft: RecordDraft) -> Bool {
         guard !isPartial, draft.fields.count == slots.count else { return false }
         for index in slots.indices where slots[index].field != draft.fields[index].name { return false }
         return true
     }
 
-    /// The columns that a draft sets and their values, as the columns take them.
+    /// Returns the columns that a draft sets, and their values in the form that the columns take.
     ///
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     ///
     /// - Parameters:
-    ///   - table: the one that this is a layout for.
-    ///   - freshIDs: what temporary ids stand for.
+    ///   - table: the table of this layout.
+    ///   - freshIDs: the ids that replace temporary ids.
     func values(
         of draft: RecordDraft,
         in table: RecordTable,
@@ -144,7 +144,7 @@ final class DraftLayout: Sendable {
         return (kept.map { columns[$0] }, kept.map { values[$0] })
     }
 
-    /// Whether the columns take all values exactly as they were sent.
+    /// Whether the columns take all values exactly as sent.
     private func takesAsSent(_ fields: [(name: FieldName, value: RecordValue)]) -> Bool {
         guard !isPartial else { return false }
         return slots.indices.allSatisfy { index in
@@ -155,7 +155,7 @@ final class DraftLayout: Sendable {
 }
 
 extension RecordValue {
-    /// Whether it is a text or bytes of more than that many bytes.
+    /// Whether the value is a string or bytes of more than `bytes` bytes.
     fileprivate func isLonger(than bytes: Int) -> Bool {
         switch self {
         case .string(let text): text.utf8.count > bytes
@@ -164,7 +164,7 @@ extension RecordValue {
         }
     }
 
-    /// The value with the ids that the temporary ones in it stand for.
+    /// Returns the value with its temporary ids resolved.
     func resolved(
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> RecordValue {

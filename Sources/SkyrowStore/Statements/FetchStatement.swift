@@ -1,7 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The one statement that fetches records of a type by their ids, as far as the caller may read them.
+/// The statement that fetches records of a type by their ids, as far as the caller may read them.
 ///
 /// ```sql
 /// SELECT … FROM "app"."note" AS "r" WHERE "r"."_id" = $1 AND <access>
@@ -16,7 +16,7 @@ internal import SkyrowPostgres
 /// JOIN "app"."note" AS "r" ON "r"."_id" = "q"."v1" AND <access, with "q"."v2" and so on for its values>
 /// ```
 enum FetchStatement {
-    /// The statement for one id.
+    /// Returns the statement for one id.
     static func one(
         id: String,
         table: RecordTable,
@@ -32,7 +32,7 @@ enum FetchStatement {
         return (sql, coalescing, table.wholeRow.plan)
     }
 
-    /// The statement for any number of ids.
+    /// Returns the statement for any number of ids.
     static func make(
         ids: [String],
         table: RecordTable,
@@ -66,7 +66,7 @@ enum FetchStatement {
         """
     }
 
-    /// Several fetches by one id each, whose values come as rows `q`: arrays with the parameters of the single form.
+    /// The coalesced form of the statement for one id: its parameters become arrays, whose elements come as rows `q`.
     static func coalesced(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         let condition = oneCondition(access, hasCallerInRow: true)
         let values = condition.parameters.indices.map { SQLIdentifier(valueAt: $0) }
@@ -113,7 +113,7 @@ enum FetchStatement {
 }
 
 extension StoredID {
-    /// The part of a stored id that clients see, in SQL.
+    /// The SQL expression of the part of a stored id that clients see.
     static func wireIDExpression(_ column: SQL) -> SQL {
         "CASE WHEN starts_with(\(column), '~') THEN substr(\(column), strpos(\(column), '/') + 1) ELSE \(column) END"
     }

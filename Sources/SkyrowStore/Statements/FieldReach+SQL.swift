@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The interpreter in SQL of what must hold of a record for a rule of a field to hold.
+/// The SQL of the condition under which a field rule holds for a record.
 extension FieldReach {
     /// `"r"."_owner" = $1`, or `("r"."_owner" = $1 OR "r"."members" @> ARRAY[$1::text])`.
     ///
@@ -13,7 +13,7 @@ extension FieldReach {
         audience: StatementTemplate = "'{}'::text[]"
     ) -> StatementTemplate {
         terms.map { term -> StatementTemplate in
-            // In one order, so that texts are the same.
+            // In a fixed order, so that equal conditions have equal texts.
             var ways: [StatementTemplate] = term.contains(.owner) ? ["\(table).\"_owner\" = \(user)"] : []
             if term.contains(.notOwner) { ways.append("\(table).\"_owner\" IS DISTINCT FROM \(user)") }
             for action in AccessAction.allCases where term.contains(.listed(action)) {
@@ -21,7 +21,7 @@ extension FieldReach {
             }
             for field in term.members.sorted(by: { $0.name < $1.name }) {
                 let isMember: StatementTemplate = AccessShape.member(of: field, on: table, is: user)
-                // A term never has both: it would hold everywhere. An empty field names no one.
+                // A term never has both `member` and `notMember`, which would always hold. An empty field names no one.
                 ways.append(term.contains(.member(field)) ? isMember : "NOT coalesce(\(isMember), false)")
             }
             return ways.count == 1 ? ways[0] : "(\(ways.joined(separator: " OR ")))"
@@ -41,8 +41,8 @@ extension Set<FieldReach.Way> {
 }
 
 extension AccessAction {
-    /// Whether the list has an entry about an audience that allows the action, without a sub-select, which conditions of triggers do not
-    /// take.
+    /// Returns the condition that the list has an entry for the audience that allows the action. It has no sub-select, which
+    /// conditions of triggers do not allow.
     func isListed(on table: SQLIdentifier, for audience: StatementTemplate) -> StatementTemplate {
         let levels = AccessLevel.allCases.filter { $0.allows(self) }.map { "@.value == \"\($0.rawValue)\"" }
         let path: SQL = "\(literal: "$.keyvalue() ? (\(levels.joined(separator: " || "))).key")"
@@ -51,7 +51,7 @@ extension AccessAction {
 }
 
 extension ResolvedColumn.Limit {
-    /// The same with the caller bound.
+    /// The condition with the caller bound.
     func condition(on table: SQLIdentifier) -> SQL {
         if reach == .owned { return "\(table).\"_owner\" = \(user)" }
         let user: SQL = "\(user)"

@@ -2,11 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// A record that a row of a statement has, and which of its fields.
+/// A record in the rows of a statement, and which of its fields they have.
 struct SelectedRecord: Hashable {
-    /// The join that brings it; nil for the record that the row is about.
+    /// The join that adds the record; nil for the root record.
     var join: Int?
-    /// The places of the fields; nil for all that the caller sees.
+    /// The positions of the fields; nil for all fields that are visible to the caller.
     var fields: [Int]?
 }
 
@@ -33,14 +33,14 @@ struct IncludedLists {
         let list: Int
         let plan: RowPlan
         let countsRecords: Bool
-        /// Whether a record may be reached in several ways, of which one is sent.
+        /// Whether several paths may lead to a record, which is sent once.
         let isThroughOthers: Bool
     }
 
-    /// In the order of their resolution: each behind the one that leads to it.
+    /// In the order of resolution: each statement follows the one that leads to it.
     let statements: [ListStatement]
     let inclusions: [Inclusion]
-    /// Where the rows of the page have the arrays that the first lists are made of.
+    /// The columns of the page with the arrays of the first lists.
     let arrays: [Int: Int]
 
     init(
@@ -89,7 +89,7 @@ struct IncludedLists {
         self.arrays = arrays
     }
 
-    /// The lists in the order in which they are read: those of a level at the same time.
+    /// The lists by level, in the order in which they are read; those of one level are read at the same time.
     var levels: [[Int]] {
         var levels: [[Int]] = []
         var depths: [Int] = []
@@ -103,15 +103,15 @@ struct IncludedLists {
     }
 }
 
-/// The statement that brings the records of one list for all records that have an array of it.
+/// The statement that reads the records of one list for all records that have such an array.
 ///
-/// Where few records are cut off, each record is read once, in the order of the lists:
+/// If few records are cut off, each record is read once, in the order of the list:
 ///
 /// ```sql
 /// SELECT "r"."_id", … FROM "app"."tag" AS "r" WHERE <access> AND "r"."_id" = ANY($1) ORDER BY "r"."name", "r"."_id" LIMIT $2
 /// ```
 ///
-/// Otherwise PostgreSQL orders and cuts each list:
+/// Otherwise PostgreSQL sorts and limits each list:
 ///
 /// ```sql
 /// SELECT "x".* FROM (
@@ -121,28 +121,28 @@ struct IncludedLists {
 /// ) AS "x" WHERE "x"."_p" <= $3 ORDER BY "x"."_o", "x"."_p" LIMIT $4
 /// ```
 struct ListStatement {
-    /// How many ids one statement looks up.
+    /// The most ids that one statement looks up.
     static let maximumIDs = 100_000
 
     let list: ResolvedRecordList
-    /// The table of the members where the list is a relation's.
+    /// The table of members, if the list is a relation.
     let members: SQL?
     private let text: QueryText
     private let visibility: ResolvedVisibility
-    /// Whether it is asked how many records each list has.
+    /// Whether the number of records of each list is requested.
     var countsRecords = false
     private var columns: [SQL] = []
     private var selections: [SelectedRecord: RecordSelection] = [:]
-    /// How many columns the rows have so far.
+    /// The number of columns so far.
     private var width = 0
-    /// Where rows have the arrays of further lists, by their places.
+    /// The columns with the arrays of further lists, by list.
     private(set) var arrays: [Int: Int] = [:]
 
-    /// Where rows have the id of the list's record.
+    /// The column with the id of the list's record.
     private(set) var idColumn = 0
-    /// Which of the records that have an array a row is for.
+    /// The column with the number of the record that has the array.
     var ownerColumn: Int { width }
-    /// How many records the array leads to, where that is asked.
+    /// The column with the number of records of the array, if it is requested.
     var countColumn: Int? { countsRecords ? width + 2 : nil }
 
     init(
@@ -157,7 +157,7 @@ struct ListStatement {
         self.visibility = visibility
     }
 
-    /// Adds the columns of a record, unless they are there; the plan by which it is read.
+    /// Adds the columns of a record unless they are there already. Returns the plan that reads them.
     mutating func select(_ record: SelectedRecord, showsDatabase: Bool) -> RowPlan {
         if let known = selections[record] { return known.plan }
         let selection = text.selection(of: record, showsDatabase: showsDatabase, firstColumn: width)
@@ -173,7 +173,7 @@ struct ListStatement {
         width += 1
     }
 
-    /// Adds the id, unless the whole record is there.
+    /// Adds the id, unless the whole record is selected.
     mutating func selectID() {
         if let known = selections.first(where: { $0.key.join == nil })?.value {
             idColumn = known.plan.idColumn
@@ -184,7 +184,7 @@ struct ListStatement {
         width += 1
     }
 
-    /// `FROM … WHERE …`, where `FROM` is followed by something else first, or by nothing.
+    /// Returns `FROM … WHERE …`; `others` precedes the table and may be empty.
     private func source(_ others: SQL, joining rows: SQL = "") -> SQL {
         var source: SQL = "FROM \(others)\(text.root.qualifiedName) AS \"r\""
         if !others.text.isEmpty { source += " ON \"r\".\"_id\" = \"o\".\"id\"" }
@@ -194,9 +194,9 @@ struct ListStatement {
         return source + " WHERE (\(access.joined(separator: " OR ")))"
     }
 
-    /// The statement that brings each record once, in the order of the lists where they have one.
+    /// Returns the statement that reads each record once, in the order of the list if it has one.
     ///
-    /// - Parameter most: how many rows there are at most.
+    /// - Parameter most: upper bound on the number of rows.
     func sql(ids: [String], most: Int) -> SQL {
         let order: SQL = list.sort.isEmpty ? "" : " ORDER BY \(text.order(list.sort))"
         return """
@@ -205,7 +205,7 @@ struct ListStatement {
             """
     }
 
-    /// The statement for relations.
+    /// Returns the statement for relations.
     ///
     /// ```sql
     /// SELECT "x".* FROM unnest($1, $2) AS "o" ("owner", "id") CROSS JOIN LATERAL (
@@ -218,7 +218,7 @@ struct ListStatement {
     /// - Parameters:
     ///   - members: the table of the members.
     ///   - owners: for each id, the number of the record that has the relation.
-    ///   - most: how many rows there are at most.
+    ///   - most: upper bound on the number of rows.
     func sql(members: SQL, owners: [Int32], ids: [String], most: Int) -> SQL {
         let order: SQL = list.sort.isEmpty ? "\"m\".\"_to\"" : text.order(list.sort)
         let count: SQL = countsRecords ? ", count(*) OVER ()" : ""
@@ -233,12 +233,12 @@ struct ListStatement {
     }
 
     /// - Parameters:
-    ///   - owners: for each id, the number of the record that has it; in order.
-    ///   - most: how many rows there are at most.
+    ///   - owners: for each id, the number of the record that has it, in ascending order.
+    ///   - most: upper bound on the number of rows.
     func sql(owners: [Int32], ids: [String], most: Int) -> SQL {
         let order: SQL = list.sort.isEmpty ? "\"o\".\"place\"" : "\(text.order(list.sort)), \"o\".\"place\""
         let source = source("unnest(\(owners), \(ids)) WITH ORDINALITY AS \"o\" (\"owner\", \"id\", \"place\") JOIN ")
-        // Counting takes as long again as cutting.
+        // Counting doubles the time that limiting takes.
         let count: SQL = countsRecords ? ", count(*) OVER (PARTITION BY \"o\".\"owner\")" : ""
         return """
             SELECT "x".* FROM (SELECT \((columns + [""]).joined(separator: ", "))"o"."owner" AS "_o", \

@@ -3,7 +3,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The second question after a refusal: what the records are to the caller, which may be read and which changed or deleted.
+/// The statement that finds out why records were refused: which of them the caller may read, and which it may change or delete.
 ///
 /// ```sql
 /// SELECT …, coalesce(<read access>, false), coalesce(<update or delete access>, false) FROM "app"."note" AS "r"
@@ -14,14 +14,14 @@ struct JudgeStatement {
     private let table: RecordTable
     private let access: RecordAccess
 
-    /// What there is of one record.
+    /// What was found of one record.
     struct Finding {
         let isReadable: Bool
         let isWritable: Bool
         let row: StoredRow
     }
 
-    /// - Parameter action: what is to be done with the records.
+    /// - Parameter action: the refused action.
     init(ids: [RecordID], table: RecordTable, access: RecordAccess, for action: AccessAction) {
         self.table = table
         self.access = access
@@ -47,7 +47,7 @@ struct JudgeStatement {
         """
     }
 
-    /// What was found, by the id that clients see; what does not exist is not there.
+    /// Returns what was found, by the id that clients see; a record that does not exist has no entry.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
         let rows = StoredRows(result, plan: table.plan(for: access.fields), for: access.fields)
@@ -64,15 +64,15 @@ struct JudgeStatement {
     }
 }
 
-/// What a save would do to a record, as far as it can be refused for what is stored.
+/// The parts of a save that can be refused because of the stored record.
 struct SaveIntent {
     let precondition: SavePrecondition?
     let access: AccessList?
     let fields: [(name: FieldName, value: RecordValue)]
     let operators: [SettledOperator]
-    /// Why there can be no new record; nil where there can.
+    /// The reason why no record can be created; nil if one can.
     let insertRefusal: SkyrowError?
-    /// Whether the stored record has to meet a condition.
+    /// Whether the save has a condition on the stored record.
     let isConditional: Bool
     let rules: TypeRules
 
@@ -91,15 +91,15 @@ struct SaveIntent {
     }
 
     /// - Parameters:
-    ///   - table: the type's, nil when there is none yet.
-    ///   - access: whose save it is.
+    ///   - table: the table of the type; nil if there is none yet.
+    ///   - access: the access of the caller.
     init(_ draft: RecordDraft, table: RecordTable?, access: RecordAccess) {
         precondition = draft.precondition
         self.access = draft.access
         isConditional = draft.condition != nil
         rules = table?.rules ?? .none
         fields = draft.fields.compactMap { field in
-            // Compared as the column takes it: `7` is what a column of numbers has as `7.0`.
+            // Compared as the column takes it: a number column has `7` as `7.0`.
             guard let column = table?[field.name] else { return field }
             do throws(SkyrowError) {
                 return try column.accepted(field.value).map { (name: field.name, value: column.kept($0)) }
@@ -107,8 +107,8 @@ struct SaveIntent {
                 return field
             }
         }
-        // Temporary ids are not resolved yet, and of fields that there are not yet only new records are judged. What does
-        // not fit its field is refused by the save itself.
+        // Temporary ids are not resolved yet. For fields that do not exist yet, only creation is judged. A value that does not
+        // fit its field is refused by the save itself.
         var settled: [SettledOperator] = []
         var refusal = rules.refusalOfCreating(draft, with: access)
         for (name, change) in draft.operators {
@@ -123,9 +123,9 @@ struct SaveIntent {
         insertRefusal = refusal
     }
 
-    /// The fields whose rules do not let the caller change them.
+    /// Returns the fields that the save would change although their rules do not let the caller.
     ///
-    /// - Parameter row: the record with what the caller does not see of it.
+    /// - Parameter row: the record with the fields that are hidden from the caller.
     fileprivate func refusedChanges(to record: Record, in row: StoredRow, by caller: FieldAccess) -> [FieldName] {
         guard !rules.fields.isEmpty else { return [] }
         func isMember(_ field: MemberField) -> Bool {
@@ -148,7 +148,7 @@ struct SaveIntent {
         return (values + refused).sorted()
     }
 
-    /// As `jsonb` is compared.
+    /// Compares like `jsonb`.
     private static func isSameJSON(_ a: JSONText, _ b: JSONText) -> Bool {
         if a == b { return true }
         let isSame = try? JSONDocument(a.utf8).withRoot { a in
@@ -157,24 +157,24 @@ struct SaveIntent {
         return isSame ?? false
     }
 
-    /// Whether the record that is stored has to be known.
+    /// Whether the verdict depends on the values of the stored record.
     fileprivate var dependsOnValues: Bool { !rules.fields.isEmpty || !operators.isEmpty }
 }
 
-/// What a refused save means, once it is known what is there.
+/// The verdict on a refused save, given the stored record.
 enum SaveVerdict {
     case refused(SkyrowError)
-    /// What is there now would not have been refused: it was changed meanwhile.
+    /// The stored record was changed meanwhile, and the save would not be refused now.
     case tryAgain
-    /// The access list that was sent says what the stored one says in other words, so it is no change.
+    /// The access list that was sent is equivalent to the stored one, so it is no change.
     case tryAgainKeepingAccess
 
-    /// Judges one record; `finding` is nil when there is none.
+    /// Judges one record; `finding` is nil if the record does not exist.
     ///
-    /// A record that the caller may not read is treated as far as possible like one that is missing. Only a plain save
-    /// of its id reveals that it exists, since the record cannot be created; it says no more than that.
+    /// A record that the caller may not read is treated like a missing one as far as possible. Only a plain save of its id
+    /// reveals that it exists, since the record cannot be created; the error says no more than that.
     ///
-    /// - Parameter budget: what the request may still ask of the elements of arrays.
+    /// - Parameter budget: the steps that the request may still spend on elements of arrays.
     init(
         _ save: SaveIntent,
         _ finding: JudgeStatement.Finding?,
@@ -217,13 +217,13 @@ enum SaveVerdict {
                 self = .tryAgain
             }
         case (.some, .revision), (.some, .exists), (.some, nil):
-            // Which fields would change is unknown: the request is about too much at once.
+            // Without the whole row it is unknown which fields would change: the request is too large.
             self = .refused(.responseTooLarge)
         }
     }
 
-    /// Judges the changes to a record that the caller may write: those that only its owner makes, and operators on what is
-    /// stored.
+    /// Judges the changes to a record that the caller may write: changes that only the owner may make, and operators on stored
+    /// values.
     private init(
         _ save: SaveIntent,
         to current: Record,
@@ -245,14 +245,14 @@ enum SaveVerdict {
             self = .tryAgain
             return
         }
-        // What the caller does not see of the list is not part of `current`, and stays as it is.
+        // Entries that are hidden from the caller are not part of `current`, and stay as they are.
         let isChange = !(current.access?.isSame(as: access) ?? false)
         self = isChange ? .refused(.accessDenied) : .tryAgainKeepingAccess
     }
 }
 
 extension RecordColumn {
-    /// A value that the column takes, as it is read back: with the digits of a `real` that psql made.
+    /// Returns a value that the column takes, as it is read back: with the digits of a `real` column that psql made.
     fileprivate func kept(_ value: RecordValue) -> RecordValue {
         guard oid == .float4, case .number(let number) = value else { return value }
         return .number(Double(Float(number)))
@@ -260,7 +260,7 @@ extension RecordColumn {
 }
 
 extension TypeRules {
-    /// Why a save may make no new record of a draft, where it may change one; nil where it may.
+    /// Returns why the caller may not create a record of the draft, even if it may change one; nil if it may.
     func refusalOfCreating(_ draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         guard access.mayCreate(self) else { return .writeDenied }
         let denied = fields.refusedInNew(draft, by: access.fields, isOwned: hasOwner(in: access.database))
@@ -270,7 +270,7 @@ extension TypeRules {
 
 extension SkyrowError {
     static let writeDenied = SkyrowError(.permissionDenied, "You may not write this record.")
-    /// `102` for an access list that only a record's owner changes.
+    /// `102` for a change of an access list that only the owner of the record may make.
     static let accessDenied = SkyrowError(
         .permissionDenied,
         "Only the owner of this record may change its access list; leave _access as it is.",

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The SQL of a ``Keyset`` in each of its forms.
+/// The SQL of the forms of a ``Keyset``.
 extension QueryText {
     /// `("r"."stars", "r"."_id") < ($1, $2)`
     func row(_ keyset: Keyset) -> SQL {
@@ -12,7 +12,7 @@ extension QueryText {
             ? "(\(columns)) < (\(values))" : "(\(columns)) > (\(values))"
     }
 
-    /// The order of the records of a row comparison, whose first key is never NULL: that of the plain index.
+    /// The order of the records of a row comparison, whose first key is never NULL: the order of a plain index.
     func rowOrder(_ keyset: Keyset) -> SQL {
         order(keyset.sort.enumerated().map { place, key in place == 0 ? key.natural : key })
     }
@@ -35,11 +35,10 @@ extension QueryText {
         return conditions.joined(separator: " AND ")
     }
 
-    /// The order of the records of a branch: its first keys are the same in all of them, and the next one is NULL in none
-    /// of them or in all.
+    /// The order of the records of a branch. Its first keys are equal in all of them, and the next key is NULL in all or in none.
     ///
-    /// A key that is NULL in all of them stays, in the direction of those behind it: PostgreSQL takes an index for the order
-    /// of what follows a key that equals a value, but not of what follows one that is NULL.
+    /// A key that is NULL in all of them stays in the order, in the direction of the keys after it: PostgreSQL uses an index to
+    /// order by the keys after one that equals a value, but not after one that is NULL.
     func order(of branch: Keyset.Branch, in keyset: Keyset) -> SQL {
         var keys = Array(keyset.sort[branch.equalKeys...])
         var missing = (0..<branch.equalKeys).filter { keyset.values[$0] == nil }.map { keyset.sort[$0] }
@@ -48,13 +47,13 @@ extension QueryText {
         return order(missing.map(\.natural) + keys)
     }
 
-    /// All branches as one condition, after the bound that they have in common on the first key.
+    /// All branches as one condition, after the bound on the first key that they share.
     ///
     /// ```sql
     /// "r"."stars" <= $1 AND (("r"."stars" < $2) OR ("r"."stars" = $3 AND "r"."_id" > $4))
     /// ```
     func condition(_ keyset: Keyset) -> SQL {
-        // Behind the last place of all there is nothing; the last key is an id, which every record has.
+        // Without a branch no record can follow. The last key is an id, which every record has.
         guard let key = keyset.sort.first, !keyset.branches.isEmpty else { return "false" }
         let branches = keyset.branches.map { "(\(condition($0, of: keyset)))" as SQL }.joined(separator: " OR ")
         let column = ordered(key.column)
@@ -68,7 +67,7 @@ extension QueryText {
             : "\(bound) AND (\(branches))"
     }
 
-    /// Whether an index gives the order of a key.
+    /// Whether an index provides the order of a key.
     func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
         let column = key.column
         if let value = jsonValue(column) { return root.orders.contains(value, in: database) }
@@ -79,7 +78,7 @@ extension QueryText {
         return root.orders.contains(identifier(column), in: database)
     }
 
-    /// The value inside JSON that a column of the record itself is read as; nil where it is none that an index has.
+    /// The value inside JSON that a column of the root record is read as; nil if no index can have it.
     func jsonValue(_ column: ResolvedColumn) -> TableIndex.Key.JSONValue? {
         guard column.join == nil, column.limit == nil, !column.folds, column.sortLanguage == nil,
             case .field = column.place, case .typed(let steps, let type) = column.reading,
@@ -90,7 +89,7 @@ extension QueryText {
 }
 
 extension ResolvedSort {
-    /// The same with NULL where PostgreSQL has it by default, for records none of which lacks a value.
+    /// The key with NULL where PostgreSQL sorts it by default, for records that all have a value.
     var natural: ResolvedSort {
         var key = self
         key.missingComesFirst = direction == .descending

@@ -11,14 +11,14 @@ extension BulkRequest.Change {
     }
 }
 
-/// The statements that find the records that a request is about, and lock those that it may change.
+/// The statements that find the records of a bulk request, and lock those that it may change.
 ///
 /// ```sql
 /// SELECT "r"."_id", <update access> FROM "app"."task" AS "r" WHERE <read access> AND (<predicate>)
 /// ORDER BY "r"."_id" LIMIT $5
 /// ```
 struct MatchStatement {
-    /// What is to be done with the records.
+    /// What the request does with the records.
     enum Purpose {
         case update
         case delete
@@ -27,13 +27,13 @@ struct MatchStatement {
     private let purpose: Purpose
     /// `FROM … WHERE …`
     private let source: SQL
-    /// The condition that the caller may do it.
+    /// The condition that the caller may change or delete the record.
     private let change: SQL
     let cost: QueryCost
 
-    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    /// Throws `108`, `111`, `120` or `124` for an invalid request.
     ///
-    /// - Parameter size: how many records the type has.
+    /// - Parameter size: the number of records of the type.
     init(
         _ match: RecordMatch,
         table: RecordTable,
@@ -64,20 +64,20 @@ struct MatchStatement {
         }
     }
 
-    /// The stored ids of those that match, in their order, and whether the caller may change or delete each.
+    /// Selects the stored ids of the matching records in ascending order, and whether the caller may change or delete each.
     func found(atMost limit: Int) -> SQL {
         """
         SELECT "r"."_id", coalesce(\(change), false) \(source) ORDER BY "r"."_id" LIMIT \(Int64(limit))
         """
     }
 
-    /// How many match, counted no further than this.
+    /// Counts the matching records, up to `limit`.
     func count(atMost limit: Int) -> SQL {
         "SELECT count(*) FROM (SELECT \(source) LIMIT \(Int64(limit))) AS \"c\""
     }
 
-    /// Those of some that match still and that the caller may change or delete, locked in the order of their ids: two requests that
-    /// lock the same ones wait for each other and do not end in a deadlock.
+    /// Locks those of the records that still match and that the caller may change or delete, in the order of their ids: two
+    /// requests that lock the same records wait for each other instead of ending in a deadlock.
     func locked(_ storedIDs: [String]) -> SQL {
         var sql: SQL = """
             SELECT "r"."_id" \(source) AND "r"."_id" = ANY(\(storedIDs)) AND \(change) ORDER BY "r"."_id"

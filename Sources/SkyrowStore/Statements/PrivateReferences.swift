@@ -1,12 +1,12 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The references of private records to the public records of a type, which do not keep those from being deleted.
+/// The references of private records to the public records of a type, which do not prevent these from being deleted.
 ///
 /// A delete sets them to NULL first (Documentation/Decisions/relations-and-references.md). They are other users' rows,
 /// so a statement changes a bounded number of them.
 struct PrivateReferences {
-    /// How many private rows one statement changes at most.
+    /// The most private rows that one statement changes.
     static let maximumRows = 1000
 
     let target: RecordTable
@@ -20,7 +20,7 @@ struct PrivateReferences {
         }
     }
 
-    /// Which of these records the caller may delete, private records refer to, and public ones do not.
+    /// Selects those of the records that the caller may delete, and to which private records refer but no public ones.
     ///
     /// ```sql
     /// SELECT "r"."_id" FROM "app"."category" AS "r" WHERE "r"."_id" = ANY($1) AND <write access>
@@ -35,8 +35,8 @@ struct PrivateReferences {
             """
     }
 
-    /// Sets the references to these records to NULL, one row more than the bound at most, so that it shows whether there
-    /// are more; a statement for each reference field.
+    /// Sets the references to these records to NULL, with one statement for each reference field. A statement changes at most one
+    /// row more than the limit, which shows whether there are more.
     func releases(_ ids: [String]) -> [SQL] {
         references.map { table, column in
             """

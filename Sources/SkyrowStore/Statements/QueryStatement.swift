@@ -3,62 +3,62 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The one statement of a query: access, predicate, joined records, order, page and, when asked, the count.
+/// The statement of a query: access, predicate, joined records, order, page and, if requested, the count.
 ///
 /// ```sql
 /// SELECT "r"."_id", …, "j1"."_id", …, "r"."stars" AS "_k1" FROM "app"."note" AS "r" LEFT JOIN "app"."category" AS "j1" ON …
 /// WHERE <access> AND (<predicate>) ORDER BY "r"."stars" DESC, "r"."_id" DESC LIMIT $3 OFFSET $4
 /// ```
 ///
-/// The order always ends with the id, so that pages neither repeat nor skip a record; without a `sort` it is the order
-/// of the ids. The values of the sort keys come along as `_k1`, `_k2`, … for the cursor. A page behind a cursor has one of
-/// the forms of ``Keyset``. With a count the page is joined to it, so that a page beyond the last still has the count:
+/// The order always ends with the id, so that pages neither repeat nor skip a record; without a `sort` records are ordered by id.
+/// The values of the sort keys are selected as `_k1`, `_k2`, … for the cursor. A page after a cursor has one of the forms of
+/// ``Keyset``. With a count the page is joined to it, so that a page after the last one still has the count:
 ///
 /// ```sql
 /// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m" LEFT JOIN (<page>) AS "p" ON true
 /// ORDER BY "p"."_k1" DESC, "p"."_k2" DESC
 /// ```
 ///
-/// The records nearest to a location are found by an index, and put into the whole order around that:
+/// The records nearest to a location are found by an index; the outer query sorts them by all keys:
 ///
 /// ```sql
 /// SELECT "p".* FROM (SELECT …, "r"."at" OPERATOR("postgis".<->) $1 AS "_k1", "r"."_id" AS "_k2" FROM …
 /// ORDER BY "_k1" FETCH FIRST $2 ROWS WITH TIES) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT $2
 /// ```
 struct QueryStatement {
-    /// Where rows have the values of the sort keys, and what makes a cursor of them.
+    /// The columns with the values of the sort keys, and the keys and digest of a cursor.
     private struct CursorPlan {
         let keys: CursorKeys
         let digest: QueryDigest
-        /// The kind and the column of each key's value, and the user of whose records alone there is one.
+        /// The kind and the column of each key's value, and the user if the value is visible in this user's records only.
         let values: [(kind: ValueKind, column: Int, owner: UserID?)]
     }
 
-    /// Of more records that match, callers who do not pass every rule learn no number when they ask for an estimate.
+    /// Upper bound on the count that an estimate reports to callers who do not pass every rule.
     private static let exactUpTo = 10_000
-    /// Pages of up to this size have their own statement where its values cannot change its plan.
+    /// Upper bound on page sizes that are part of the statement text, if no value can change its plan.
     private static let plannedOnceUpTo = 100
 
     let sql: SQL
     let plan: RowPlan
-    /// Whether column 0 has the count, and a row may hold nothing else.
+    /// Whether column 0 has the count. A row may then have nothing else.
     let hasCount: Bool
-    /// The question how many records PostgreSQL expects to match, where that is the count.
+    /// The `EXPLAIN` whose expected number of rows is the count, if the count is such an estimate.
     let estimate: SQL?
-    /// What brings the records that arrays of references lead to.
+    /// The statements for the records to which arrays of references lead.
     let lists: IncludedLists?
     let cost: QueryCost
-    /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
+    /// The most records of the page. The statement reads one more, which shows whether there are further records.
     private let limit: Int
     private let fields: FieldAccess
     private let query: RecordQuery
     private let cursor: CursorPlan?
 
     /// - Parameters:
-    ///   - cursors: the keys of cursors; without them there are none, and none is accepted.
-    ///   - size: how many records the type has.
+    ///   - cursors: the keys of cursors; without them no cursor is made or accepted.
+    ///   - size: the number of records of the type.
     ///
-    /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all but cursors of other queries.
+    /// Throws `108`, `111`, `120` or `124` for an invalid query. The resolver finds every error but cursors of other queries.
     init(
         _ query: RecordQuery,
         table: RecordTable,
@@ -81,7 +81,7 @@ struct QueryStatement {
         limit = min(query.limit, RecordQuery.maximumUnlimited)
         let isPlanned = query.counting == .estimate && access.passesEveryRule
         hasCount = query.countsMatches && !isPlanned
-        // The values of more keys are not sent, since no page begins behind them.
+        // With more keys there is no cursor, so their values are not selected.
         let hasCursor = cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys
         let source = Self.source(resolved, text, condition)
         let keyset = place.map { Keyset(sort: order, values: $0.values) }
@@ -98,7 +98,7 @@ struct QueryStatement {
         )
         plan = selection.plan
         let isNearest = order.first.map { text.isNearest($0) } ?? false
-        // The id is among the columns of the record; a statement around this one needs a name for it.
+        // The id is a column of the record; an outer statement needs a name for it.
         let isWrapped = hasCount || form == .branches || isNearest
         let selectedKeys = isWrapped ? order.count : hasCursor ? order.count - 1 : 0
         var keyColumns: [Int] = []
@@ -137,14 +137,14 @@ struct QueryStatement {
                 CursorPlan(
                     keys: cursors,
                     digest: place?.digest ?? QueryDigest(resolved, text, condition: condition, order: sortText),
-                    // What the statement computes is NULL already where it is not seen; its owner may be another record's.
+                    // A computed value is NULL already where it is hidden, and its owner may be that of another record.
                     values: zip(order, keyColumns.prefix(order.count - 1) + [selection.plan.idColumn])
                         .map { ($0.column.kind, $1, $1 < selection.width ? $0.column.limit?.owner : nil) }
                 )
             } else {
                 nil
             }
-        // A page of nothing, which is there for its count, is not cut.
+        // A page with limit 0, requested for the count, has no further records.
         let page = Page(
             columns: selection.columns,
             source: source,
@@ -169,9 +169,9 @@ struct QueryStatement {
         SQLIdentifier(sortKeyAt: place)
     }
 
-    /// What the query's cursor holds: the values of the sort keys; nil where the page begins at an end.
+    /// Opens the query's cursor and returns its digest and the values of the sort keys; nil if the query has no cursor.
     ///
-    /// A cursor of a page of the last records is one of the order of creation; a query without a sort goes on in that.
+    /// A cursor of a page of the last records has the order of creation; a query without a sort continues in that order.
     private static func place(
         of query: RecordQuery,
         _ resolved: inout ResolvedQuery,
@@ -208,7 +208,7 @@ struct QueryStatement {
             """
     }
 
-    /// The order by the values that a page has selected: `"p"."_k1" DESC, "p"."_k2" DESC`
+    /// The order by the sort keys that a page has selected: `"p"."_k1" DESC, "p"."_k2" DESC`
     fileprivate static func keyOrder(_ order: [ResolvedSort]) -> SQL {
         order.enumerated().map { place, key -> SQL in
             "\"p\".\(keyName(place))\(raw: key.ending)"
@@ -236,7 +236,7 @@ struct QueryStatement {
         return sql
     }
 
-    /// The columns of the records and of those that they include, where a row has them, and how many it has with them.
+    /// The columns of the records and of those that they include, the plan that reads them, and the number of columns.
     private static func selection(
         _ query: ResolvedQuery,
         _ text: QueryText,
@@ -286,17 +286,17 @@ struct QueryStatement {
 
     // MARK: Rows
 
-    /// How many of the rows are records of the page.
+    /// Returns how many of the rows are records of the page.
     func recordCount(_ result: PostgresResult) -> Int {
-        // Only beside a count can a row be without a record.
+        // Only with a count can a row have no record.
         let isEmpty = result.rowCount == 0 || hasCount && result.isNull(row: 0, column: plan.idColumn)
         return isEmpty ? 0 : min(result.rowCount, limit)
     }
 
-    /// The result of the query in the rows of the statement.
+    /// Returns the result of the query from the rows of the statement.
     ///
-    /// Throws `110 ResourceNotFound` for a page without records that is required to have some, and `108` where a page that
-    /// is cut ends at values too long for a cursor.
+    /// Throws `110 ResourceNotFound` for an empty page if records are required, and `108` if there are further records but the
+    /// last sort values are too long for a cursor.
     func read(
         _ result: PostgresResult,
         estimate: Int? = nil,
@@ -345,7 +345,7 @@ struct QueryStatement {
             }
         }
         if fits, let text = plan.keys.seal(plan.digest, values) { return text }
-        // Who reads all that there is needs no cursor.
+        // The last page needs no cursor.
         guard hasMore else { return nil }
         throw SkyrowError.invalidArgument(
             "No cursor can hold the values of these sort keys; sort by another field.",
@@ -363,7 +363,7 @@ struct QueryStatement {
         }
     }
 
-    /// How many rows PostgreSQL expects, in the result of ``estimate``.
+    /// Returns the number of rows that PostgreSQL expects, from the result of ``estimate``.
     static func expectedRows(_ result: PostgresResult) throws -> Int {
         let plan = try result.decode(row: 0, column: 0, as: String.self)
         let rows = try JSONDocument(Array(plan.utf8)).withRoot { $0.firstElement?["Plan"]?["Plan Rows"]?.wholeNumber }
@@ -372,13 +372,13 @@ struct QueryStatement {
 }
 
 extension ResolvedColumn.Limit {
-    /// The user in whose records alone the value is visible; nil where that depends on more.
+    /// The user in whose records alone the value is visible; nil if that depends on more.
     fileprivate var owner: UserID? { reach == .owned ? user : nil }
 }
 
 extension QueryText {
-    /// Where a row has a sort key among the fields of its record, as they are stored, also where the caller does not see them; nil where
-    /// it does not.
+    /// The column of a row with a sort key that is a stored field of its record, also if the field is hidden from the caller; nil
+    /// if there is no such column.
     fileprivate func column(of key: ResolvedColumn, in plan: RowPlan) -> Int? {
         guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID,
             case .field(_, let position) = key.place
@@ -390,7 +390,7 @@ extension QueryText {
     }
 }
 
-/// The part of a statement that has the records of a page, and one more where there is one.
+/// The part of a statement that selects the records of a page, and one more to see whether there are further ones.
 private struct Page {
     let columns: SQL
     let source: SQL
@@ -398,13 +398,13 @@ private struct Page {
     let orderText: SQL
     let limit: Int64
     let offset: Int64
-    /// Whether no value of the statement can change its plan, so that PostgreSQL is to keep one.
+    /// Whether no value of the statement can change its plan, so that PostgreSQL should keep one plan.
     ///
-    /// PostgreSQL keeps the plan of a prepared statement when it expects it to cost no more than one made for the values. It
-    /// takes a limit that it does not see for a tenth of the rows, and so plans a listing anew each time, for half the cost
-    /// of a page. Where there is a predicate, that is right: its values are rare or common.
+    /// PostgreSQL keeps the plan of a prepared statement if it expects it to cost no more than a plan for the actual values. For
+    /// a bound limit it assumes a tenth of the rows, so it would plan a listing on every execution, for half the cost of a page.
+    /// With a predicate planning each time is right: its values are rare or common.
     let isPlannedOnce: Bool
-    /// Whether an index gives the records by their distances.
+    /// Whether an index provides the order by distance.
     let isNearest: Bool
 
     func statement(_ text: QueryText, _ keyset: Keyset?, _ form: Keyset.Form?) -> SQL {
@@ -433,9 +433,9 @@ private struct Page {
         return text
     }
 
-    /// The records by their distances, with all that are as far away as the last one, then by all keys.
+    /// Selects the records by distance, including all that are as far away as the last one, and sorts them by all keys.
     ///
-    /// PostgreSQL takes the index for the first key alone: with others behind it, it would read and sort all records.
+    /// PostgreSQL uses the index for a single sort key only: with further keys it would read and sort all records.
     private func nearest(_ condition: SQL?) -> SQL {
         var inner: SQL = "SELECT \(columns) \(source)"
         if let condition { inner += " AND \(condition)" }
@@ -447,7 +447,7 @@ private struct Page {
         return sql
     }
 
-    /// Piece by piece into one buffer: this is the way of nearly all queries.
+    /// Appends to one buffer, since nearly all queries take this path.
     private func select(_ condition: SQL?, _ order: SQL) -> SQL {
         var sql = SQL()
         sql.reserveCapacity(1024, placeholders: 8)

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// What is asked of elements one by one. `EXISTS` is never NULL, so neither is any of it.
+// Conditions on the elements of arrays. `EXISTS` is never NULL, so neither are these.
 
 extension QueryText {
     /// `EXISTS (SELECT FROM unnest("r"."labels") AS "e1" ("value") WHERE <predicate>)`
@@ -15,20 +15,20 @@ extension QueryText {
             "EXISTS (SELECT \(inner.source(records, in: elements.column, of: around(elements.column))) AND (\(inner.matches(elements.predicate))))"
     }
 
-    /// That each of some records is a member that the caller may read: there are as many of them as there are ids.
+    /// Returns the condition that each of some records is a member that the caller may read: as many are found as there are ids.
     ///
     /// ```sql
     /// (EXISTS (SELECT FROM … WHERE <access> AND "m1"."_from" = "r"."_id" AND ("s1"."_id" = $1))
     /// AND (SELECT count(*) FROM … WHERE <access> AND "m1"."_from" = "r"."_id" AND ("s1"."_id" = ANY($2))) = $3)
     /// ```
     ///
-    /// That the first is one says nothing more, but an index finds the records of which it is.
+    /// The condition on the first id is redundant, but an index finds the records that have it as a member.
     func hasEach(_ elements: ResolvedElements) -> SQL {
         guard let records = elements.records, let inner = inner(records.number),
             case .hasID(let column, let ids) = elements.predicate, let first = ids.first
         else { return "false" }
         let source = inner.source(records, in: elements.column, of: around(elements.column))
-        // A private record and a public one may have the same id for a client.
+        // Clients may see the same id for a private and a public record.
         let id = inner.equated(column)
         let count: SQL =
             column.idForms == .plain ? "count(*)" : "count(DISTINCT \(StoredID.wireIDExpression(id)))"
@@ -38,13 +38,13 @@ extension QueryText {
             """
     }
 
-    /// `"r"."tags" && ARRAY(SELECT "s1"."_id" FROM … WHERE <access> AND (<predicate>))`, NULL where there is no array.
+    /// `"r"."tags" && ARRAY(SELECT "s1"."_id" FROM … WHERE <access> AND (<predicate>))`; NULL if there is no array.
     ///
-    /// An index of the array finds that. nil where there is none, and where the predicate may hold for many records: each row
-    /// that another index finds would be compared with the ids of all of them, and PostgreSQL does not foresee that.
+    /// Uses an index on the array. Returns nil if there is none, and if the predicate may hold for many records: each row that
+    /// another index finds would be compared with all of their ids, which PostgreSQL does not expect.
     func sharedElement(_ elements: ResolvedElements) -> SQL? {
         let column = elements.column
-        // Each user's database may have a record of its own with the value.
+        // In `_union` each database may have another record with the value.
         guard number == nil, column.join == nil, column.limit == nil, column.collation == .bytes,
             subqueries.visibility?.records.database != .union,
             case .field(let field, _) = column.place, root.indexes.contains(where: { $0.hasElements(of: field) }),
@@ -57,7 +57,7 @@ extension QueryText {
             """
     }
 
-    /// Whether a predicate holds for as many records as it has values, since no two have the same one.
+    /// Whether a predicate holds for few records, since it compares a unique column with few values.
     private func asksForFew(_ predicate: ResolvedPredicate) -> Bool {
         switch predicate {
         case .and(let parts): return parts.contains { asksForFew($0) }
@@ -90,7 +90,7 @@ extension QueryText {
             """
     }
 
-    /// The elements of an array as rows; a value that is no array has none.
+    /// The elements of an array as rows; a JSON value that is not an array has none.
     private func values(_ elements: ResolvedElements) -> SQL {
         let array = value(elements.column)
         let alias = Self.elementAliases[elements.depth - 1]
@@ -103,7 +103,7 @@ extension QueryText {
         return "FROM unnest(\(array)) AS \(alias) (\(Self.elementColumn))"
     }
 
-    /// The records whose ids an array has, which the primary key finds.
+    /// The records whose ids are in an array; the primary key finds them.
     private func source(_ records: ResolvedElements.Records, in column: ResolvedColumn, of outer: QueryText) -> SQL {
         if case .relation = column.kind { return source(members: column, records.joins, of: outer) }
         return
@@ -113,7 +113,7 @@ extension QueryText {
     static let elementColumn: SQLIdentifier = "value"
     private static let elementAliases: [SQLIdentifier] = ["e1", "e2", "e3", "e4"]
 
-    /// `"e1"."value"`: an element of an array, this many arrays deep.
+    /// `"e1"."value"`: an element of an array at a nesting depth.
     static func element(atDepth depth: Int) -> SQL {
         "\(elementAliases[depth - 1]).\(elementColumn)"
     }

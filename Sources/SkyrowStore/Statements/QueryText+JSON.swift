@@ -2,10 +2,10 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// What is asked of JSON columns, of the values inside of them, and of arrays.
+// Conditions on JSON columns, values inside of JSON, and arrays.
 
 extension QueryText {
-    /// What a query compares of a stored value.
+    /// Returns the part of a stored value that a query compares.
     func read(_ stored: SQL, _ reading: ResolvedColumn.Reading) -> SQL {
         switch reading {
         case .stored, .distance, .members, .rank: return stored
@@ -18,7 +18,7 @@ extension QueryText {
         }
     }
 
-    /// `"app"."_json_number"(("r"."meta" #> '{size,w}'))`, in the form that an index of the value serves.
+    /// `"app"."_json_number"(("r"."meta" #> '{size,w}'))`, in the form that an index on the value serves.
     static func typed(_ stored: SQL, _ steps: [String], _ type: JSONValueType, in schema: SQLIdentifier) -> SQL {
         "\(schema).\(type.function)(\(value(of: stored, at: steps)))"
     }
@@ -32,9 +32,9 @@ extension QueryText {
 }
 
 extension QueryText {
-    /// How an array is to some values; an index serves `@>` and `&&`.
+    /// Compares an array with a list of values; an index serves `@>` and `&&`.
     ///
-    /// References are compared in the form that clients see, which differs from the stored one in a private database only.
+    /// References are compared in the form that clients see, which differs from the stored one only in a private database.
     func array(_ column: ResolvedColumn, _ relation: ArrayRelation, _ list: ResolvedList) -> SQL {
         let stored = equated(column)
         let sql: SQL =
@@ -47,7 +47,8 @@ extension QueryText {
             default: stored
             }
         switch relation {
-        // The places of an array of psql's may begin at any number, which makes it another one for "=" and not for a slice.
+        // The subscripts of an array that psql wrote may begin at any number. It is then another array for "=", but its slice is
+        // not.
         case .equal: return "(\(sql) @> \(list.sql) AND (\(sql))[:] = \(list.sql))"
         case .holdsAll: return "\(sql) @> \(list.sql)"
         case .holdsAny: return "\(sql) && \(list.sql)"
@@ -57,7 +58,7 @@ extension QueryText {
 }
 
 extension RecordColumn {
-    /// An array that psql made of narrower numbers, as one of the numbers that it is compared with.
+    /// An array of narrower numbers, which psql made, in the type that it is compared with.
     func inComparison(_ column: SQL, of element: ElementType) -> SQL {
         switch (element, oid) {
         case (.integer, .int2Array), (.integer, .int4Array): "\(column)::bigint[]"
@@ -68,7 +69,7 @@ extension RecordColumn {
 }
 
 extension JSONValueType {
-    /// The function of `sql/schema.sql` that reads a value so.
+    /// The function of `sql/schema.sql` that reads a value as this type.
     var function: SQLIdentifier {
         switch self {
         case .string: "_json_text"
@@ -79,15 +80,14 @@ extension JSONValueType {
     }
 }
 
-/// A path into JSON that is written into the text of a statement, because an index on an expression serves no path that
-/// is bound.
+/// A JSON path that is part of a statement text, because an index on an expression does not serve a bound path.
 ///
-/// It holds letters, digits and underscores only, so that nothing in it ends the literal or the array.
+/// It has letters, digits and underscores only, so that nothing in it can end the literal or the array.
 struct JSONPathLiteral {
     /// `{size,w}`
     let text: String
 
-    /// nil for a path with other characters or with long steps, which is bound.
+    /// Returns nil for a path with other characters or with long steps, which must be bound.
     init?(_ steps: [String]) {
         guard steps.allSatisfy(Self.isPlain) else { return nil }
         text = "{\(steps.joined(separator: ","))}"
@@ -95,7 +95,7 @@ struct JSONPathLiteral {
 
     private static func isPlain(_ step: String) -> Bool {
         guard (1...63).contains(step.utf8.count), let first = step.utf8.first else { return false }
-        // NULL would be no step of the array.
+        // NULL would be a null element of the array.
         guard step.lowercased() != "null" else { return false }
         if isDigit(first) { return step.utf8.count <= 6 && step.utf8.allSatisfy(isDigit) }
         return step.utf8.allSatisfy { isDigit($0) || $0 == UInt8(ascii: "_") || isLetter($0) }
@@ -111,13 +111,13 @@ struct JSONPathLiteral {
 }
 
 extension JSONCondition {
-    /// How many values are looked for one by one, each by the index.
+    /// The most values that are looked up one by one, each in the index.
     private static let maximumAlternatives = 32
 
-    /// The condition for a value of type `jsonb`; NULL where that is NULL.
+    /// Returns the condition on a value of type `jsonb`; NULL if the value is NULL.
     ///
-    /// `@>` finds an element that is neither array nor object and an index serves it. `[[1]]` is in `[[1, 2]]` for it, so
-    /// for others it only narrows and the elements decide.
+    /// `@>` finds scalar elements, and an index serves it. Since `[[1, 2]] @> [[1]]` is true, it only narrows the search for
+    /// arrays and objects, whose elements are then compared.
     func sql(_ value: SQL) -> SQL {
         switch self {
         case .isOneOf(let values): Self.isOneOf(value, values)
@@ -177,7 +177,7 @@ extension JSONCondition {
         )
     }
 
-    /// A condition for arrays that is false for any other value; their elements are not looked at then, which would fail.
+    /// Returns a condition on arrays that is false for any other value, whose elements are not read, since that would fail.
     private static func ofArray(_ value: SQL, _ condition: SQL) -> SQL {
         "CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(condition) WHEN \(value) IS NOT NULL THEN false END"
     }

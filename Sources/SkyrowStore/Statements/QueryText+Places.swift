@@ -2,13 +2,13 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// Distances and places. The search path of the service's sessions is empty, so that each function of PostGIS is named with
-// the schema of the extension, which the catalogue says of the column.
+// Conditions on locations and geometries. The search path of the service's sessions is empty, so each PostGIS function is
+// qualified with the schema of the extension, which the catalog has for the column.
 
 extension QueryText {
     /// `("r"."at" OPERATOR("postgis".<->) $1::"postgis".geography)`
     ///
-    /// The distance on the sphere, in the form by which an index gives the order.
+    /// The distance on the sphere, in the form for which an index provides the order.
     func distance(of column: ResolvedColumn, from center: Location) -> SQL {
         let home = home(of: column)
         return "(\(stored(column)) OPERATOR(\(home).<->) \(center.ewkb)::\(home).geography)"
@@ -20,14 +20,14 @@ extension QueryText {
         let location = value(column)
         let point: SQL = "\(location)::\(home).geometry"
         switch place {
-        // What psql wrote as POINT EMPTY is no location and has no distance.
+        // POINT EMPTY, which psql can write, is no location and has no distance.
         case .anywhere: return "NOT \(home).ST_IsEmpty(\(point))"
         case .within(let center, let metres):
             return "\(home).ST_DWithin(\(location), \(center.ewkb)::\(home).geography, \(metres), false)"
         case .boxes(let boxes):
             return Self.any(
                 boxes.map { box in
-                    // The keys of the index are rounded outwards to single precision; the numbers decide.
+                    // The keys of the index are rounded outwards to single precision, so the coordinates are compared too.
                     """
                     (\(point) OPERATOR(\(home).&&) \(home).ST_MakeEnvelope(\(box.west), \(box.south), \(box.east), \
                     \(box.north), 4326) AND \(home).ST_X(\(point)) BETWEEN \(box.west) AND \(box.east) \
@@ -39,7 +39,8 @@ extension QueryText {
             return Self.any(
                 polygon.copies.map { rings in
                     let area: SQL = "\(WellKnownBinary(polygon: rings).bytes)::\(home).geometry"
-                    // ST_Covers makes a tree of the edges, in which a polygon whose edges lie above each other costs 20 times as much.
+                    // ST_Covers builds a tree of the edges, which costs 20 times as much for a polygon whose edges lie above each
+                    // other.
                     return "(\(point) OPERATOR(\(home).&&) \(area) AND \(home).ST_DWithin(\(area), \(point), 0))"
                 }
             )
@@ -50,14 +51,14 @@ extension QueryText {
 
     /// `"postgis".ST_DWithin("r"."area", $1::"postgis".geometry, 0)`
     ///
-    /// `ST_Covers` would compute where the lines of a geometry cross themselves, which takes hours for a long one and cannot be
-    /// cancelled; the distance to a location is computed edge by edge.
+    /// `ST_Covers` would compute where the lines of a geometry cross themselves, which takes hours for a long line and cannot be
+    /// cancelled; `ST_DWithin` computes the distance to a location edge by edge.
     func covers(_ column: ResolvedColumn, _ location: Location) -> SQL {
         let home = home(of: column)
         return "\(home).ST_DWithin(\(value(column)), \(location.ewkb)::\(home).geometry, 0)"
     }
 
-    /// What lies somewhere as a whole. The index narrows by boxes; NULL where there is no geometry.
+    /// Returns the condition that a geometry lies entirely in a place; NULL if there is no geometry. The index narrows by boxes.
     private func geometry(_ column: ResolvedColumn, _ place: ResolvedPlace) -> SQL {
         let home = home(of: column)
         let value = value(column)
@@ -76,7 +77,7 @@ extension QueryText {
             let copies = polygon.copies.map { "\(WellKnownBinary(polygon: $0).bytes)::\(home).geometry" as SQL }
             let near = copies.map { "\(value) OPERATOR(\(home).&&) \($0)" as SQL }
             let edge = copies.map { "\(home).ST_Covers(\($0), \"e\".\"edge\")" as SQL }
-            // Each edge lies inside of a polygon that has no holes and does not cross itself, and so does what they enclose.
+            // In a polygon without holes that does not cross itself, a geometry lies inside if each of its edges does.
             return """
                 (\(Self.any(near)) AND CASE WHEN \(value) IS NULL THEN NULL \
                 WHEN (SELECT (\(home).ST_IsValidDetail(\(copies[0]))).valid) THEN NOT EXISTS (\
@@ -105,12 +106,12 @@ extension QueryText {
         conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// The schema of PostGIS as the catalogue has it.
+    /// The schema of PostGIS according to the catalog.
     private func home(of column: ResolvedColumn) -> SQLIdentifier {
         self.column(column)?.home ?? "postgis"
     }
 
-    /// Whether an index gives the records in the order of a key, the nearest first.
+    /// Whether an index provides the order of a key, nearest first.
     func isNearest(_ key: ResolvedSort) -> Bool {
         guard case .distance = key.column.reading, key.direction == .ascending, !key.missingComesFirst,
             key.column.join == nil, key.column.limit == nil, case .field(let field, _) = key.column.place
@@ -124,7 +125,7 @@ extension PlaceBox {
         "\(home).ST_MakeEnvelope(\(west), \(south), \(east), \(north), 4326)"
     }
 
-    /// Whether all positions of a geometry are in the box.
+    /// The condition that all positions of a geometry are in the box.
     fileprivate func covers(_ value: SQL, _ home: SQLIdentifier) -> SQL {
         """
         \(home).ST_XMin(\(value)) >= \(west) AND \(home).ST_XMax(\(value)) <= \(east) \

@@ -2,10 +2,10 @@ internal import SkyrowPostgres
 internal import SkyrowQuery
 
 extension QueryText {
-    /// How many parts of a text are looked up for one expression.
+    /// The most parts of a text that are looked up for one expression.
     private static let maximumParts = 16
 
-    /// A text of which a part is as a regular expression says.
+    /// Returns the condition that a part of a text matches a regular expression.
     ///
     /// PostgreSQL would look an expression up in an index of trigrams by itself, and miss texts: in a column of the collation
     /// `"C"` it takes a letter beyond ASCII that is not in lower case for one that there is not
@@ -19,7 +19,7 @@ extension QueryText {
         return "(\(parts)) AND \(condition)"
     }
 
-    /// The condition that a text has what every match has, where an index answers it; nil where none does.
+    /// Returns the condition that a text has the parts of every match; nil if no index serves it.
     private func parts(_ required: RequiredText, of column: ResolvedColumn) -> SQL? {
         switch required {
         case .text(let text):

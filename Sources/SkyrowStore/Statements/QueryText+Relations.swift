@@ -2,23 +2,23 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// What is asked of the members of relations, which are rows of tables of their own.
+// Conditions on the members of relations, which are rows of separate tables.
 
 extension QueryText {
-    /// The stored id of the record whose relation a column is; NULL where the caller does not see the field.
+    /// The stored id of the record that has the relation; NULL if the field is hidden from the caller.
     func owner(of relation: ResolvedColumn) -> SQL {
         let alias = alias(relation.join)
         guard let limit = relation.limit else { return "\(alias).\"_id\"" }
         return "(CASE WHEN \(limit.condition(on: alias)) THEN \(alias).\"_id\" END)"
     }
 
-    /// `"app"."post.likes"`, the table of the members; nil for a column that is no relation.
+    /// The table of the members, `"app"."post.likes"`; nil for a column that is not a relation.
     func members(of relation: ResolvedColumn) -> SQL? {
         let table = relation.join.map { joined[$0] } ?? root
         return column(relation).flatMap { table.members(of: $0) }
     }
 
-    /// The members that the caller may read, of which this is the interpreter:
+    /// Returns the source of the members that the caller may read:
     ///
     /// ```sql
     /// FROM "app"."user" AS "s1" JOIN "app"."post.likes" AS "m1" ON "m1"."_to" = "s1"."_id"
@@ -31,7 +31,7 @@ extension QueryText {
         return "\(source(joins, joining: rows)) AND \(alias).\"_from\" = \(outer.owner(of: relation))"
     }
 
-    /// How many members the caller may read; NULL where there is no such record.
+    /// The number of members that the caller may read; NULL if there is no such record.
     func memberCount(of relation: ResolvedColumn, _ number: Int) -> SQL {
         guard let inner = inner(number) else { return "NULL::bigint" }
         return """
@@ -42,8 +42,8 @@ extension QueryText {
 
     /// `"r"."_id" IN (SELECT "m1"."_to" FROM "app"."post.likes" AS "m1" WHERE "m1"."_from" = $1) AND EXISTS (<owner>)`
     ///
-    /// Of one owner PostgreSQL knows that no member is there twice, and walks along the primary key of the members for the
-    /// first records in the order of their ids.
+    /// With one owner PostgreSQL infers that no member is there twice, and reads the first records in the order of their ids
+    /// along the primary key of the members.
     func isMember(_ column: ResolvedColumn, of owner: ResolvedOwner) -> SQL {
         guard let inner = inner(owner.number), let members = inner.members(of: owner.relation) else { return "false" }
         let alias = SQLIdentifier(membersAt: owner.number + 1)
@@ -62,14 +62,14 @@ extension QueryText {
             """
     }
 
-    /// Whether the user in a column is something to the caller, by one look-up in an index for each record:
+    /// Returns the condition that the user in a column has a relation with the caller, by one index lookup for each record:
     ///
     /// ```sql
     /// coalesce((SELECT "edge"."mutual" FROM "app_internal"."_relation" AS "edge"
     ///   WHERE "edge"."user_id" = "r"."_owner" AND "edge"."name" = 'friend' AND "edge"."other_id" = $1), false)
     /// ```
     ///
-    /// Not `EXISTS`, of which PostgreSQL would make a table of all relations of the caller first.
+    /// It is not an `EXISTS`, for which PostgreSQL would first build a table of all relations of the caller.
     func isRelated(_ column: ResolvedColumn, _ relation: ResolvedUserRelation) -> SQL {
         let other = equated(column)
         let holds: SQL = relation.direction == .mutual ? "\"edge\".\"mutual\"" : "true"

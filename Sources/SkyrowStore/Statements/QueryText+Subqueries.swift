@@ -6,16 +6,16 @@ internal import SkyrowQuery
 // which `NOT IN` finds nothing (Documentation/Decisions/queries.md).
 
 extension QueryText {
-    /// The interpreter of what a resolver has resolved.
+    /// Creates the interpreter of a resolved query.
     init(_ table: RecordTable, _ resolver: Resolver<SchemaCatalog>) {
         self.init(root: table, joined: resolver.joinedTypes)
         guard !resolver.subqueries.isEmpty else { return }
         subqueries = Subqueries(tables: resolver.subqueries, visibility: resolver.visibility)
     }
 
-    /// The condition that is true of the records for which a predicate is: where that is unknown or false, this is one of both.
+    /// Returns a condition that is true exactly for the records for which a predicate is true; otherwise it is false or NULL.
     ///
-    /// A query that finds no such value is then a join of PostgreSQL's, which it is not inside of a `CASE`.
+    /// PostgreSQL then runs a subquery for missing values as a join, which it does not inside of a `CASE`.
     func matches(_ predicate: ResolvedPredicate) -> SQL {
         var sql = SQL()
         append(matching: predicate, to: &sql)
@@ -66,7 +66,7 @@ extension QueryText {
             """
     }
 
-    /// The keys of the first records that a query finds, as `k`; nil where all of them count.
+    /// The keys of the first records that a query finds, as `k`; nil if the query has no limit.
     private func first(_ query: ResolvedSubquery) -> SQL? {
         query.first.map { first in
             """
@@ -80,7 +80,7 @@ extension QueryText {
         query.predicate.map { " AND (\(matches($0)))" } ?? ""
     }
 
-    /// The interpreter of what is asked of the records at a place among those inside of the predicate.
+    /// The interpreter of the records of a subquery, by its number.
     func inner(_ number: Int) -> QueryText? {
         guard subqueries.tables.indices.contains(number) else { return nil }
         let tables = subqueries.tables[number]
@@ -89,7 +89,7 @@ extension QueryText {
         return QueryText(root: tables.root, joined: tables.joined, subqueries: subqueries, number: number)
     }
 
-    /// The interpreter of the records whose column it is, which are those of this one unless the column says others.
+    /// The interpreter of the records to which a column belongs: those of this one, unless the column has another scope.
     func around(_ column: ResolvedColumn) -> QueryText {
         switch column.scope {
         case nil: return self
@@ -100,9 +100,9 @@ extension QueryText {
         }
     }
 
-    /// `FROM … WHERE …` of the records of a query inside of another, as far as the caller may read them.
+    /// `FROM … WHERE …` of the records of a subquery, as far as the caller may read them.
     ///
-    /// - Parameter others: what is joined to them besides.
+    /// - Parameter others: further joins.
     func source(_ joins: [ResolvedJoin], joining others: SQL = "") -> SQL {
         guard let visibility = subqueries.visibility else { return "WHERE false" }
         var sql: SQL = "FROM \(root.qualifiedName) AS \(alias(nil))"

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// Words of texts, as they are written or by the stems of a language.
+// Words of texts, either as they are written or as stems of a language.
 
 extension QueryText {
     /// `"app"._words("r"."title") @@ $1::tsquery`, in the form that an index of the kind `text` serves.
@@ -10,7 +10,7 @@ extension QueryText {
         "\(stems(of: column, words)) @@ \(Self.question(words))"
     }
 
-    /// The words of a text: the column that keeps them, or what computes them.
+    /// The words of a text: the column that stores them, or the expression that computes them.
     private func stems(of column: ResolvedColumn, _ words: WordQuery) -> SQL {
         guard !column.folds, column.reading == .stored, let known = self.column(column), let kept = known.storedWords,
             known.textLanguage == words.language
@@ -21,10 +21,9 @@ extension QueryText {
         return "(CASE WHEN \(limit.condition(on: alias)) THEN \(stems) END)"
     }
 
-    /// How well a text has the words, a number; NULL where there is no text.
+    /// The rank of a text for the words, a number; NULL if there is no text.
     ///
-    /// Words without a language have no places in a text by which they could be ranked, so that all texts are ranked alike that have
-    /// them.
+    /// Words without a language have no positions in a text to rank by, so all texts that have them get the same rank.
     func rank(of words: WordQuery, in column: ResolvedColumn) -> SQL {
         var text = column
         text.kind = .string

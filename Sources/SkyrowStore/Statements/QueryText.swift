@@ -3,23 +3,23 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The SQL interpreter of a resolved query: what each column, predicate, order and join is in its statement.
+/// The SQL interpreter of a resolved query: prints each column, predicate, order and join of its statement.
 ///
-/// The record that is asked about is the alias `r`, those behind references are `j1`, `j2`, … . NULL behaves as in SQL,
-/// which is the logic of three values that ``ResolvedPredicate`` asks for. Texts are compared by their bytes: a column
-/// of another collation gets an explicit one where its own would decide otherwise.
+/// The root record has the alias `r`, referenced records have `j1`, `j2`, … . NULL behaves as in SQL, which is the three-valued
+/// logic of ``ResolvedPredicate``. Texts are compared by their bytes: a column with another collation gets an explicit one where
+/// its collation would compare differently.
 struct QueryText {
     let root: RecordTable
     /// The tables of the joins, in their order.
     let joined: [RecordTable]
-    /// The tables of the queries inside of the predicate, and what the caller may read of them.
+    /// The tables of the subqueries of the predicate, and what the caller may read of them.
     var subqueries = Subqueries()
-    /// The place of this one among them; nil for the whole query.
+    /// The number of the subquery that this interpreter is for; nil for the whole query.
     var number: Int?
 
-    /// What the conditions of queries inside of a predicate are made of.
+    /// What the conditions of subqueries are made from.
     struct Subqueries {
-        /// Those that the whole query is about, seen from inside of it.
+        /// The tables of the whole query, seen from inside of a subquery.
         var outermost: (root: RecordTable, joined: [RecordTable])?
         var tables: [(root: RecordTable, joined: [RecordTable])] = []
         var visibility: ResolvedVisibility?
@@ -38,7 +38,7 @@ struct QueryText {
         return sql
     }
 
-    /// A column as it is compared; `NULL` stays what it is.
+    /// The value of a column that comparisons use; NULL stays NULL.
     func value(_ column: ResolvedColumn) -> SQL {
         guard column.folds else { return unfolded(column) }
         return "\(root.schema).\"_fold\"(\(inBytes(unfolded(column), column.collation.equatesByBytes)))"
@@ -52,15 +52,15 @@ struct QueryText {
         return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
     }
 
-    /// A column for whose comparison equality counts.
+    /// A column in the form for equality.
     func equated(_ column: ResolvedColumn) -> SQL {
-        // Both numbers by their bits; PostGIS has a cast for that, which no search path has to find.
+        // Compares both coordinates by their bits. The cast to `bytea` of PostGIS needs no search path.
         if column.kind == .location || column.kind == .geometry { return "\(value(column))::bytea" }
-        // The text in lower case has the collation of what the function is given.
+        // The result of `_fold` has the collation of its argument.
         return inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
     }
 
-    /// A column for whose comparison the order counts.
+    /// A column in the form for ordering.
     func ordered(_ column: ResolvedColumn) -> SQL {
         if let language = column.sortLanguage {
             return "\(value(column)) COLLATE pg_catalog.\(SQLIdentifier(collationOf: language))"
@@ -86,7 +86,7 @@ struct QueryText {
         append(plain: column, to: &sql)
     }
 
-    /// Whether a column is compared as it is stored, but for its collation.
+    /// Whether a column is compared as it is stored, apart from its collation.
     private func isPlain(_ column: ResolvedColumn) -> Bool {
         guard column.reading == .stored, !column.folds, !column.readsWireID, column.limit == nil,
             column.sortLanguage == nil
@@ -131,20 +131,20 @@ struct QueryText {
         "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9", "j10", "j11", "j12", "j13", "j14", "j15", "j16",
     ]
 
-    /// The alias of a join's record, or of the record that is asked about.
+    /// The alias of a join's record, or of the root record.
     func alias(_ join: Int?) -> SQLIdentifier {
         guard let number else { return join.map { Self.aliases[$0] } ?? Self.rootAlias }
         return Self.nestedAliases[number][join.map { $0 + 1 } ?? 0]
     }
 
-    /// `s1` for the records of the first query inside of a predicate, `s1j1` for the first that it joins.
+    /// `s1` for the records of the first subquery, `s1j1` for its first join.
     private static let nestedAliases = (1...(Subquery.maximumCount + RecordPredicate.maximumLists)).map { number in
         [SQLIdentifier(subqueryAt: number)]
             + (1...maximumJoinsOfAQuery).map { SQLIdentifier(subqueryAt: number, join: $0) }
     }
 
-    /// Joins the record behind a reference by its primary key, so that rows never multiply, and by the condition that
-    /// the caller may read it: all columns of any other are NULL.
+    /// Joins the record behind a reference by its primary key, so that rows never multiply, and by the condition that the caller
+    /// may read it: all columns of an unreadable record are NULL.
     ///
     /// ```sql
     /// LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" AND <access>
@@ -163,9 +163,9 @@ struct QueryText {
             """
     }
 
-    /// The condition that the caller may read a join's record, or the record that is asked about.
+    /// The condition that the caller may read a join's record, or the root record.
     ///
-    /// Its text is kept with the table: it is the longest part of a statement and seldom new.
+    /// Its text is cached with the table: it is the longest part of a statement and seldom new.
     func admission(_ scope: AccessScope, join: Int?) -> SQL {
         let table = join.map { joined[$0] } ?? root
         let text = StatementText.readCondition(scope.shape, on: alias(join))
@@ -175,7 +175,7 @@ struct QueryText {
         }
     }
 
-    /// The reference in the collation of the ids, whose index finds the record.
+    /// The reference in the collation of the ids, so that their index finds the record.
     func key(_ join: ResolvedJoin) -> SQL {
         key(join.reference, ofIDsIn: join.idCollation)
     }
@@ -201,7 +201,7 @@ struct QueryText {
         return sql
     }
 
-    /// Piece by piece into one buffer: a predicate may have a thousand conditions, and most are comparisons.
+    /// Appends to one buffer: a predicate may have a thousand conditions, and most are comparisons.
     func append(_ predicate: ResolvedPredicate, to sql: inout SQL) {
         switch predicate {
         case .and(let parts): append(parts, joinedBy: " AND ", empty: "true", to: &sql)
@@ -237,16 +237,16 @@ struct QueryText {
         }
     }
 
-    /// A condition on its own.
+    /// A condition that has no case in ``append(_:to:)``.
     private func single(_ predicate: ResolvedPredicate) -> SQL {
         switch predicate {
         case .and, .or, .not, .none, .comparison: return condition(predicate)
         case .unknown: return "NULL::boolean"
         case .isMissing(let column): return "\(value(column)) IS NULL"
         case .isPresent(let column): return "\(value(column)) IS NOT NULL"
-        // True or false for every value and NULL for NULL, so that `not` of it matches nothing either.
+        // True or false for every value and NULL for NULL, so that the negation does not match NULL either.
         case .constant(let column, true): return "\(value(column)) = \(value(column))"
-        // There is no operator for locations that is found by the empty search path.
+        // With an empty search path no operator for locations is found.
         case .constant(let column, false) where column.kind == .location:
             return "NULLIF(\(value(column)) IS NULL, true)"
         case .constant(let column, false): return "\(value(column)) <> \(value(column))"
@@ -279,7 +279,7 @@ struct QueryText {
         }
     }
 
-    /// Whether an index of trigrams finds a part of a text, for which it has to be asked by a pattern.
+    /// Whether a trigram index finds a part of a text, which requires a `LIKE` pattern.
     func hasTrigrams(_ column: ResolvedColumn, for text: String) -> Bool {
         guard column.reading == .stored, case .field(let field, _) = column.place, text.unicodeScalars.count >= 3 else {
             return false
@@ -297,9 +297,9 @@ struct QueryText {
         }
     }
 
-    /// An integer column beside one of doubles, without rounding: PostgreSQL would compare both as doubles.
+    /// Compares an integer column with a column of doubles without rounding: PostgreSQL would compare both as doubles.
     ///
-    /// NaN is above every number. What is NULL comes first, since a comparison with it is NULL whatever the other is.
+    /// NaN is above every number. NULL is tested first, since a comparison with NULL is NULL for any other value.
     private func integer(_ integer: ResolvedColumn, _ relation: Relation, beside number: ResolvedColumn) -> SQL {
         let i = around(integer).value(integer)
         let d = around(number).value(number)
@@ -318,7 +318,7 @@ struct QueryText {
             """
     }
 
-    /// Equality with one of some ids that clients see; in a form that an index serves, but for `_union`.
+    /// Equality with one of some ids that clients see, in a form that an index serves, except in `_union`.
     private func hasID(_ column: ResolvedColumn, _ wireIDs: [String]) -> SQL {
         let sql = equated(column)
         switch column.idForms {
@@ -350,7 +350,7 @@ struct QueryText {
 }
 
 extension ResolvedSort {
-    /// What stands behind the column in an order; PostgreSQL's own place of NULL is not mentioned.
+    /// The direction of a key in `ORDER BY`; PostgreSQL's default position of NULL is left out.
     var ending: StaticString {
         switch (direction, missingComesFirst || isNeverMissing, !missingComesFirst || isNeverMissing) {
         case (.ascending, _, true): ""
@@ -362,7 +362,7 @@ extension ResolvedSort {
 }
 
 extension Relation {
-    /// With the blanks around it.
+    /// The operator with spaces around it.
     fileprivate var sign: StaticString {
         switch self {
         case .equal: " = "

@@ -1,15 +1,15 @@
 package import SkyrowModel
 internal import Synchronization
 
-/// What users may do in the databases that most requests name, so that it is not settled anew for every request.
+/// The access of users to the databases that most requests name, cached so that it is not determined for every request.
 package final class RecordAccessCache: Sendable {
-    /// Who is known: a user by keys of a name.
+    /// A user, with the name of the key of the request.
     private struct Key: Hashable {
         let user: UserID
         let keyName: KeyName?
     }
 
-    /// What is known of a user with certain roles and groups.
+    /// The cached access of a user with certain roles and groups.
     private final class Entry: Sendable {
         let roles: [RoleName]
         let groups: [GroupName]
@@ -17,7 +17,7 @@ package final class RecordAccessCache: Sendable {
         let isRegistered: Bool
         let isVerified: Bool
         let audience: Audience
-        /// By ``place(of:for:)``; nil for what was not asked for yet.
+        /// Indexed by ``place(of:for:)``; nil if not requested yet.
         let settled: [RecordAccess?]
 
         init(_ caller: Caller, audience: Audience, settled: [RecordAccess?]) {
@@ -30,21 +30,21 @@ package final class RecordAccessCache: Sendable {
             self.settled = settled
         }
 
-        /// Whether the user is still what this was made of.
+        /// Whether the entry is still valid for the caller.
         func isAbout(_ caller: Caller) -> Bool {
             roles == caller.roles && groups == caller.groups && isAdministrator == caller.isAdministrator
                 && isRegistered == caller.isRegistered && isVerified == caller.isVerified
         }
     }
 
-    /// Beyond this many the least work is to begin again.
+    /// Upper bound on entries; a full cache is emptied, which costs least.
     private static let capacity = 10_000
 
     private let entries = Mutex<[Key: Entry]>([:])
 
     package init() {}
 
-    /// What a caller may do in a database; throws where it is not open (``RecordAccess``).
+    /// Returns what a caller may do in a database; throws if the database is not open to the caller (``RecordAccess``).
     package func access(
         to database: DatabaseName,
         for use: RecordAccess.Use,
@@ -55,7 +55,7 @@ package final class RecordAccessCache: Sendable {
         }
         let key = Key(user: user, keyName: caller.keyName)
         var known = entries.withLock { $0[key] }
-        // The session cache gives the same array each time, whose memory `!=` recognises.
+        // The session cache returns the same arrays each time, whose buffers `==` recognises.
         if let entry = known, !entry.isAbout(caller) { known = nil }
         let place = Self.place(of: database, for: use)
         if let place, let access = known?.settled[place] { return access }
@@ -72,7 +72,7 @@ package final class RecordAccessCache: Sendable {
         return access
     }
 
-    /// nil for the databases of others.
+    /// Returns nil for the databases of other users.
     private static func place(of database: DatabaseName, for use: RecordAccess.Use) -> Int? {
         let first = use == .reading ? 0 : 2
         switch database {

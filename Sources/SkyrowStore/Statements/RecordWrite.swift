@@ -1,31 +1,31 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// One record of a request as it will be written: its ids settled, its values checked against their columns.
+/// One record of a request in the form in which it is written: ids resolved, values checked against their columns.
 package struct RecordWrite: Sendable {
-    /// Where the record stands in the request.
+    /// The position of the record in the request.
     package let index: Int
     package let id: RecordID
     package let table: RecordTable
-    /// nil when the draft has no list, which keeps the stored one.
+    /// nil if the draft has no list, so that the stored one is kept.
     package private(set) var access: AccessList?
     package let precondition: SavePrecondition?
-    /// What the statement's text depends on.
+    /// The part of the write on which the text of its statement depends.
     package private(set) var shape: SaveShape
     /// The values of the columns that are set.
     package let values: [RecordValue]
     /// The number of records before it in the request that have the same id.
     package let round: Int
-    /// nil for a record without operators and condition, as most are.
+    /// nil for a record without operators and condition, the usual case.
     private let operated: WriteOperators?
-    /// How often the form of the statement was changed (``tryAsChange()``).
+    /// How often the kind of the statement was changed (``tryAsChange()``).
     private var changesOfForm: UInt8 = 0
 
     /// - Parameters:
-    ///   - columns: the columns to set by their place in the table, in that order.
-    ///   - operators: those of the columns, which are in ``columns`` with what a new record gets.
-    ///   - insertRefusal: why there can be no new record: the caller may make none, or an operator makes no value of none.
-    ///   - condition: what must hold of the stored record `r`.
+    ///   - columns: the positions in the table of the columns to set, in ascending order.
+    ///   - operators: the operators; their columns are in ``columns`` with the values for a new record.
+    ///   - insertRefusal: why no record can be created: the caller may not, or an operator has no value for a new record.
+    ///   - condition: the condition on the stored record `r`.
     init(
         index: Int,
         id: RecordID,
@@ -64,45 +64,46 @@ package struct RecordWrite: Sendable {
         }
     }
 
-    /// The columns to set by their place in the table, in that order.
+    /// The positions in the table of the columns to set, in ascending order.
     package var columns: [Int] { shape.columns }
-    /// The operators, by the places of their columns.
+    /// The operators, ordered by their columns.
     var operators: [SettledOperator] { operated?.operators ?? [] }
-    /// Why there can be no new record; nil where there can.
+    /// The reason why no record can be created; nil if one can.
     var insertRefusal: SkyrowError? { operated?.insertRefusal }
 
-    /// What must hold of the stored record `r`; nil where nothing must.
+    /// The condition on the stored record `r`; nil for no condition.
     var condition: SQL? { operated?.condition }
 
-    // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
-    // `stock >= 0` and an operator that adds -1, or of a column that must have a value and is not sent, the row of a new record
-    // breaks the rule, and what becomes of the stored one may not.
+    // PostgreSQL checks constraints on the row to insert before it finds that the record exists. With `CHECK (stock >= 0)` and an
+    // operator that adds -1, or with a NOT NULL column that is not sent, the row to insert violates the constraint, although the
+    // updated row may not.
 
-    /// Whether a rule of the table may have refused the row of a new record, and not what becomes of the stored one.
+    /// Whether a constraint may have refused the row to insert, although the updated row may satisfy it.
     var mayBeTriedAsChange: Bool { shape.kind == .upsert && changesOfForm == 0 }
-    /// Whether it is a change until it is known that there is no such record.
+    /// Whether the write is tried as an update, until it is known that there is no such record.
     var isTriedAsChange: Bool { changesOfForm == 1 }
 
-    /// Changes the record if there is one, and does not create it.
+    /// Makes the write change the record if it exists, and not create it.
     mutating func tryAsChange() {
         shape.kind = .update
         changesOfForm = 1
     }
 
-    /// Creates the record after all, now that there was none to change.
+    /// Lets the write create the record, after there was no record to change.
     mutating func tryAsUpsert() {
         shape.kind = .upsert
         changesOfForm = 2
     }
 
-    /// Leaves the access list as it is stored.
+    /// Leaves the stored access list as it is.
     mutating func keepAccess() {
         access = nil
         shape.setsAccess = false
     }
 }
 
-/// What only a write has with operators, with a condition, or that creates no record; an object, so that the others are no larger for it.
+/// What a write has only with operators, with a condition, or if it cannot create a record. An object, so that other writes are
+/// no larger for it.
 private final class WriteOperators: Sendable {
     let operators: [SettledOperator]
     let insertRefusal: SkyrowError?
@@ -125,7 +126,7 @@ package struct WriteGroup: Sendable {
     var condition: SQL? { positions.count == 1 ? writes[positions[0]].condition : nil }
 }
 
-/// The form of a save: records of one type and shape go into one statement.
+/// The form of a save: records of one type and shape share a statement.
 package struct SaveShape: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// Creates the record or changes it.
@@ -134,11 +135,11 @@ package struct SaveShape: Hashable, Sendable {
         case insert
         /// Changes the record.
         case update
-        /// Changes the record when it has a certain revision.
+        /// Changes the record if it has a certain revision.
         case updateOfRevision
     }
 
-    /// An operator, and the place of its column among those that are set.
+    /// An operator, and the position of its column among those that are set.
     struct Operator: Hashable, Sendable {
         let place: Int
         let form: OperatorForm
@@ -147,9 +148,9 @@ package struct SaveShape: Hashable, Sendable {
     package var kind: Kind
     package var columns: [Int]
     package var setsAccess: Bool
-    /// Sorted by their places.
+    /// Sorted by position.
     var operators: [Operator] = []
-    /// Whether the stored record has to meet a condition, which is no part of the shape.
+    /// Whether there is a condition on the stored record; the condition itself is not part of the shape.
     var isConditional = false
 
     package init(kind: Kind, columns: [Int], setsAccess: Bool) {
@@ -158,22 +159,22 @@ package struct SaveShape: Hashable, Sendable {
         self.setsAccess = setsAccess
     }
 
-    /// Whether a record may come into being.
+    /// Whether the write may create a record.
     var mayCreate: Bool { kind == .upsert || kind == .insert }
 
-    /// Whether the text of the statement is kept. One of many operators is long, and there are more of them than can be, as
-    /// there are of those with predicates.
+    /// Whether the text of the statement is cached. With many operators the text is long; with these and with predicates there is
+    /// no bound on the number of texts.
     var hasFewOperators: Bool {
         operators.isEmpty
             || operators.reduce(0) { $0 + $1.form.stepCount } <= 8 && !operators.contains { $0.form.hasPredicate }
     }
 
-    /// Whether a record of the shape is a statement of its own, to which operands are bound.
+    /// Whether each record of the shape needs a separate statement, to which operands are bound.
     var isAlone: Bool { isConditional || !operators.isEmpty && !operators.allSatisfy(\.form.isForMany) }
 }
 
 extension RecordColumn {
-    /// The value as this column takes it; nil leaves the column alone.
+    /// Returns the value in the form that the column takes; nil leaves the column unchanged.
     ///
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
@@ -183,14 +184,14 @@ extension RecordColumn {
         do throws(ValueMisfit) { return try type.column.write(typed) } catch { throw refusal(error) }
     }
 
-    /// What a string is refused with that is no value of the column's type; `info` names the type.
+    /// The error for a string that is not a value of the column's type; `info` names the type.
     func uncast(_ misfit: ValueMisfit) -> SkyrowError {
         var error = refusal(misfit)
         if case .value = misfit { error.info[SkyrowError.expectedTypeKey] = .string(type.name) }
         return error
     }
 
-    /// What a value is refused with that the column cannot take.
+    /// The error for a value of a read-only column.
     var readOnly: SkyrowError { conflict("can be read only") }
 
     func refusal(_ misfit: ValueMisfit) -> SkyrowError {
@@ -213,15 +214,15 @@ extension RecordColumn {
     }
 }
 
-/// Why a column does not take a value.
+/// The reason why a column does not take a value.
 enum ValueMisfit: Error {
-    /// It is of another type.
+    /// The value has another type.
     case type
     case value(FieldMisfit)
 }
 
 extension ColumnType {
-    /// The value as a column of this type takes it; nil leaves the column alone.
+    /// Returns the value in the form that a column of this type takes; nil leaves the column unchanged.
     func write(_ value: RecordValue) throws(ValueMisfit) -> RecordValue? {
         if case .null = value { return value }
         switch admission(of: value) {
@@ -232,7 +233,7 @@ extension ColumnType {
         do throws(FieldMisfit) { return try accepted(value) } catch { throw .value(error) }
     }
 
-    /// What the type makes of a value of a client (``ColumnType/typed(_:)``).
+    /// Converts a value of a client to the type (``ColumnType/typed(_:)``).
     func typedValue(_ value: RecordValue) throws(ValueMisfit) -> RecordValue {
         do throws(FieldMisfit) { return try typed(value) } catch { throw .value(error) }
     }

@@ -1,18 +1,18 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The question which references of some records lead nowhere, asked when PostgreSQL refused one of them.
+/// Finds the references of some records that lead nowhere, after PostgreSQL refused one of them.
 ///
 /// ```sql
 /// SELECT "t"."_id" FROM "app"."category" AS "t" WHERE "t"."_id" = ANY($1) AND <read access>
 /// ```
 ///
-/// One statement for each type that is referred to, and where something was not found one for each type that refers: a
-/// record keeps a reference that it has, whatever its caller may read.
+/// Runs one statement for each referenced type and, if a target was not found, one for each referring type: a record may keep a
+/// reference that it already has, even to a record that its caller may not read.
 struct ReferenceLookup {
     let context: WriteContext
 
-    /// A reference of a write that leads to no record of the database, as far as the caller may see.
+    /// A reference of a write to no record of the database that is visible to the caller.
     struct Reference: Hashable {
         /// The write's position in the plan.
         let position: Int
@@ -20,7 +20,7 @@ struct ReferenceLookup {
         let target: RecordID
     }
 
-    /// Those references of a unit that lead nowhere; records that the request itself writes are not counted in.
+    /// Returns the references of a unit that lead nowhere, without regard to records that the request itself writes.
     func dangling(in unit: [BatchPlan.Group], of plan: BatchPlan, on runner: StatementRunner) async throws
         -> [Reference]
     {
@@ -33,7 +33,7 @@ struct ReferenceLookup {
         }
         for group in unit {
             let members = Set(group.members)
-            // Of what a record refers to, and not of the members of its relations.
+            // Only reference columns: members of relations are not stored in the record.
             let missed = open.filter { members.contains($0.position) && $0.column.members == nil }
             guard !missed.isEmpty else { continue }
             let kept = try await keptReferences(missed, of: group, plan, on: runner)
@@ -92,7 +92,7 @@ struct ReferenceLookup {
         Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
     }
 
-    /// Those of some references of a group that its records have already.
+    /// Returns those references of a group that its records already have.
     private func keptReferences(
         _ references: [Reference],
         of group: BatchPlan.Group,
@@ -125,11 +125,11 @@ struct ReferenceLookup {
 }
 
 extension BatchPlan {
-    /// Which records cannot be saved since they refer to nothing, directly or through others of the request.
+    /// Returns the records that cannot be saved because they refer to nothing, directly or through other records of the request.
     ///
     /// - Parameters:
     ///   - dangling: references that lead to no record of the database.
-    ///   - isWritten: whether a write was done or is still to be done.
+    ///   - isWritten: whether a write is done or still pending.
     func unsavable(_ dangling: [ReferenceLookup.Reference], isWritten: (Int) -> Bool) -> [Int: FieldName] {
         var writesByID: [RecordID: [Int]] = [:]
         for (position, write) in writes.enumerated() { writesByID[write.id, default: []].append(position) }

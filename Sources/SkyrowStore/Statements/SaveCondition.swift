@@ -2,12 +2,12 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The condition on the stored record under which a save goes ahead, `_if` on the wire.
+/// The condition on the stored record that a save requires, `_if` on the wire.
 enum SaveCondition {
-    /// The condition on the row `r`; it is false or unknown where the save does not go ahead.
+    /// Returns the condition on the row `r`. If it is false or NULL, the record is not saved.
     ///
-    /// Throws `108 InvalidArgument` for a condition on a record that is to be new, and for one that asks about other
-    /// records, besides what a predicate of a query is refused with; `info.path` begins with `_if`.
+    /// Throws `108 InvalidArgument` for a condition on a record that must be new, for a condition on other records, and for what
+    /// is invalid in the predicate of a query; `info.path` begins with `_if`.
     static func sql(
         _ predicate: RecordPredicate,
         of draft: RecordDraft,

@@ -2,24 +2,24 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The one statement that writes the records of a group: access, precondition, merge and the rows that come back.
+/// The statement that writes the records of a group: access, precondition, merge and the returned rows.
 ///
-/// Its text is that of ``SaveText``, which the table keeps. A record that comes back was written; one that does not was
-/// refused, and only then a second statement finds the reason.
+/// ``SaveText`` determines its text, which the table caches. A record that is returned was written. A record that is not returned
+/// was refused, and only then a second statement finds the reason.
 struct SaveStatement {
     let plan: BatchPlan
     let catalog: SchemaCatalog
     let access: RecordAccess
-    /// The time of the request when an earlier statement of it has one already; otherwise the statement's own.
+    /// The time of the request, if an earlier statement has set one; otherwise the statement uses its own time.
     let instant: PostgresTimestamp?
-    /// What has become of the other writes of the request so far.
+    /// The results of the other writes of the request so far.
     let progress: SaveProgress
-    /// The records that all get what the only write of the plan says; nil where each write is a record of its own.
+    /// The stored ids of the records that all get the values of the plan's only write; nil if each write is a separate record.
     var storedIDs: [String]?
-    /// Whether users may have lists of their own for new records.
+    /// Whether users may have default access lists for new records.
     var hasDefaultLists = false
 
-    /// The statement that writes a group; its text is kept with the table.
+    /// Returns the statement that writes a group; its text is cached with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
         let text = text(for: group)
         let members = WriteGroup(writes: plan.writes, positions: group.members)
@@ -36,8 +36,8 @@ struct SaveStatement {
         }
     }
 
-    /// Which of some records that all get the same the rules of fields and of access lists let the caller change so: their
-    /// stored ids; nil where these rules ask nothing of a record.
+    /// Returns the statement that selects the stored ids of those records that get the same values and whose rules of fields and
+    /// of access lists let the caller make the change; nil if these rules put no condition on a record.
     func guarding(_ group: BatchPlan.Group) -> SQL? {
         let text = text(for: group)
         guard text.guardedAccess != nil || !text.guardedColumns.isEmpty else { return nil }
@@ -47,7 +47,7 @@ struct SaveStatement {
         }
     }
 
-    /// What the text of the statement is made of.
+    /// The inputs that determine the text of the statement.
     func text(for group: BatchPlan.Group) -> SaveText {
         let isPrivate: Bool
         switch database {
@@ -99,7 +99,7 @@ struct SaveStatement {
 
     // MARK: Values
 
-    /// Appends the values of a column in the type that its fields have.
+    /// Appends the values of a column in the type of its field.
     private func append(
         _ members: WriteGroup,
         _ place: Int,
@@ -143,7 +143,7 @@ struct SaveStatement {
         case .revisions: values.append(each: positions.count) { writes[positions[$0]].precondition?.expectedRevision }
         case .column(let place): append(members, place, of: group, to: &values)
         case .operand(let place, let number):
-            // Records with bound operands are statements of their own.
+            // A record with bound operands has a separate statement.
             guard let one = writes[positions[0]].operators.first(where: { $0.place == place }),
                 one.operands.indices.contains(number)
             else { return }
@@ -182,7 +182,7 @@ struct SaveStatement {
         case .number(let text): values.append(String(decoding: text.utf8, as: UTF8.self))
         case .added(let members): values.append(members.map { storedReference($0, of: write) })
         case .removed(let members):
-            // In a private database the id may be that of a record of its own, or of a public one.
+            // In a private database the id may be that of a private record or of a public one.
             let prefix = StoredID.prefix(of: database)
             values.append(members.map(\.id) + (prefix.isEmpty ? [] : members.map { prefix + $0.id }))
         }
@@ -190,7 +190,7 @@ struct SaveStatement {
 
     // MARK: References
 
-    /// How the references of a group are settled; nil when it has none, or foreign keys judge alone.
+    /// How the references of a group are resolved; nil if it has none, or if foreign keys alone check them.
     private func references(of group: BatchPlan.Group) -> SaveText.References? {
         guard looksUpReferences else { return nil }
         let targets = group.shape.columns.compactMap { place -> SaveText.Target?? in
@@ -211,26 +211,26 @@ struct SaveStatement {
             hasPending: hasPendingReference(group)
         )
         if case .user = database {
-            // Its records are the caller's, whatever their types' rules.
+            // All records of a private database are the caller's, regardless of the rules of their types.
             references.own = access.standard.read.shape
         }
         return references
     }
 
-    /// What a reference leads to, as far as this request settles it.
+    /// Where a reference leads, as far as this request determines it.
     private enum Target {
-        /// To a record that the request does not write, or failed to write: the statement looks it up.
+        /// A record that the request does not write, or failed to write: the statement looks it up.
         case elsewhere
-        /// To a record that the request has written or, in a private database, where all records are the caller's, will
-        /// write before the foreign keys are checked.
+        /// A record that the request has written. In a private database, where all records are the caller's, also one that it
+        /// will write before the foreign keys are checked.
         case written
-        /// To a public record that the same statement, or a later one of its transaction, may write.
+        /// A public record that the same statement, or a later one of its transaction, may write.
         case pending
     }
 
     private func target(_ target: RecordID, of write: RecordWrite) -> Target {
         guard let position = plan.firstWrite(of: target) else { return .elsewhere }
-        // A record that refers to itself is written with what it refers to.
+        // A record that refers to itself is written with its target.
         if target == write.id { return .written }
         if case .user = database { return .written }
         switch progress.standing(of: position) {
@@ -248,8 +248,8 @@ struct SaveStatement {
         }
     }
 
-    /// What the statement is given for a reference: the id that clients see; behind `~` the stored id when the record
-    /// is written by this request, and behind `~~` the id of one that may be.
+    /// Returns a reference as the statement takes it: the id that clients see, `~` and the stored id if the request writes the
+    /// record, or `~~` and the id if it may write it.
     private func storedReference(_ value: RecordValue, of write: RecordWrite) -> String? {
         guard case .reference(let id) = value else { return nil }
         return storedReference(id, of: write)
@@ -264,8 +264,8 @@ struct SaveStatement {
         }
     }
 
-    /// What the statement is given for an element of an array, in a private database: the id that clients see, or the
-    /// stored id of a record that this request writes.
+    /// Returns an element of an array as the statement takes it in a private database: the id that clients see, or the stored id
+    /// of a record that this request writes.
     private func storedElement(_ id: RecordID, of write: RecordWrite) -> String {
         switch target(id, of: write) {
         case .elsewhere, .pending: id.id
@@ -273,8 +273,8 @@ struct SaveStatement {
         }
     }
 
-    /// Elements of arrays are looked up in a private database, for which of two records they mean; what a public record
-    /// refers to is stored as it is sent, since no key asks whether there is such a record.
+    /// In a private database elements of arrays are looked up, to decide which of two records they mean. A public record stores
+    /// them as they are sent, since no foreign key checks them.
     private var looksUpElements: Bool {
         switch database {
         case .everyone, .union: false
@@ -282,7 +282,7 @@ struct SaveStatement {
         }
     }
 
-    /// Where all public records may be referred to, the foreign key judges alone.
+    /// If the caller may refer to all public records, the foreign key alone checks references.
     private var looksUpReferences: Bool {
         switch database {
         case .everyone, .union: access.hidesRecords

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The statement that writes the records of a group, without its values: all that its text depends on.
+/// The inputs that determine the text of the statement that writes the records of a group.
 ///
 /// ```sql
 /// INSERT INTO "app"."note" AS "r" ("_id", "_owner", "_created_by", "_updated_by", "title")
@@ -11,44 +11,45 @@ internal import SkyrowQuery
 /// WHERE <write access> RETURNING …
 /// ```
 ///
-/// Tables keep the texts by these members (``StatementText``), and ``SaveStatement`` binds the values of their parameters.
+/// Tables cache the texts by these members (``StatementText``), and ``SaveStatement`` binds the values of their parameters.
 struct SaveText: Hashable, Sendable {
-    /// How references to other records are settled.
+    /// How references to other records are resolved.
     struct References: Hashable, Sendable {
-        /// What the caller may read of its own private database, when the records are written there.
+        /// The caller's read access in its private database, if the records are written there.
         var own: AccessShape?
-        /// The table of each reference among the columns, in order, and where `own` is given of each array of references;
-        /// nil when the catalog has no such type.
+        /// The target of each reference column, in order, and with `own` also of each array of references; nil if the catalog has
+        /// no such type.
         var targets: [Target?]
-        /// Some lead to records that the same request may write.
+        /// Whether some references lead to records that the same request may write.
         var hasPending: Bool
     }
 
     /// The records that a reference may lead to.
     struct Target: Hashable, Sendable {
         var table: SQLIdentifier
-        /// What the caller may read of them in the public database.
+        /// The caller's read access to them in the public database.
         var shared: AccessShape
     }
 
-    /// A column that the caller changes in some records only, or in none.
+    /// A column that the caller may change in some records only, or in none.
     struct GuardedColumn: Hashable, Sendable {
-        /// Its place in the table.
+        /// The position in the table.
         var place: Int
         var update: FieldStanding
-        /// In which records the caller sees the field: a value that is there already is no change, which it is not to learn of
-        /// others.
+        /// The records in which the field is visible to the caller. For others a save must not reveal whether the sent value
+        /// equals the stored one.
         var read: FieldStanding
     }
 
-    /// Who changes access lists, where not everyone does who may write.
+    /// Who may change access lists, if not every caller who may write the record.
     struct GuardedAccess: Hashable, Sendable {
         var update: FieldStanding
-        /// In which records the caller sees the list: of others it is not to learn that it guessed an entry.
+        /// The records in which the list is visible to the caller. For others a save must not reveal whether the caller guessed
+        /// an entry.
         var read: FieldStanding
     }
 
-    /// How the statement is given its records.
+    /// How the records are passed to the statement.
     enum Rows: Hashable, Sendable {
         /// One record as values.
         case one
@@ -60,30 +61,30 @@ struct SaveText: Hashable, Sendable {
 
     var shape: SaveShape
     var rows: Rows
-    /// The statement is given the time of the request.
+    /// Whether the time of the request is a parameter.
     var hasInstant: Bool
-    /// The records are written to a private database.
+    /// Whether the records are written to a private database.
     var isPrivate: Bool
-    /// Which records the caller may change.
+    /// The records that the caller may change.
     var update: AccessShape
-    /// nil when the foreign keys judge alone.
+    /// nil if foreign keys alone check references.
     var references: References?
     /// The columns that the caller may not change in every record.
     var guardedColumns: [GuardedColumn]
-    /// Of a statement that sets access lists, in which records the caller changes the list; nil where it does in all of them.
+    /// In a statement that sets access lists: the records in which the caller may change the list; nil for all records.
     var guardedAccess: GuardedAccess?
-    /// Who may ask about the stored record, where there is a condition on it.
+    /// The caller's read access, if there is a condition on the stored record.
     var read: AccessShape?
     /// Whether new records have an owner.
     var hasOwner = true
-    /// What new records have that bring no access list; nil for none.
+    /// The access list of new records that bring no list; nil for no list.
     var defaultAccess: DefaultAccess?
 
     func template(on table: RecordTable) -> StatementTemplate {
         template(on: table, if: nil)
     }
 
-    /// - Parameter condition: what must hold of the stored record `r`, in a statement that changes and does not create.
+    /// - Parameter condition: the condition on the stored record `r`, in a statement that changes and does not create.
     func template(on table: RecordTable, if condition: StatementTemplate?) -> StatementTemplate {
         let save: StatementTemplate =
             switch shape.kind {
@@ -101,7 +102,7 @@ struct SaveText: Hashable, Sendable {
         return shape.operators.isEmpty ? save : relating(save, on: table)
     }
 
-    /// The records that ``template(on:)`` would not refuse for what only their owners change, or none.
+    /// Selects the records in which the caller may change the fields and the access list that ``template(on:)`` sets.
     func guardingTemplate(on table: RecordTable) -> StatementTemplate {
         """
         SELECT "r"."_id" FROM \(table.qualifiedName) AS "r", \(source(table)) \
@@ -139,7 +140,7 @@ struct SaveText: Hashable, Sendable {
         return "INSERT INTO \(table.qualifiedName) AS \"r\" (\(names)) SELECT \(values) FROM \(source(table))"
     }
 
-    /// Owner and creation never change.
+    /// Leaves out owner and creation, which never change.
     private func merge(_ table: RecordTable) -> StatementTemplate {
         var assignments: StatementTemplate = """
             "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", \
@@ -174,7 +175,7 @@ struct SaveText: Hashable, Sendable {
                 }
                 let given: SQL = "\(values).\(column.identifier)"
                 switch values {
-                // What is proposed for the row has been looked up, and is of the type of the column.
+                // The row proposed for insertion has been looked up, and has the type of the column.
                 case "excluded": input = "\(column.type.column.selection(given, oid: column.oid))"
                 default: input = storedIDs?("\(self.given(column, as: values))") ?? "\(self.given(column, as: values))"
                 }
@@ -190,20 +191,20 @@ struct SaveText: Hashable, Sendable {
         }
     }
 
-    /// What is asked of an element of an array, with its values.
+    /// Returns the condition on an element of an array, with its values.
     static func condition(_ predicate: ResolvedPredicate, on table: RecordTable) -> SQL {
         QueryText(root: table, joined: []).condition(predicate)
     }
 
-    /// The stored value of a column, for an operator: an array of one type as its elements are read.
+    /// The stored value of a column for an operator: an array in the type in which its elements are read.
     private func stored(_ column: RecordColumn) -> SQL {
         let value: SQL = "\"r\".\(column.identifier)"
         if case .array = column.type { return column.type.column.selection(value, oid: column.oid) }
         return value
     }
 
-    /// The table that the elements of an array are references to, where they are looked up, and what of it the caller may
-    /// read in its own database.
+    /// The table to which the elements of an array refer, if they are looked up, and the caller's read access to it in its
+    /// private database.
     private func elementTarget(of number: Int, in table: RecordTable) -> (target: SQL, own: AccessShape)? {
         guard let references, let own = references.own, let target = target(at: number, of: references, in: table)
         else {
@@ -212,7 +213,7 @@ struct SaveText: Hashable, Sendable {
         return ("\(table.schema).\(target.table)", own)
     }
 
-    /// The table that the column at a place among those that are written leads to.
+    /// Returns the table to which the column at a position among the written ones refers.
     func target(at number: Int, of references: References, in table: RecordTable) -> Target? {
         let place = shape.columns[..<number].count {
             switch table.columns[$0].type {
@@ -224,8 +225,8 @@ struct SaveText: Hashable, Sendable {
         return references.targets[place]
     }
 
-    /// A condition on who may write, and then that all operators can be applied: nothing is found out about the values of
-    /// a record that may not be written.
+    /// Returns the access condition and then the condition that all operators can be applied, in an order that reveals nothing
+    /// about the values of a record that the caller may not write.
     private func judged(
         _ access: StatementTemplate,
         in table: RecordTable,
@@ -243,17 +244,18 @@ struct SaveText: Hashable, Sendable {
         update.condition(on: "r")
     }
 
-    /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
+    /// Returns the condition that fields and the access list keep their values in records in which the caller may not change
+    /// them.
     ///
-    /// What rules let no one change keeps its value under the owner, too. Lists are compared
-    /// as they are written; one that says the same in another order is found out after the refusal (``SaveVerdict``).
+    /// A value that the rules let no one change must stay the same in records of the owner, too. Access lists are compared as
+    /// they are stored; an equivalent list in another order is recognised after the refusal (``SaveVerdict``).
     private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> StatementTemplate {
         let isOwner: StatementTemplate = "\"r\".\"_owner\" = \(parameter: .actor)"
-        // What must hold in records of others, and what in all of them.
+        // The conditions for records of others, and those for all records.
         var others: [StatementTemplate] = []
         var all: [StatementTemplate] = []
         for column in guardedColumns {
-            // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
+            // For a hidden value it is not revealed whether the sent value equals the stored one.
             let kept: StatementTemplate? =
                 switch column.read {
                 case .all: isSame(column.place, in: table, values: values)
@@ -263,7 +265,7 @@ struct SaveText: Hashable, Sendable {
                 }
             switch column.update {
             case .all: break
-            // One question about the owner for all of them.
+            // The owner is compared once for all of these columns.
             case .owned: others.append(column.read == .owned ? "false" : kept ?? "false")
             case .some(let reach):
                 let may = reach.condition(on: "r", "\(parameter: .actor)")
@@ -307,22 +309,22 @@ struct SaveText: Hashable, Sendable {
         return "(\(condition))"
     }
 
-    /// Whether what is sent for the column at a place in the table is what is stored there.
+    /// Returns the condition that the value sent for the column at a table position equals the stored one.
     private func isSame(_ place: Int, in table: RecordTable, values: SQLIdentifier) -> StatementTemplate {
         let column = table.columns[place]
         guard !isOperated(place) else { return "false" }
-        // A collation may take other bytes for the same text.
+        // For a collation, different bytes may be the same text.
         let collation: SQL = column.collation.equatesByBytes ? "" : " COLLATE \"C\""
         var stored: SQL = "\"r\".\(column.identifier)\(collation)"
         var given = given(column, as: values)
         if case .array = column.type {
-            // What is proposed for the row is of the type of the column.
+            // The row proposed for insertion has the type of the column.
             if values == "excluded" { given = column.type.column.selection(given, oid: column.oid) }
-            // A slice has its places from 1 on, as what is given.
+            // A slice has subscripts from 1 on, like the sent array.
             stored = "(\(column.type.column.selection(stored, oid: column.oid)))[:]"
         }
         switch column.type {
-        // The types of extensions have their operators elsewhere, and JSON may be of a type that has none.
+        // Operators of extension types are not on the search path, and a JSON column may have a type without operators.
         case .location, .geometry, .json:
             let type = column.type.column
             return """
@@ -330,7 +332,7 @@ struct SaveText: Hashable, Sendable {
                 IS NOT DISTINCT FROM \(type.selection(stored, oid: column.oid))
                 """
         case .relation: return "false"
-        // A double is compared as the column keeps it.
+        // A double is compared with the precision of the column.
         case .number where column.oid == .float4:
             return "\(given)::real IS NOT DISTINCT FROM \(stored)"
         default: break
@@ -342,7 +344,7 @@ struct SaveText: Hashable, Sendable {
         return "\(given) IS NOT DISTINCT FROM \(stored)"
     }
 
-    /// Whether the column at a place in the table has an operator, which is a change whatever it makes of the value.
+    /// Whether the column at a table position has an operator, which counts as a change for any result.
     private func isOperated(_ place: Int) -> Bool {
         shape.operators.contains { shape.columns[$0.place] == place }
     }
@@ -370,7 +372,7 @@ struct SaveText: Hashable, Sendable {
         let revision: SQL = shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
         var access: StatementTemplate = "\(writeCondition)\(revision)\(ownerCondition(table, values: "i"))"
         if let condition, let read {
-            // Nothing is found out about a record that may be written and not read.
+            // Nothing is revealed about a record that the caller may write but not read.
             access += " AND \(read.condition(on: "r")) AND (\(condition))"
         }
         return """
@@ -384,7 +386,7 @@ struct SaveText: Hashable, Sendable {
 
     /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
     ///
-    /// Records that all get the same have their ids beside one row of values, however many there are.
+    /// Records that all get the same values have an array of ids beside one row of values, for any number of records.
     private func source(_ table: RecordTable) -> StatementTemplate {
         var inputs: [(name: SQL, parameter: StatementParameter)] = [("\"_id\"", .ids)]
         if shape.setsAccess { inputs.append(("\"_access\"", .accessLists)) }
@@ -407,7 +409,7 @@ struct SaveText: Hashable, Sendable {
         }
     }
 
-    /// What each column is given of a row `i`.
+    /// The value of each column in terms of a row `i`.
     private func inputs(_ table: RecordTable) -> [(RecordColumn, StatementTemplate)] {
         var targets = (references?.targets ?? [])[...]
         return shape.columns.map { place in
@@ -429,7 +431,7 @@ struct SaveText: Hashable, Sendable {
                 )
                 return (column, value)
             case (.relation, _?):
-                // Its members are looked up where they are written.
+                // Members are looked up where they are written.
                 _ = targets.popFirst()
                 return (column, "\(input)")
             case (.array(.reference), let references?):
@@ -443,17 +445,17 @@ struct SaveText: Hashable, Sendable {
         }
     }
 
-    /// A column of the rows that the statement is given, in the type that the column takes.
+    /// A column of the input rows, in the type that the table's column takes.
     private func given(_ column: RecordColumn, as values: SQLIdentifier) -> SQL {
         let value: SQL = "\(values).\(column.identifier)"
         return values == "i" ? column.type.column.input(value) : value
     }
 
-    /// The stored ids of the records that the elements of an array mean in a private database: the user's own record, else
-    /// the public one, whether there is such a record or not.
+    /// The stored ids of the records that the elements of an array mean in a private database: the user's private record if it
+    /// exists, else the public one, even if it does not exist.
     ///
-    /// Nothing is asked about public records, so nothing is revealed of one that the caller may not read. Ids of records
-    /// that the request writes come with the prefix of the database.
+    /// Public records are not looked up, so nothing is revealed about one that the caller may not read. Ids of records that the
+    /// request writes already have the prefix of the database.
     private func elements(_ input: StatementTemplate, to target: SQL, _ own: AccessShape) -> StatementTemplate {
         """
         CASE WHEN \(input) IS NULL THEN NULL ELSE ARRAY(SELECT coalesce(\
@@ -463,20 +465,20 @@ struct SaveText: Hashable, Sendable {
         """
     }
 
-    /// The stored id of the record a reference means, as far as the caller may read it.
+    /// Returns the stored id of the record that a reference means, if the caller may read it.
     ///
-    /// In a private database that is the user's own record, else the public one. A record that the caller may not read
-    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the
-    /// saved record refers to it already, since clients send back whole records.
+    /// In a private database that is the user's private record, else the public one. A record that the caller may not read
+    /// becomes `~`, an id that no row has, so that the foreign key refuses it like a missing one. The exception is a reference
+    /// that the saved record already has, since clients send back whole records.
     ///
-    /// A record that the same request may write, `~~<id>`, is taken as it is when there is none yet: the foreign key
-    /// refuses it unless it has been written. One that is there is judged like any other.
+    /// A record that the same request may write, `~~<id>`, is taken as it is if it does not exist yet: the foreign key refuses it
+    /// unless it has been written by then. An existing record is checked like any other.
     ///
     /// - Parameters:
     ///   - shared: the public records that the caller may read.
-    ///   - isFromSameDatabase: whether a private record refers to no public one: it does not go with it, so by a reference that
-    ///     takes it along it belongs to its own.
-    ///   - kept: the reference that the record has, followed by a comma.
+    ///   - isFromSameDatabase: whether a private record may not refer to a public one. A record with a cascading reference is
+    ///     deleted with its target, and a private record is not deleted with a public one.
+    ///   - kept: the reference that the record already has, followed by a comma.
     func reference(
         _ input: SQL,
         to target: SQL,
@@ -513,18 +515,18 @@ struct SaveText: Hashable, Sendable {
             """
     }
 
-    /// The id that a reference is given by.
+    /// The id of a reference without its marks.
     private func id(_ input: SQL, _ references: References) -> SQL {
         references.hasPending ? "ltrim(\(input), '~')" : input
     }
 }
 
-/// Where the access list of a new record comes from that brings none.
+/// The source of the access list of a new record that brings no list.
 enum DefaultAccess: Hashable, Sendable {
     case type
     /// The list of the user who saves it.
     case user
-    /// That one, or where there is none that of its type.
+    /// The list of the user, or that of the type if the user has no list.
     case userOrType
 
     init?(ofType: Bool, ofUser: Bool) {

@@ -1,11 +1,11 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the value of a placeholder is, in a text that is kept and bound anew for every request (``StatementTemplate``).
+/// The source of a placeholder's value, in a text that is cached and bound for every request (``StatementTemplate``).
 enum StatementParameter: Hashable, Sendable {
-    /// A value of the condition of an access scope: of every scope of one access the same.
+    /// A value in the condition of an access scope; the same in every scope of one access.
     enum Access: Hashable, Sendable {
-        /// The user whose private database it is.
+        /// The user whose private database is accessed.
         case database
         /// The user of a clause about owners and members.
         case user
@@ -17,34 +17,34 @@ enum StatementParameter: Hashable, Sendable {
     case ids
     /// The ids of the records as clients see them.
     case wireIDs
-    /// Whose new records are.
+    /// The owner of new records.
     case newOwner
-    /// Who signs what is written.
+    /// The user who is recorded as the author of the write.
     case actor
     /// The user whose private database the records are in.
     case database
-    /// What stands before the ids of that database.
+    /// The prefix of stored ids in that database.
     case prefix
     /// The time of the request.
     case instant
     case accessLists
-    /// The revisions that records are to have.
+    /// The revisions that records must have.
     case revisions
-    /// Values of the column at this place among those that are written.
+    /// Values of the column at this position among the written ones.
     case column(Int)
-    /// A value of the operator on the column at this place among those that are written.
+    /// A value of the operator on the column at this position among the written ones.
     case operand(column: Int, number: Int)
     /// A value of the condition on the stored record.
     case condition(Int)
-    /// A value of the predicate that the operator on the column at this place, or a step of it, asks of elements.
+    /// A value of the predicate on elements, in the operator on the column at this position or in one of its steps.
     case elementValue(column: Int, step: Int, number: Int)
-    /// What a new record has that brings no list.
+    /// The default access list of the type.
     case defaultAccess
     case access(Access)
 }
 
 extension RecordAccess {
-    /// Appends the value of a parameter that the access of a request settles; nothing for any other.
+    /// Appends the value of a parameter that the access of a request determines; nothing for any other parameter.
     func append(_ parameter: StatementParameter, to values: inout PostgresBindings) {
         switch parameter {
         case .newOwner: values.append(newOwner)
@@ -62,7 +62,7 @@ extension RecordAccess {
 }
 
 extension AccessScope {
-    /// Appends a value of the condition; nothing where the scope has none of the kind.
+    /// Appends a value of the condition; nothing if the scope has no value of the kind.
     func append(_ parameter: StatementParameter.Access, to values: inout PostgresBindings) {
         switch parameter {
         case .database: if case .user(let user) = database { values.append(user) }

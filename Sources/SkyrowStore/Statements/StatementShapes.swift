@@ -2,11 +2,11 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import Synchronization
 
-/// A statement without its values, and the key by which its text is kept.
+/// A statement without its values, as the key of its cached text.
 ///
-/// Its text is made of the members of the case and the table it is kept with, and of nothing else: who calls, with which
-/// roles and values is not here. So two requests with equal keys have the same text, and a text that comes to depend on
-/// something new needs a new member, which is part of the key.
+/// The text is made only from the members of the case and from the table that caches it; it does not depend on the caller, roles
+/// or values. Requests with equal keys therefore have the same text, and a text that comes to depend on something new needs a new
+/// member, which is then part of the key.
 enum StatementText: Hashable, Sendable {
     case fetchMany(AccessShape)
     /// A fetch from the databases of all users.
@@ -15,9 +15,9 @@ enum StatementText: Hashable, Sendable {
     case readCondition(AccessShape, on: SQLIdentifier)
     case save(SaveText)
     case delete(AccessShape)
-    /// What records are to a caller: which may be read, and which may be changed or deleted.
+    /// Which records a caller may read, and which it may change or delete.
     case judge(read: AccessShape, AccessShape)
-    /// Which records may be referred to: public ones, and the caller's own where they are written to its private database.
+    /// Which records may be referred to: public ones, and the caller's private ones if the write is to its private database.
     case lookUp(shared: AccessShape, own: AccessShape?)
 
     func template(on table: RecordTable) -> StatementTemplate {
@@ -33,22 +33,22 @@ enum StatementText: Hashable, Sendable {
     }
 }
 
-/// The texts of the statements on one table, by what they are made of, so that a request builds no text it has built
-/// before.
+/// The cached texts of the statements on one table, so that no text is built twice.
 ///
-/// A table keeps them and they go with it: when the schema changes, another table takes its place.
+/// A table owns its texts: when the schema changes, another table takes its place.
 package final class StatementShapes: Sendable {
     private let shapes = FirstBuilt<StatementText, StatementTemplate>()
     private let coalesced = FirstBuilt<AccessShape, (StatementTemplate, CoalescedStatement)>()
 
     package init() {}
 
-    /// The text on the table that these are the texts of.
+    /// Returns the text of a statement on the table that owns these texts.
     func template(_ text: StatementText, on table: RecordTable) -> StatementTemplate {
         shapes.value(text) { text.template(on: table) }
     }
 
-    /// A fetch by one id in its two forms; all uses of a shape get one ``CoalescedStatement``, by which they meet.
+    /// Returns the fetch by one id and its coalesced form. All uses of a shape share one ``CoalescedStatement``, which brings
+    /// them together.
     func coalescing(_ access: AccessShape, on table: RecordTable) -> (StatementTemplate, CoalescedStatement) {
         coalesced.value(access) {
             let many = FetchStatement.coalesced(access, on: table)
@@ -57,9 +57,9 @@ package final class StatementShapes: Sendable {
     }
 }
 
-/// Values by shape, each built when it is first asked for; of two that are built at once the first one stays.
+/// Values by shape, each built on first use. If two tasks build one at once, the first one stays.
 private final class FirstBuilt<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Beyond this many shapes of one table the least work is to begin again.
+    /// Upper bound on the shapes of one table; a full cache is emptied, which costs least.
     private static var capacity: Int { 512 }
 
     private let known = Mutex<[Key: Value]>([:])

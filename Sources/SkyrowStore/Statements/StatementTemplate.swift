@@ -1,9 +1,9 @@
 internal import SkyrowPostgres
 
-/// A statement without its values: the text, and what the value of each placeholder is.
+/// A statement without its values: the text, and the parameter of each placeholder.
 ///
-/// It is written as a string literal like ``SQL``, with parameters where that has values. Text and parameters come from
-/// one walk, so what is bound cannot differ from what the text asks for:
+/// It is written as a string literal like ``SQL``, with parameters in the place of values. Text and parameters are built
+/// together, so that the bound values always match the text:
 ///
 /// ```swift
 /// let template: StatementTemplate = "DELETE FROM \(table.qualifiedName) WHERE \"_id\" = ANY(\(parameter: .ids))"
@@ -12,44 +12,43 @@ internal import SkyrowPostgres
 /// }
 /// ```
 ///
-/// ``SQL`` that is spliced in has no values; one that has some makes the bound statement fail with `misuse`.
+/// Interpolated ``SQL`` must not have values, or the bound statement fails with `misuse`.
 struct StatementTemplate: Sendable {
     private var sql = SQL()
     private(set) var parameters: [StatementParameter] = []
 
-    /// A statement with a parameter in the place of each value, from 0 on.
+    /// Creates a template from a statement, whose value at each position becomes `parameter` of that position.
     init(_ sql: SQL, _ parameter: (Int) -> StatementParameter) {
         self.sql = sql.withoutValues
         parameters = (0..<sql.bindings.count).map(parameter)
     }
 
-    /// No text.
+    /// Creates an empty template.
     init() {}
 
-    /// The text with `$1`, `$2`, … in the places of the parameters.
+    /// The text with `$1`, `$2`, … in the place of parameters.
     var text: String { sql.text }
 
-    /// The text, whose values another part of the program binds.
+    /// The text without values, for code that binds them itself.
     var unbound: SQL { sql }
 
-    /// The statement with its values; `bind` appends the one of a parameter.
+    /// Returns the statement with its values; `bind` appends the value of a parameter.
     ///
-    /// A parameter to which nothing, or more than one value, is appended makes the statement fail with `misuse` instead of
-    /// being sent.
+    /// If `bind` does not append exactly one value for a parameter, the statement fails with `misuse` instead of being sent.
     ///
-    /// - Parameter bytes: how many the values take; most records have room in as many as it is by default.
+    /// - Parameter bytes: the expected size of the values; the default suffices for most records.
     func binding(bytes: Int = 256, _ bind: (StatementParameter, inout PostgresBindings) -> Void) -> SQL {
         var values = PostgresBindings()
         values.reserveCapacity(values: parameters.count, bytes: bytes)
         for (place, parameter) in parameters.enumerated() {
             bind(parameter, &values)
-            // Without the rest there are too few values, which the statement reports.
+            // Without the other values there are too few, which the statement reports.
             if values.count != place + 1 { return sql.binding(PostgresBindings()) }
         }
         return sql.binding(values)
     }
 
-    /// The same text with something else in the place of each parameter, from 0 on.
+    /// Returns the text with each parameter replaced; `replacement` takes its position.
     func replacingParameters(with replacement: (Int) -> SQL) -> SQL {
         sql.replacingValues(with: replacement)
     }
@@ -73,7 +72,7 @@ extension StatementTemplate: ExpressibleByStringInterpolation {
         self = stringInterpolation.template
     }
 
-    /// Collects the pieces of a literal; each kind of piece says how it enters the text.
+    /// Collects the segments of a literal; each kind of segment has an overload.
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var template = StatementTemplate()
 
@@ -85,7 +84,7 @@ extension StatementTemplate: ExpressibleByStringInterpolation {
             template.sql.append(raw: literal)
         }
 
-        /// `$n`, whose value is the one of the parameter.
+        /// `$n` with the value of the parameter.
         mutating func appendInterpolation(parameter: StatementParameter) {
             template.sql.appendPlaceholder()
             template.parameters.append(parameter)
@@ -106,7 +105,7 @@ extension StatementTemplate: ExpressibleByStringInterpolation {
             template.sql.append(text)
         }
 
-        /// The other template's text, its placeholders numbered on, and its parameters.
+        /// The text of the other template with its placeholders renumbered, and its parameters.
         mutating func appendInterpolation(_ other: StatementTemplate) {
             template.append(other)
         }
@@ -114,7 +113,7 @@ extension StatementTemplate: ExpressibleByStringInterpolation {
 }
 
 extension Sequence<StatementTemplate> {
-    /// The templates one after another with `separator` between them.
+    /// Joins the templates with `separator` between them.
     func joined(separator: StatementTemplate) -> StatementTemplate {
         var result = StatementTemplate()
         for (index, template) in enumerated() {
