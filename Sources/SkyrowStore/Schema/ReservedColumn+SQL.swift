@@ -4,12 +4,12 @@ package import SkyrowPostgres
 extension ReservedColumn {
     package var identifier: SQLIdentifier { SQLIdentifier(known: rawValue) }
 
-    /// The type of the column in PostgreSQL; a table that has the names but not the types is no record table.
+    /// The type of the column in PostgreSQL. A table with these names but other types is not a record table.
     package var oid: PostgresOID { RowPlan.Kind(self).oid }
 }
 
 extension RowPlan.Kind {
-    /// How a record's member of the column is emitted.
+    /// How the column is emitted as a member of a record.
     package init(_ column: ReservedColumn) {
         self =
             switch column {

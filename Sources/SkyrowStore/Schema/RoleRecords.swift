@@ -3,11 +3,11 @@ import SkyrowPostgres
 import SkyrowQuery
 
 extension RecordTable {
-    /// The roles of an application as records that are read alone: `record:query` and `record:fetch` take them for the records of a
-    /// type, and no other statement is ever made of it, since it is not in the catalogue.
+    /// The roles of an application as read-only records. `record:query` and `record:fetch` use them like the records of a type;
+    /// no other statement does, since the table is not in the catalog.
     ///
-    /// Each has its name as its id and as a field. A name that begins with `~` is no record's id, which would be that of
-    /// a private record; `role:list` has those roles. Who reads which is said by ``TypeRules/ofRoles``.
+    /// The name of a role is its record id and also a field. A name that begins with `~` cannot be a record id, which would be
+    /// that of a private record; `role:list` has those roles. ``TypeRules/ofRoles`` determines who reads which role.
     static func ofRoles(in schema: SQLIdentifier) -> RecordTable {
         func column(_ name: SQLIdentifier, _ type: FieldType, _ number: Int) -> RecordColumn? {
             (try? FieldName(name.name)).map { field in
@@ -17,7 +17,7 @@ extension RecordTable {
                     type: type,
                     oid: type.column.kind.oid,
                     isWritable: false,
-                    // That of the table, so that its index serves.
+                    // The collation of the role table, so that its index is used.
                     collation: .database,
                     number: number
                 )
@@ -45,9 +45,9 @@ extension RecordTable {
 }
 
 extension RecordTable {
-    /// The rows that are the members of a relation, `_from` and `_to`; nil for a column that is no relation.
+    /// The rows with the members of a relation, `_from` and `_to`; nil for a column that is not a relation.
     ///
-    /// Those of roles are in the tables of the accounts. PostgreSQL pulls the sub-select up.
+    /// Members of roles are in reserved tables. PostgreSQL pulls the sub-select up.
     func members(of column: RecordColumn) -> SQL? {
         guard name == .role else { return column.members.map { "\(schema).\($0)" } }
         switch column.field.rawValue {
@@ -61,7 +61,7 @@ extension RecordTable {
 }
 
 extension RecordStore {
-    /// The table of a type whose records are read; nil when there is none.
+    /// Returns the table of a type for reading; nil if the type does not exist.
     func readableTable(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         type == .role ? roleRecords : try await table(of: type)
     }

@@ -4,17 +4,16 @@ internal import SkyrowPostgres
 internal import SkyrowSystem
 internal import Synchronization
 
-/// Whether the rules of types that this process goes by are those of the tables, asked again and again: notices of changes may
-/// get lost on the way.
+/// Checks regularly that the rules of types in this process are those of the tables, since notifications of changes may get lost.
 final class RulesWatch: Sendable {
     private struct State {
-        /// How often the rules had changed when the catalogue was read.
+        /// The version of the rules when the catalog was read.
         var version: Int64?
-        /// When that was last found to be so; nil while nothing is watched.
+        /// When the version was last found to be current; nil while the watch is not running.
         var knownAt: ContinuousClock.Instant?
-        /// Why the last look found nothing out; nil where it did, or is the first.
+        /// Why the last check failed; nil after a success and before the first check.
         var failure: RulesFailure?
-        /// Whether there may be users with a list of their own for new records.
+        /// Whether users may have default access lists for new records.
         var hasDefaultLists = false
     }
 
@@ -25,12 +24,12 @@ final class RulesWatch: Sendable {
     private let state = Mutex(State())
     private let waiting = WaitingTasks<OneKey>()
 
-    /// How long a request waits for a look that is under way or overdue, as after a moment at which the machine stood still.
+    /// How long a request waits for a check that is running or overdue, for example after the machine was suspended.
     private static let pause: Duration = .seconds(2)
 
     /// - Parameters:
-    ///   - interval: how often they are asked for; nil for never.
-    ///   - patience: after how long without an answer they count as unknown.
+    ///   - interval: the time between checks; nil for no checks.
+    ///   - patience: the time without a successful check after which the rules count as unknown.
     init(client: PostgresClient, schema: SQLIdentifier, interval: Duration?, patience: Duration) {
         self.client = client
         self.schema = schema
@@ -38,7 +37,7 @@ final class RulesWatch: Sendable {
         self.patience = patience
     }
 
-    /// Notes how often the rules have changed, before the catalogue is read.
+    /// Records the version of the rules, before the catalog is read.
     func begin() async throws {
         guard let found = try await found() else { return }
         state.withLock {
@@ -47,16 +46,16 @@ final class RulesWatch: Sendable {
         }
     }
 
-    /// Whether there may be users with a list of their own for new records: there was one since the database was made.
+    /// Whether users may have default access lists for new records: a user has had one since the database was created.
     var hasDefaultLists: Bool { state.withLock { $0.hasDefaultLists } }
 
     func noteDefaultLists() {
         state.withLock { $0.hasDefaultLists = true }
     }
 
-    /// Asks until the task is cancelled.
+    /// Checks the rules until the task is cancelled.
     ///
-    /// - Parameter reload: reads the catalogue again.
+    /// - Parameter reload: reads the catalog again.
     func run(_ reload: () async throws -> Void) async {
         guard let interval else { return }
         state.withLock { $0.knownAt = .now }
@@ -67,9 +66,9 @@ final class RulesWatch: Sendable {
         while (try? await ServiceTimer.sleep(for: interval)) != nil { await look(reload) }
     }
 
-    /// Asks once; false where there was no answer.
+    /// Checks once; returns false if the check failed.
     ///
-    /// - Parameter reload: reads the catalogue again.
+    /// - Parameter reload: reads the catalog again.
     @discardableResult
     func look(_ reload: () async throws -> Void) async -> Bool {
         let start = ContinuousClock.now
@@ -80,7 +79,7 @@ final class RulesWatch: Sendable {
             state.withLock {
                 $0.failure = nil
                 $0.version = found.version
-                // Another look may have begun later and ended earlier.
+                // Another check may have started later and ended earlier.
                 $0.knownAt = $0.knownAt.map { max($0, start) }
                 $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
             }
@@ -91,11 +90,11 @@ final class RulesWatch: Sendable {
         }
     }
 
-    /// How long ago it was found that they are; nil while nothing is watched.
+    /// The time since the rules were last found to be current; nil while the watch is not running.
     var age: Duration? { state.withLock { $0.knownAt }.map { ContinuousClock.now - $0 } }
 
-    /// Throws where it has not been known for a while what the rules are, since old ones may show what is hidden by now: `135
-    /// Overloaded` for what passes by itself, and `10002 UnexpectedUnableToOpenDatabase` where PostgreSQL has no rules to show.
+    /// Throws if the rules have been unknown for a while, since old rules may show what is hidden by now: `135 Overloaded` for a
+    /// transient failure, and `10002 UnexpectedUnableToOpenDatabase` if PostgreSQL responds without rules.
     func requireKnown() async throws(SkyrowError) {
         guard isOverdue else { return }
         await waiting.wait {
@@ -110,7 +109,7 @@ final class RulesWatch: Sendable {
     private var isOverdue: Bool { age.map { $0 > patience } ?? false }
     private var failure: RulesFailure? { state.withLock { $0.failure } }
 
-    /// nil where the number is gone, which is as if it could not be read.
+    /// Returns nil if the version is missing, which counts as unreadable.
     private func found() async throws -> (version: Int64, hasDefaultLists: Bool)? {
         let result = try await client.readUrgently(
             """
@@ -123,11 +122,11 @@ final class RulesWatch: Sendable {
     }
 }
 
-/// Why it could not be found out what the rules are.
+/// Why the rules could not be checked.
 enum RulesFailure: Hashable, Sendable {
-    /// PostgreSQL is busy, stands still or is away.
+    /// PostgreSQL is busy, hangs or is unavailable.
     case passing(SkyrowError)
-    /// It answers, and not with rules.
+    /// PostgreSQL responds, but without rules.
     case lasting
 
     init(_ error: any Error) {
@@ -147,7 +146,7 @@ enum RulesFailure: Hashable, Sendable {
         }
     }
 
-    /// What a request gets.
+    /// The error for a request.
     var refusal: SkyrowError {
         switch self {
         case .passing(let error): error

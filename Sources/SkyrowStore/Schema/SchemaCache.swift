@@ -4,9 +4,9 @@ package import SkyrowPostgres
 internal import SkyrowSystem
 internal import Synchronization
 
-/// The catalogue as this process has it, read without waiting and reloaded when something changed.
+/// The cached catalog of this process, which is read without waiting and reloaded after changes.
 package final class SchemaCache: Sendable {
-    /// How much was read so far.
+    /// How much has been read so far.
     package struct Statistics: Hashable, Sendable {
         /// Statements.
         package var readings = 0
@@ -18,13 +18,13 @@ package final class SchemaCache: Sendable {
 
     private struct State {
         var catalog: SchemaCatalog
-        /// When the second began in which so many times was looked for names.
+        /// The start of the second in which ``looks`` are counted.
         var second: ContinuousClock.Instant?
         var looks = 0
         var statistics = Statistics()
     }
 
-    /// So many times in a second are names looked for that the catalogue does not have; it is known by notices otherwise.
+    /// Upper bound on lookups of unknown names per second. Otherwise notifications keep the catalog current.
     private static let maximumLooks = 20
 
     private let client: PostgresClient
@@ -36,9 +36,9 @@ package final class SchemaCache: Sendable {
     private let changed = WaitingTasks<Int>()
 
     /// - Parameters:
-    ///   - rules: those of the types that have some.
-    ///   - otherRules: those of all others.
-    ///   - readsAccess: whether the tables have rules of types, as they do from migration 21 on.
+    ///   - rules: the rules of the types that have rules.
+    ///   - otherRules: the rules of all other types.
+    ///   - readsAccess: whether the tables have rules of types, which they have from migration 21 on.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -55,19 +55,19 @@ package final class SchemaCache: Sendable {
         )
     }
 
-    /// The last catalogue read; empty before the first ``reload(_:)``.
+    /// The last catalog read; empty before the first ``reload(_:)``.
     package var current: SchemaCatalog {
         state.withLock { $0.catalog }
     }
 
-    /// Returns when there is a type of this name, or the task is cancelled.
+    /// Returns when a type of this name exists, or when the task is cancelled.
     package func waitForTable(of type: RecordTypeName) async {
         while !Task.isCancelled, current[type] == nil {
             await awaited.wait(for: type) { current[type] != nil }
         }
     }
 
-    /// Returns when the catalogue is another one than that of a version, when the time is over and when the task is cancelled.
+    /// Returns when the catalog has another version, when the time is over, or when the task is cancelled.
     package func waitForChange(since version: Int, atMost limit: Duration) async {
         await changed.wait(
             for: version,
@@ -80,23 +80,23 @@ package final class SchemaCache: Sendable {
         state.withLock { $0.statistics }
     }
 
-    /// Reads the catalogue again, or a part of it; ``current`` then holds what was committed there before this call.
+    /// Reads the catalog or a part of it again. On return ``current`` has what was committed there before this call.
     ///
-    /// Callers that come while it is being read share the next reading. Throws what the database threw.
+    /// Callers that arrive during a reading share the next one. Throws the error of the database.
     package func reload(_ part: CatalogPart = .everything) async throws {
         let reading = readings.next(part, uniting: { $0.union($1) }, read)
         try await reading.value(ifCancelled: .failure(CancellationError())).get()
     }
 
-    /// Reads what is there of these types, which another process may have made a moment ago.
+    /// Reads these types from the database, where another process may just have created them.
     ///
-    /// So many times in a second, so that requests with unknown names cannot keep the database busy.
+    /// The number of lookups per second is limited, so that requests with unknown names cannot overload the database.
     package func look(for types: Set<RecordTypeName>) async throws {
         guard mayLook() else { return }
         try await reload(.types(types))
     }
 
-    /// Whether a name may be looked for now, which is counted.
+    /// Counts a lookup, and returns whether it is allowed.
     func mayLook() -> Bool {
         let time = now()
         return state.withLock { state in

@@ -3,11 +3,11 @@ package import SkyrowPostgres
 package import SkyrowQuery
 
 extension SchemaCatalog {
-    /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
+    /// Reads the catalog or a part of it in one statement; unchanged tables keep their objects.
     ///
-    /// Returns also how many rows were read.
+    /// Also returns the number of rows read.
     ///
-    /// - Parameter readsAccess: whether the rules of types are read too, of which there are none before the reserved tables.
+    /// - Parameter readsAccess: whether to read the rules of types too, which do not exist before the reserved tables.
     package static func load(
         _ part: CatalogPart,
         from client: PostgresClient,
@@ -19,9 +19,9 @@ extension SchemaCatalog {
         return (SchemaCatalog(rows: rows, of: part, replacing: previous), rows.count)
     }
 
-    /// Reads what a transaction sees of some types, or of all.
+    /// Reads some types, or all, as a transaction sees them.
     ///
-    /// - Parameter rules: what the rules of types go beside; without it these are not read.
+    /// - Parameter rules: the built-in rules of types; without them, stored rules are not read either.
     package static func load(
         _ part: CatalogPart = .everything,
         of schema: SQLIdentifier,
@@ -33,8 +33,8 @@ extension SchemaCatalog {
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }
 
-    /// One row for each field of a record table, one for each other relation or table without fields, and one for the rules of every
-    /// type where there are any.
+    /// Selects one row for each field of a record table, one for each other relation or table without fields, and one for the
+    /// rules of every type if there are any.
     private static func query(_ part: CatalogPart, of schema: SQLIdentifier, readsAccess: Bool = false) -> SQL {
         let reserved = ReservedColumn.allCases.map { column -> SQL in
             "(\(PostgresName(column.rawValue)), \(column.oid))"
@@ -167,8 +167,8 @@ extension SchemaCatalog {
             """
     }
 
-    /// Builds the catalogue of the rows and of what `previous` has beside that part; rows whose names the protocol cannot
-    /// carry are left out.
+    /// Builds the catalog from the rows, and from `previous` outside of the part. Rows with names that the protocol cannot carry
+    /// are left out.
     init(rows: [CatalogRow], of part: CatalogPart = .everything, replacing previous: SchemaCatalog) {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
@@ -238,49 +238,49 @@ extension SchemaCatalog {
     }
 }
 
-/// A row of the catalogue query.
+/// A row of the catalog query.
 package struct CatalogRow: Hashable, Sendable {
     package struct Column: Hashable, Sendable {
         var name: String
         var oid: PostgresOID
         var typeName: String
-        /// The extension that a type belongs to, and the type with what it was declared with:
-        /// `postgis:geography(Point,4326)`. nil for types of PostgreSQL and of users.
+        /// The extension that provides the type, and the type with its modifiers: `postgis:geography(Point,4326)`. nil for types
+        /// of PostgreSQL and of users.
         var extensionType: String?
-        /// The schema of a type that is not PostgreSQL's.
+        /// The schema of a type that is not built in.
         var typeSchema: String?
-        /// The default is the next number of a sequence.
+        /// Whether the default is the next number of a sequence.
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
         var isWritable = true
-        /// The record type that a foreign key refers to, or the ids of an array or members of a relation.
+        /// The record type that a foreign key, the ids of an array or the members of a relation refer to.
         var referredType: String?
         var foreignKey: String?
-        /// What the foreign key does when the record is deleted that the column refers to.
+        /// What the foreign key does when the referenced record is deleted.
         var onDelete = DeleteRule.restrict
         var collation = TextCollation.bytes
         /// The table of the members of a relation.
         var members: String?
         /// How `match` finds the words of a text.
         var textLanguage = TextLanguage.words
-        /// The column that keeps these.
+        /// The column that stores these words.
         var storedWords: String?
-        /// Its number in the table, which no other column of it ever has.
+        /// The attribute number in the table, which no other column of the table ever has.
         var number = 0
-        /// Whether rows that were there before it have a value.
+        /// Whether rows that existed before the column have a value.
         var isFilled = false
     }
 
     var relation: String
     var isRecordTable: Bool
     var column: Column?
-    /// The reserved columns of other collations than new ones.
+    /// The reserved columns whose collations differ from those of new tables.
     var reservedCollations: [ReservedColumn: TextCollation] = [:]
-    /// Those of the table, in one of its rows.
+    /// The indexes of the table, in one of its rows.
     var indexes: [TableIndex] = []
     /// The rules of the type, in one of its rows.
     var access: StoredClassAccess?
-    /// The number of the table.
+    /// The OID of the table.
     var oid: UInt32 = 0
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
@@ -334,7 +334,8 @@ package struct CatalogRow: Hashable, Sendable {
 }
 
 extension RecordColumn {
-    /// nil for a column whose name is no field's, and for one of psql's making that is called as the parent and is none.
+    /// Returns nil for a column whose name is not a field name, and for a `_parent` or `_verified` that psql made for another
+    /// use.
     init?(_ column: CatalogRow.Column) {
         guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else {
             return nil
@@ -363,10 +364,10 @@ extension RecordColumn {
 }
 
 extension TextCollation {
-    /// The name of the collation of the column in `pg_attribute`, in SQL.
+    /// The collation of the column in `pg_attribute`, in SQL.
     ///
-    /// Of the database's own it is asked whether it orders by bytes: PostgreSQL's provider does, and so do the locales C
-    /// and C.UTF-8 of the system.
+    /// The default collation of the database orders by bytes with PostgreSQL's builtin provider, and with the locales C and
+    /// C.UTF-8 of the system.
     package static var ofAttribute: SQL {
         """
         CASE attcollation WHEN 0 THEN 'bytes' WHEN 'pg_catalog."C"'::regcollation THEN 'bytes' \

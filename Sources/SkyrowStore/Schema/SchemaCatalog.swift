@@ -1,9 +1,9 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// Every record type of the application as its tables were at one moment.
+/// All record types of the application, as their tables were at one point in time.
 ///
-/// A request copies it several times, so what it holds is an object.
+/// A request copies the catalog several times, so its contents are an object.
 package struct SchemaCatalog: Sendable {
     private final class Contents: Sendable {
         let schema: SQLIdentifier
@@ -40,9 +40,9 @@ package struct SchemaCatalog: Sendable {
     }
 
     private let contents: Contents
-    /// Whose view of the tables this is; nil for all of every table.
+    /// The reader whose form of the tables this has; nil for all fields of every table.
     private var reader: FieldAccess?
-    /// The roles as records, for statements that lead to them; nil for all others.
+    /// The roles as records, for statements that refer to them; nil for other statements.
     private var roles: RecordTable?
 
     package init(
@@ -66,45 +66,45 @@ package struct SchemaCatalog: Sendable {
     /// The PostgreSQL schema of the application.
     package var schema: SQLIdentifier { contents.schema }
 
-    /// Grows with every load of this process.
+    /// Increases with every load in this process.
     package var version: Int { contents.version }
 
     package var tables: [RecordTypeName: RecordTable] { contents.tables }
 
-    /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
+    /// Names of the schema that other objects than record types have: views, indexes, other tables.
     package var otherNames: Set<String> { contents.otherNames }
 
-    /// The references to a type, by which a delete of one of its records changes others.
+    /// The references to a type through which a delete of its records changes others.
     var deleteRules: [RecordTypeName: [DeleteRuleReference]] { contents.deleteRules }
 
-    /// The rules of the types that have some.
+    /// The rules of the types that have rules.
     var rules: [RecordTypeName: TypeRules] { contents.rules }
 
     /// The rules of all other types.
     var otherRules: TypeRules { contents.otherRules }
 
-    /// The table of a type, nil when there is no such type.
+    /// The table of a type; nil if the type does not exist.
     package subscript(type: RecordTypeName) -> RecordTable? {
         let table = roles != nil && type == .role ? roles : tables[type]
         guard let reader else { return table }
         return table?.visible(to: reader)
     }
 
-    /// The same with roles as records beside the tables, for statements that read them or lead to them.
+    /// The catalog with roles as records besides the tables, for statements that read them or refer to them.
     func with(roles: RecordTable) -> SchemaCatalog {
         var view = self
         view.roles = roles
         return view
     }
 
-    /// The same with every table as a reader sees it, for statements that read.
+    /// The catalog with every table in the form for a reader, for statements that read.
     package func visible(to reader: FieldAccess) -> SchemaCatalog {
         var view = self
         view.reader = reader
         return view
     }
 
-    /// Whether both have the same tables with the same columns; a reload keeps the objects of those that did not change.
+    /// Whether both have the same tables with the same columns; a reload keeps the objects of unchanged tables.
     func isSame(as other: SchemaCatalog) -> Bool {
         tables.count == other.tables.count && tables.allSatisfy { other.tables[$0.key] === $0.value }
     }

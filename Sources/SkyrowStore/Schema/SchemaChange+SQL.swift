@@ -2,10 +2,10 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension SchemaChange {
-    /// The statements that make several changes, one `ALTER TABLE` for all new fields of a type.
+    /// Returns the statements that make several changes, with one `ALTER TABLE` for all new fields of a type.
     ///
-    /// - Parameter large: the types whose tables are not read for it: the indexes of new references are left out, and checks ask
-    ///   for new rows only, as they hold of all that have no value.
+    /// - Parameter large: the types whose tables must not be read: new references get no index, and new checks are not validated,
+    ///   since they hold for every row without a value.
     package static func statements(
         for changes: [SchemaChange],
         in schema: SQLIdentifier,
@@ -34,7 +34,7 @@ extension SchemaChange {
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 others.append(closing(type, schema))
-                // The trigger is one of this column.
+                // The trigger belongs to this column.
                 if name == .parent {
                     others.append("DROP TRIGGER IF EXISTS _check_parent ON \(try table(type, schema))")
                 }
@@ -58,8 +58,8 @@ extension SchemaChange {
         if added.values.joined().contains(where: { PostGIS.isNeeded(by: $0.type) }) {
             statements.append(PostGIS.requirement)
         }
-        // New tables first, so that others wait for the tables that there are as shortly as possible; and in the same order in every
-        // process, so that two changes never wait for each other's tables.
+        // New tables come first, so that existing ones are locked as briefly as possible. The order is the same in every process,
+        // so that two changes never wait for each other's tables.
         let new = Set(changes.lazy.compactMap { if case .createType(let type) = $0 { type } else { nil } })
         let order = added.sorted { (new.contains($0.key) ? 0 : 1, $0.key) < (new.contains($1.key) ? 0 : 1, $1.key) }
         for (type, added) in order {
@@ -98,7 +98,7 @@ extension SchemaChange {
         return statements + others
     }
 
-    /// Takes the policies for database logins away, which keep columns from being dropped and changed; nothing where there are none.
+    /// Drops the policies for database logins, if there are any; they prevent columns from being dropped or changed.
     package static func closing(_ type: RecordTypeName, _ schema: SQLIdentifier) -> SQL {
         "SELECT \(schema)._close_type(\(literal: type.rawValue))"
     }
@@ -107,7 +107,7 @@ extension SchemaChange {
         "\(schema).\(try SQLIdentifier(type.rawValue))"
     }
 
-    /// PostgreSQL follows a renamed column in its indexes; what was asked for says it by name.
+    /// PostgreSQL renames the column in its indexes, but `_index` has the requested fields by name.
     private static func renameInIndexes(
         _ name: FieldName,
         to newName: FieldName,
@@ -124,8 +124,8 @@ extension SchemaChange {
         """
     }
 
-    /// The rules of a field go along, so that it is not more open by another name. Those of a field that is deleted stay, for one
-    /// of its name that may come.
+    /// Moves the rules of a field to its new name, so that the field does not become more accessible. Rules of a deleted field
+    /// stay, for a later field of its name.
     private static func renameInRules(
         _ name: FieldName,
         to newName: FieldName,
@@ -144,7 +144,7 @@ extension SchemaChange {
         ]
     }
 
-    /// Drops the indexes of the kind `text` that a field was given, which an ``IndexBuilder`` then builds of its present words.
+    /// Drops the `text` indexes that were requested for a field; an ``IndexBuilder`` then builds them with the present words.
     package static func rebuildIndexesOfWords(
         _ field: FieldName,
         of type: RecordTypeName,
@@ -203,6 +203,6 @@ extension SchemaChange {
 }
 
 extension RecordTypeName {
-    /// What Skyrow says of the type's table in the database.
+    /// The comment on the type's table in the database.
     package var tableComment: String { "Records of the type \(self)." }
 }

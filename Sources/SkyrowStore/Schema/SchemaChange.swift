@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// One change of the record types that a request makes.
+/// One change of the record types by a request.
 package enum SchemaChange: Hashable, Sendable {
     /// `SELECT _create_type('note')`
     case createType(RecordTypeName)
@@ -18,13 +18,13 @@ package enum SchemaChange: Hashable, Sendable {
     case deleteRelation(FieldName, of: RecordTypeName)
 }
 
-/// What is said of a new field besides its name and type.
+/// The attributes of a new field other than its name and type.
 package struct FieldAttributes: Hashable, Sendable {
-    /// Of a reference, what becomes of a record when the one that it leads to is deleted.
+    /// For a reference: what happens to a record when its target is deleted.
     package var onDelete: DeleteRule
-    /// Of a string, how `match` finds its words.
+    /// For a string: how `match` finds its words.
     package var textLanguage: TextLanguage
-    /// Whether a column keeps these.
+    /// Whether a column stores these words.
     package var storesWords: Bool
 
     package init(
@@ -48,7 +48,7 @@ extension SchemaChange {
         }
     }
 
-    /// What PostgreSQL does with the rows that there are; nil for what takes as long however many there are.
+    /// The work on existing rows; nil if the time does not depend on their number.
     package var rowWork: RowWork? {
         switch self {
         case .widenField: .rewriting
@@ -60,7 +60,7 @@ extension SchemaChange {
         }
     }
 
-    /// About how long the change takes, in milliseconds of a slow core; of a table that has rows where it is not new.
+    /// The approximate time of the change, in milliseconds of a slow core; for a table with rows, unless it is new.
     package func cost(isOfNewType: Bool = false) -> Int {
         if !isOfNewType, case .rewriting? = rowWork { return SchemaPieces.rewritingCost }
         return switch self {
@@ -77,7 +77,7 @@ extension SchemaChange {
         if case .addField(_, let type, _, _) = self { PostGIS.isNeeded(by: type) } else { false }
     }
 
-    /// The tables that it locks.
+    /// The tables that the change locks.
     package var tableLocks: [TableLock] {
         switch self {
         case .createType: []
@@ -94,7 +94,7 @@ extension SchemaChange {
         }
     }
 
-    /// `114` for a change that would keep a large table locked; nil for one that has a way around that.
+    /// `114` for a change that would keep a large table locked; nil for one that can avoid that.
     var refusalOfLargeTable: SkyrowError? {
         switch self {
         case .widenField(let field, let type):
@@ -125,10 +125,10 @@ extension SchemaChange {
         }
     }
 
-    /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
+    /// The approximate number of locks that the change takes and holds until it is committed, counted in `pg_locks`.
     package var locks: Int64 {
         switch self {
-        // The table, its indexes, its TOAST table, and the objects that making it refers to.
+        // The table, its indexes, its TOAST table, and the objects that creating it refers to.
         case .createType: Self.locksPerType
         case .addField(_, let type, _, _): type.column.locks
         case .widenField, .renameField, .deleteField: 1
@@ -141,9 +141,9 @@ extension SchemaChange {
     package static let locksPerDeletedType: Int64 = 30
 }
 
-/// What is requested of the schema, before the steps are known.
+/// A requested change of the schema, before its steps are planned.
 package enum SchemaRequest: Sendable {
-    /// Room for these records: their types and fields.
+    /// The types and fields that these records require.
     case save([RecordDraft])
     /// These types and fields.
     case create([RecordType])

@@ -2,13 +2,13 @@ internal import SkyrowConcurrency
 internal import SkyrowModel
 package import SkyrowPostgres
 
-/// Makes changes of the schema, each in a short transaction of its own.
+/// Changes the schema in short transactions.
 package final class SchemaChanger: Sendable {
     private let client: PostgresClient
     private let cache: SchemaCache
     private let schema: SQLIdentifier
     private let gate = SerialGate()
-    /// How many bytes a table has at most whose rows are written or read while others wait.
+    /// The largest size in bytes of a table whose rows are written or read while it is locked.
     private let largeTableBound: Int64
 
     init(client: PostgresClient, cache: SchemaCache, schema: SQLIdentifier, largeTableBound: Int64) {
@@ -18,13 +18,13 @@ package final class SchemaChanger: Sendable {
         self.largeTableBound = largeTableBound
     }
 
-    /// Does what the request takes by then, and returns when ``SchemaCache/current`` shows it.
+    /// Makes the changes that the request still requires, and returns when ``SchemaCache/current`` shows them.
     ///
-    /// It takes one transaction where others wait for no longer than a moment meanwhile (``SchemaPieces``), and several otherwise; when
-    /// one of these fails, those before it are done, and the same request does the rest.
+    /// It uses one transaction if others wait only briefly meanwhile (``SchemaPieces``), and several otherwise. If one of these
+    /// fails, the earlier ones are committed, and the same request does the rest.
     ///
-    /// Throws what ``SchemaPlan`` throws, and `PostgresError`; its state is `lockNotAvailable` when a table
-    /// stays locked for longer than a few seconds.
+    /// Throws the errors of ``SchemaPlan``, and `PostgresError`, whose state is `lockNotAvailable` if a table stays locked for
+    /// longer than a few seconds.
     func apply(_ request: SchemaRequest, mode: SchemaMode) async throws {
         try await gate.pass {
             try Task.checkCancellation()
@@ -49,12 +49,12 @@ package final class SchemaChanger: Sendable {
         }
     }
 
-    /// Does the first piece of a plan, and returns the others.
+    /// Makes the changes of the first part of a plan, and returns the other parts.
     ///
-    /// The plan is made under a lock that other processes respect: what one of them has done meanwhile is not done twice. The lock stays
-    /// until the transaction ends.
+    /// The plan is made under a lock that other processes respect, so that what one of them has done meanwhile is not done twice.
+    /// The lock is held until the transaction ends.
     ///
-    /// - Parameter rest: what is left of the plan; nil where there is no plan yet.
+    /// - Parameter rest: the rest of the plan; nil if there is no plan yet.
     private func change(
         _ request: SchemaRequest,
         mode: SchemaMode,
@@ -71,12 +71,12 @@ package final class SchemaChanger: Sendable {
             _ = try await requireTime(for: plan.changes, in: transaction)
             let new = Set(plan.changes.lazy.compactMap { if case .createType(let type) = $0 { type } else { nil } })
             pieces = SchemaPieces.cut(plan.changes) { $0.cost(isOfNewType: new.contains($0.type)) }
-            // Without it nothing is changed.
+            // Without the extension nothing is changed.
             if plan.changes.contains(where: \.needsPostGIS) { _ = try await transaction.query(PostGIS.requirement) }
         }
         guard !pieces.isEmpty else { return [] }
         let changes = pieces.removeFirst()
-        // The event trigger, which has less information, leaves the announcement to the notice below.
+        // The event trigger, which has less information, leaves the announcement to the notification below.
         _ = try await transaction.query("SELECT set_config('skyrow.announced', 'on', true)")
         try await transaction.lock(changes.flatMap(\.tableLocks), in: schema)
         let large = try await requireTime(for: changes, in: transaction)
@@ -94,7 +94,7 @@ package final class SchemaChanger: Sendable {
 
     /// Returns the types with large tables.
     ///
-    /// Throws `114 IncompatibleSchema` for a change that would keep one of these from others.
+    /// Throws `114 IncompatibleSchema` for a change that would keep one of these tables locked.
     private func requireTime(
         for changes: [SchemaChange],
         in transaction: PostgresTransaction
@@ -111,8 +111,8 @@ package final class SchemaChanger: Sendable {
         return large
     }
 
-    /// Throws `114 IncompatibleSchema` for a change that would change a value that is stored. The tables are locked, so that what is
-    /// written meanwhile is seen.
+    /// Throws `114 IncompatibleSchema` for a change that would alter a stored value. The tables are locked, so that no concurrent
+    /// write is missed.
     private func requireDigits(for changes: [SchemaChange], in transaction: PostgresTransaction) async throws {
         for case .widenField(let field, let type) in changes {
             let table = try SchemaChange.table(type, schema)
@@ -130,7 +130,7 @@ package final class SchemaChanger: Sendable {
         }
     }
 
-    /// Plans anew when psql, which does not take the lock, made or dropped the same meanwhile.
+    /// Plans again if psql, which does not take the lock, has created or dropped the same object meanwhile.
     private func again(
         after isTransient: (PostgresError) -> Bool,
         attempts: Int = 5,
@@ -148,10 +148,10 @@ package final class SchemaChanger: Sendable {
 }
 
 extension PostgresTransaction {
-    /// Every server has this many locks.
+    /// The number of locks that every server has.
     private static let certainLocks: Int64 = 500
 
-    /// How many locks one transaction may take that leaves most of PostgreSQL's lock table to others.
+    /// Returns how many locks one transaction may take and leave most of PostgreSQL's lock table to others.
     package func lockRoom() async throws -> Int {
         Int(max(try await lockCount() / 4, Self.certainLocks))
     }
@@ -164,10 +164,10 @@ extension PostgresTransaction {
         ).decode(row: 0, column: 0, as: Int64.self)
     }
 
-    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
+    /// Throws `114 IncompatibleSchema` for changes that would exhaust PostgreSQL's lock table, which all sessions share.
     package func requireLocks(_ locks: Int64) async throws {
         guard locks > Self.certainLocks else { return }
-        // The rest is for the others.
+        // The rest is for other sessions.
         let room = try await lockCount() / 4 * 3
         guard locks > room else { return }
         throw SkyrowError(
@@ -181,7 +181,7 @@ extension PostgresTransaction {
 }
 
 extension PostgresError {
-    /// True when a change of the schema met another one that was committed after it was planned.
+    /// Whether a schema change conflicted with another one that was committed after it was planned.
     fileprivate var isOvertakenChange: Bool {
         switch sqlState {
         case .some(.duplicateColumn), .some(.duplicateTable), .some(.undefinedColumn), .some(.undefinedTable): true

@@ -1,14 +1,14 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// How much of a plan one transaction does, so that what it keeps from others it keeps for less than about 100 ms.
+/// Divides a plan into transactions, so that each holds its locks for less than about 100 ms.
 package enum SchemaPieces {
-    /// The cost of a transaction. A cost of 1 is a new column: a millisecond on a slow core.
+    /// Upper bound on the cost of a transaction. A cost of 1 is a new column: a millisecond on a slow core.
     package static let maximumCost = 60
-    /// The cost of writing a table of ``LargeTables/bound`` again.
+    /// The cost of rewriting a table of ``LargeTables/bound``.
     package static let rewritingCost = 50
 
-    /// Cuts a plan into pieces, in its order. A change that costs more than there is room for is a piece by itself.
+    /// Cuts a plan into pieces up to the maximum cost, in its order. A change that costs more is a piece by itself.
     package static func cut<Change>(_ plan: [Change], cost: (Change) -> Int) -> [[Change]] {
         var pieces: [[Change]] = []
         var room = 0
@@ -26,18 +26,18 @@ package enum SchemaPieces {
     }
 }
 
-/// A table that a change locks, beside those that it makes.
+/// A table that a change locks, other than those that it creates.
 package struct TableLock: Hashable, Sendable {
     package enum Use: String, Sendable {
         /// The table itself.
         case changed
-        /// A new foreign key leads to it: it is read meanwhile, and not written.
+        /// The target of a new foreign key: it can be read meanwhile, but not written.
         case referred
-        /// The table, and those whose relations have it in their names.
+        /// The table, and the tables of relations that have its name in theirs.
         case renamed
-        /// The table, and those that its foreign keys tie it to, of one field where one is named.
+        /// The table, and the tables that its foreign keys tie it to; only those of the field, if one is given.
         case dropped
-        /// The members of a relation, and the tables of these.
+        /// The table of a relation's members, and the tables that it refers to.
         case members
     }
 
@@ -53,9 +53,10 @@ package struct TableLock: Hashable, Sendable {
 }
 
 extension PostgresTransaction {
-    /// Locks the tables of several changes, all within the time that others may wait for one; in the same order in every process.
+    /// Locks the tables of several changes, in the total time that others may wait for one, and in the same order in every
+    /// process.
     ///
-    /// Statements that follow wait no longer for any other.
+    /// Following statements wait no longer than that for any other lock.
     package func lock(_ locks: some Sequence<TableLock>, in schema: SQLIdentifier) async throws {
         try await limitLockWaits()
         let rows = Set(locks).map { lock -> SQL in

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
-/// The changes that a request takes, in an order in which they can be made: types before fields, so that new types may
-/// refer to each other.
+/// The changes that a request requires, in an order in which they can be made: types before fields, so that new types may refer
+/// to each other.
 package struct SchemaPlan: Hashable, Sendable {
     package private(set) var changes: [SchemaChange] = []
 
@@ -17,11 +17,11 @@ package struct SchemaPlan: Hashable, Sendable {
 
     package var isEmpty: Bool { changes.isEmpty }
 
-    /// Decides what a request takes where the schema is as in `catalog`.
+    /// Plans the changes that a request requires, given the schema in `catalog`.
     ///
-    /// Throws `114 IncompatibleSchema` when a value or a type does not go with what is there, or when a save takes a
-    /// change in `production`; `108 InvalidArgument` for a name that is reserved; `110 ResourceNotFound` when the field
-    /// to rename or delete is missing.
+    /// Throws `114 IncompatibleSchema` if a value or a type conflicts with the schema, or if a save requires a change in
+    /// `production`; `108 InvalidArgument` for a reserved name; `110 ResourceNotFound` if the field to rename or delete is
+    /// missing.
     package init(_ request: SchemaRequest, in catalog: SchemaCatalog, mode: SchemaMode) throws(SkyrowError) {
         switch request {
         case .save(let drafts): try planSaving(drafts, in: catalog, mode: mode)
@@ -52,7 +52,7 @@ package struct SchemaPlan: Hashable, Sendable {
                     if let target = wanted.target { references[target] = name }
                 }
             }
-            // Whether an operator fits its field is a matter of its record alone (``BatchPlan``).
+            // An operator that does not fit its field fails its record only (``BatchPlan``).
             for (name, change) in draft.operators {
                 if let column = table?[name] {
                     guard case .development = mode, column.takesWidened(change) else { continue }
@@ -155,7 +155,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard newName != .verified else { throw RecordType.verifiedIsKept }
         try refuseSystemName(newName)
         guard table[newName] == nil else {
-            // Skygear's code for whatever keeps a field from being renamed.
+            // Skygear's code for any reason against a rename.
             throw SkyrowError(.resourceNotFound, "The type \(type) has a field \(newName) already.")
         }
         changes = [
@@ -236,7 +236,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     // MARK: Refusals
 
-    /// PostgreSQL gives each table columns of these names (its manual, 5.5).
+    /// PostgreSQL gives each table columns with these names (its manual, 5.5).
     package static func isSystemName(_ name: FieldName) -> Bool {
         ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(name.rawValue)
     }
@@ -246,7 +246,7 @@ package struct SchemaPlan: Hashable, Sendable {
         throw .invalidArgument("A field cannot be named \(name); PostgreSQL keeps that name.", name.rawValue)
     }
 
-    /// A parent is what the schema says, and not what a save brings along.
+    /// The schema defines a parent; a save cannot add one.
     private func refuseParent(_ name: FieldName, of type: RecordTypeName) throws(SkyrowError) {
         guard name == .parent else { return }
         throw SkyrowError(
@@ -294,7 +294,7 @@ extension RecordTable {
 }
 
 extension RecordTypeName {
-    /// Whether a table of this name might be PostgreSQL's own, which are found before others.
+    /// Whether a table of this name may be a system table of PostgreSQL, which is found before others.
     package var isPostgreSQLs: Bool { rawValue.hasPrefix("pg_") }
 
     package static func refusal(ofPostgreSQLs name: RecordTypeName) -> String {

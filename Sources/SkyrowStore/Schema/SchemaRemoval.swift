@@ -1,11 +1,11 @@
 package import SkyrowPostgres
 
-/// Drops the schemas of an application with all that is in them, in pieces: a table takes dozens of locks with its columns, indexes and
-/// triggers, and a schema with a thousand of them more than PostgreSQL's lock table has room for.
+/// Drops the schemas of an application with all that is in them, in several transactions: with its columns, indexes and triggers
+/// a table takes dozens of locks, and a schema with a thousand tables takes more than PostgreSQL's lock table has.
 package enum SchemaRemoval {
-    /// Drops the schemas that are there; what depends on them goes with them.
+    /// Drops the existing schemas and what depends on them.
     ///
-    /// Throws `PostgresError`; a part may be gone then, and the next call goes on.
+    /// Throws `PostgresError`. A part may be dropped by then, and the next call continues.
     package static func drop(_ schema: SQLIdentifier, client: PostgresClient) async throws {
         try await dropTables(of: schema, client: client)
         try await client.withTransaction { transaction in

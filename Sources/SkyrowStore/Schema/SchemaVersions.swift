@@ -1,19 +1,19 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// A number for each relation of the application's schema, which changes when something of it does that the catalogue
-/// holds: for finding changes without a notice.
+/// A number for each relation of the application's schema, which changes with everything about it that the catalog holds. Used to
+/// find changes without a notification.
 struct SchemaVersions: Hashable, Sendable {
     let numbers: [String: Int64]
 
-    /// The types that are not as they were; nil when all are.
+    /// The types that have changed; nil if none has.
     func changes(since old: SchemaVersions) -> CatalogPart? {
         let names = Set(numbers.keys).union(old.numbers.keys).filter { numbers[$0] != old.numbers[$0] }
         let types = names.compactMap { try? RecordTypeName($0) }
         return types.isEmpty ? nil : .types(Set(types))
     }
 
-    /// Reads the numbers: every change of a row of PostgreSQL's catalogs gives it another `xmin`.
+    /// Reads the numbers. Every change of a row in PostgreSQL's catalogs gives it a new `xmin`.
     static func load(from client: PostgresClient, of schema: SQLIdentifier) async throws -> SchemaVersions {
         let result = try await client.read(
             """

@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The column that keeps the words of a text, where its schema has `"stored": true`.
+/// The column that stores the words of a text field whose schema has `"stored": true`.
 ///
 /// ```sql
 /// ALTER TABLE "app"."film" ADD COLUMN "_words_title" tsvector
@@ -11,10 +11,10 @@ package import SkyrowPostgres
 /// No field is called so, since names of fields do not begin with an underscore. The column is known by what it is computed from
 /// and not by its name, which stays as it is when the field is renamed (Documentation/Decisions/text-and-places.md).
 package enum StoredWords {
-    /// What the names of the columns begin with.
+    /// The prefix of the columns' names.
     private static let prefix = "_words_"
 
-    /// The condition of a row of `pg_attribute` that it is such a column, of whatever language, in SQL.
+    /// The condition that a row of `pg_attribute` is such a column, for any language, in SQL.
     package static func isColumn(_ alias: SQLIdentifier) -> SQL {
         """
         (\(alias).attgenerated = 's' AND \(alias).atttypid = 'tsvector'::regtype \
@@ -22,9 +22,9 @@ package enum StoredWords {
         """
     }
 
-    /// The statement that makes the column, under a name that is not taken.
+    /// Returns the statement that adds the column, under an unused name.
     ///
-    /// PostgreSQL writes the table anew for it; reads and writes of the table wait meanwhile.
+    /// PostgreSQL rewrites the table for it; reads and writes of the table wait meanwhile.
     package static func addition(
         _ language: TextLanguage,
         _ field: FieldName,
@@ -54,7 +54,7 @@ package enum StoredWords {
         """
     }
 
-    /// The statement that drops all columns of the field's words, with their indexes.
+    /// Returns the statement that drops all columns of the field's words, with their indexes.
     package static func removal(_ field: FieldName, of type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
         """
         DO $words$

@@ -1,17 +1,17 @@
 package import SkyrowModel
 
-/// What signing up stores.
+/// A new account, as signing up stores it.
 package struct NewAccount: Sendable {
     package var id: UserID
     /// nil for an account without a password.
     package var passwordHash: String?
     /// The fields of the `user` record, login keys among them.
     package var profile: [(name: FieldName, value: RecordValue)]
-    /// By which account of a provider the user logs in, if by any.
+    /// The account of an identity provider by which the user logs in, if any.
     package var identity: ProvenIdentity?
-    /// The address among the login keys that is proved already.
+    /// The address among the login keys that is verified already.
     package var verifiedEmail: String?
-    /// Whether a mail asks for a proof of the address as soon as the account is there.
+    /// Whether a mail requests a verification of the address as soon as the account exists.
     package var verifies = false
 
     package init(
@@ -28,26 +28,26 @@ package struct NewAccount: Sendable {
         self.identity = identity
     }
 
-    /// Whether it is not anonymous.
+    /// Whether the account is not anonymous.
     var isRegistered: Bool { passwordHash != nil || identity != nil }
 }
 
-/// A session to be stored; its token is known by its hash alone.
+/// A session to store; its token is stored as a hash only.
 package struct NewSession: Sendable {
     package var tokenHash: [UInt8]
-    /// nil means never.
+    /// When the session expires; nil means never.
     package var expiresAt: Timestamp?
-    /// How many sessions the user may have with this one; those unused for longest end.
+    /// Upper bound on the user's sessions including this one; those unused for longest end.
     package var limit: Int
     /// 2 after a second factor, else 1.
     package var level: Int
-    /// What opens it; nil where it does not matter.
+    /// How the session was created; nil if it does not matter.
     package var createdWith: SessionOpening?
-    /// By whose word, for the audit log.
+    /// The identity provider, for the audit log.
     package var provider: String?
     package var device: SessionDevice
     package var origin: RequestOrigin
-    /// The session in whose place it comes: its device is that of the new one, unless that has one of its own.
+    /// The session that this one replaces. Its device is kept, unless the new session has one.
     package var replaced: [UInt8]?
 
     package init(
@@ -73,7 +73,7 @@ package struct NewSession: Sendable {
     }
 }
 
-/// What opens a session.
+/// How a session was created.
 package enum SessionOpening: String, Hashable, Sendable {
     case signUp = "signup"
     case logIn = "login"
@@ -81,9 +81,9 @@ package enum SessionOpening: String, Hashable, Sendable {
     case register
     /// A change of the password.
     case password
-    /// A new password, set by a code of a mail.
+    /// A new password, set with a code from a mail.
     case reset
-    /// A code of a mail.
+    /// A code from a mail.
     case link
     /// The id token of a provider.
     case provider
@@ -93,20 +93,21 @@ package enum SessionOpening: String, Hashable, Sendable {
     case master
 }
 
-/// What a log-in compares with.
+/// The credentials of an account that a login is compared with.
 package struct AccountCredentials: Hashable, Sendable {
     package var id: UserID
     package var passwordHash: String?
-    /// Moves with every revocation of the account's tokens.
+    /// Changes with every revocation of the account's tokens.
     package var epoch: Int64
     package var suspension: AccountSuspension?
-    /// Whether a log-in takes a second factor.
+    /// Whether a login requires a second factor.
     package var hasSecondFactor = false
-    /// Whether something has proved the address of the account.
+    /// Whether the address of the account has been verified.
     package var hasProvedAddress = false
-    /// Whether a log-in by a code of a mail takes the second factor: one from before the first proof of the address ends with that.
+    /// Whether a login by a code from a mail requires the second factor. A factor from before the first verification of the
+    /// address ends with that.
     package var asksForFactorAfterMail: Bool { hasSecondFactor && hasProvedAddress }
-    /// How long ago the password was set, in seconds of PostgreSQL's clock.
+    /// The age of the password in seconds, by PostgreSQL's clock.
     package var passwordAge = 0.0
 }
 
@@ -114,7 +115,7 @@ package struct AccountCredentials: Hashable, Sendable {
 package struct AccountSuspension: Hashable, Sendable {
     /// The message for the user.
     package var message: String?
-    /// When it ends by itself; nil means never.
+    /// When the suspension ends; nil means never.
     package var until: Timestamp?
 
     package init(message: String? = nil, until: Timestamp? = nil) {
@@ -123,12 +124,12 @@ package struct AccountSuspension: Hashable, Sendable {
     }
 }
 
-/// An account as the result of logging in shows it.
+/// An account as the result of a login shows it.
 package struct SignedInAccount: Sendable {
     package var profile: any RecordSource
     /// The roles that were given to the user, sorted.
     package var roles: [RoleName]
-    /// The same with those that contain them, sorted.
+    /// These roles and those that contain them, sorted.
     package var heldRoles: [RoleName]
     /// Sorted.
     package var groups: [GroupName]
@@ -137,9 +138,9 @@ package struct SignedInAccount: Sendable {
     package var isRegistered: Bool
     /// Whether the address of the account is verified.
     package var isVerified: Bool
-    /// What the user sees of that: nil where it has not begun, or is hidden.
+    /// The same as the user sees it: nil if verification has not begun, or is hidden.
     package var verified: Bool?
-    /// The times before this call; nil at signup.
+    /// The times before this call; nil at sign-up.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
 }

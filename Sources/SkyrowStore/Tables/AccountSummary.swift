@@ -1,10 +1,10 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// An account as its operator sees it; the password's hash stays where it is.
+/// An account as its operator sees it, without the hash of the password.
 package struct AccountSummary: Hashable, Sendable {
     package var id: UserID
-    /// The login keys that it has.
+    /// The login keys of the account.
     package var loginKeys: [FieldName: String] = [:]
     /// Sorted.
     package var roles: [RoleName] = []
@@ -12,21 +12,21 @@ package struct AccountSummary: Hashable, Sendable {
     package var hasPassword = true
     /// The providers by which it logs in, sorted.
     package var providers: [String] = []
-    /// Whether it is disabled at this moment.
+    /// Whether the account is disabled now.
     package var isDisabled = false
-    /// Also one that is over.
+    /// The last suspension, even if it is over.
     package var suspension: AccountSuspension?
     package var createdAt: Timestamp?
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
-    /// How many sessions are open; those of a disabled account are not.
+    /// The number of open sessions; sessions of a disabled account do not count.
     package var sessionCount = 0
 }
 
 extension UserTable {
-    /// The accounts that a name may mean: the one of that id, else all that have it as a login key.
+    /// Returns the accounts that a name may mean: the account with that id, else all accounts with that login key.
     package func accounts(named name: String) async throws(SkyrowError) -> [AccountSummary] {
-        // PostgreSQL could not even compare it.
+        // A text in PostgreSQL cannot have NUL characters.
         guard !name.hasNUL else { return [] }
         return try await store.reporting {
             let byID = try await summaries(where: "account.id = \(name)", limit: 1)
@@ -41,7 +41,7 @@ extension UserTable {
         }
     }
 
-    /// The newest accounts, up to a number.
+    /// Returns the newest accounts, at most `count`.
     package func newest(_ count: Int, disabledOnly: Bool = false) async throws(SkyrowError) -> [AccountSummary] {
         try await store.reporting {
             let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"
@@ -49,7 +49,7 @@ extension UserTable {
         }
     }
 
-    /// How many accounts there are.
+    /// Returns the number of accounts.
     package func count(disabledOnly: Bool = false) async throws(SkyrowError) -> Int {
         try await store.reporting {
             let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"

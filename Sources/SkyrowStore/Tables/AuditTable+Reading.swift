@@ -19,19 +19,19 @@ package struct StoredAuditEvent: Hashable, Sendable {
     package var data: String?
 }
 
-/// Which events of the audit log are asked for; each member that is not nil has to hold.
+/// A filter for events of the audit log; each member that is not nil must hold.
 package struct AuditFilter: Hashable, Sendable {
     package var user: UserID?
     package var key: KeyID?
-    /// Any of these; empty for all.
+    /// Any of these events; empty for all.
     package var events: [String]
     package var since: Timestamp?
     package var until: Timestamp?
-    /// Whether only refusals count.
+    /// Whether only refusals are read.
     package var onlyRefusals: Bool
     package var limit: Int
 
-    /// How many events are read at most.
+    /// The most events that one call reads.
     package static let maximumLimit = 100_000
 
     package init(
@@ -54,10 +54,10 @@ package struct AuditFilter: Hashable, Sendable {
 }
 
 extension AuditTable {
-    /// The newest events of those that are asked for, the oldest of them first.
+    /// Returns the newest events that match the filter, oldest first.
     package func events(_ filter: AuditFilter) async throws(SkyrowError) -> [StoredAuditEvent] {
         try await store.reporting {
-            // Of one user or of a time an index finds them, which a condition for all cases would hide.
+            // Indexes find the events of a user or of a time, which one condition for all cases would prevent.
             var conditions: [SQL] = []
             if let user = filter.user { conditions.append("event.user_id = \(user)") }
             if let key = filter.key { conditions.append("event.key_id = \(key.rawValue)") }

@@ -3,25 +3,25 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// Something that happened to an account or a key, for its user and the operator to read later.
+/// An event of an account or a key, for its user and the operator to read later.
 ///
-/// It holds no password, token or key, and no login key of an account that does not exist.
+/// It has no password, token or key, and no login key of an account that does not exist.
 package struct AuditEvent: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case signUp = "signup"
         case logIn = "login"
         case logOut = "logout"
         case password
-        /// A code of a mail set a new password.
+        /// A new password was set with a code from a mail.
         case reset
-        /// A code of a mail proved an address.
+        /// An address was verified with a code from a mail.
         case verify
-        /// A code of a mail gave the account another address, or the former one back.
+        /// The address was changed, or changed back, with a code from a mail.
         case address
         case addressUndo = "address.undo"
         /// An anonymous account was merged into this one.
         case merge
-        /// The user of a session has proved once more who it is.
+        /// The user of a session has authenticated again.
         case stepUp = "stepup"
         /// A second factor was added or replaced, or removed.
         case factorAdd = "factor.add"
@@ -30,45 +30,45 @@ package struct AuditEvent: Hashable, Sendable {
         case recovery
         /// Sessions were ended by `session:revoke`.
         case session
-        /// A session was ended since its previous token was used.
+        /// A session was ended because its previous token was used.
         case reuse
         case disable
         case enable
         /// An anonymous account got login keys and a password.
         case register
-        /// An account was made for its user, who gets a code by mail.
+        /// An account was created for its user, who gets a code by mail.
         case invite
         /// An account was disabled in order to be deleted.
         case delete
         /// The master key opened a session of a user.
         case master
-        /// A password was not judged because too many were tried before.
+        /// A password was not checked because of too many attempts before.
         case lockout
         case providerLink = "provider.link"
         case providerUnlink = "provider.unlink"
-        /// An account lost an address that it had not proved, to one who has.
+        /// An account lost an unverified address to an account that has verified it.
         case addressLost = "address.lost"
         case keyCreate = "key.create"
         case keyRotate = "key.rotate"
         case keyRevoke = "key.revoke"
-        /// A key was used that holds no more, or from where it does not count.
+        /// A key was used that is no longer valid, or from a network that it does not allow.
         case key
-        /// A role was made or changed, or deleted.
+        /// A role was created or changed, or deleted.
         case roleSave = "role.save"
         case roleDelete = "role.delete"
-        /// A user or a role came into a role, or left it.
+        /// A user or a role was added to a role, or removed from it.
         case roleAdd = "role.add"
         case roleRemove = "role.remove"
-        /// A user got a group, or lost it.
+        /// A user was added to a group, or removed from it.
         case groupAdd = "group.add"
         case groupRemove = "group.remove"
-        /// Rules of a type changed, or the list that a user's new records begin with.
+        /// The rules of a type changed, or the default access list of a user's new records.
         case rule
-        /// Records were given to the user.
+        /// Records were transferred to the user.
         case transfer
     }
 
-    /// Who did it.
+    /// Who caused the event.
     package enum Actor: Hashable, Sendable {
         /// The user whose account it is.
         case itself
@@ -76,11 +76,11 @@ package struct AuditEvent: Hashable, Sendable {
         /// A server's key.
         case key(KeyID)
         case master
-        /// One with a terminal of the machine.
+        /// An operator at a terminal of the machine.
         case `operator`
-        /// The service by itself, as where an account was not used for long.
+        /// The service itself, for example because an account was not used for long.
         case service
-        /// One who was not let in.
+        /// A caller who was not authenticated.
         case unknown
 
         func text(of user: UserID?) -> String? {
@@ -97,16 +97,16 @@ package struct AuditEvent: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// nil: it succeeded.
+    /// The error of a refusal; nil for a success.
     package var refusal: ErrorCode?
     package var user: UserID?
     package var actor: Actor
     package var origin: RequestOrigin
-    /// What says which account that does not exist was guessed at, and nothing about it.
+    /// A code that identifies a guessed account that does not exist, without revealing its login key.
     package var accountCode: String?
-    /// The key that it is about.
+    /// The key that the event is about.
     package var key: KeyID?
-    /// nil: when it is stored.
+    /// When it happened; nil for when it is stored.
     package var time: Timestamp?
 
     package init(
@@ -129,10 +129,10 @@ package struct AuditEvent: Hashable, Sendable {
         self.time = time
     }
 
-    /// A part of a statement that stores the event for each row of another part, so that neither is without the other.
+    /// Returns a part of a statement that stores the event for each row of another part, so that both are committed together.
     ///
     /// - Parameters:
-    ///   - source: what stands after FROM.
+    ///   - source: the text after FROM.
     ///   - user: the id of the account in these rows.
     ///   - session: the id of the session in these rows.
     ///   - data: `jsonb` of these rows.
@@ -156,7 +156,8 @@ package struct AuditEvent: Hashable, Sendable {
 }
 
 extension AuditEvent? {
-    /// A further part of a statement that stores the event, if there is one, for each row of another part; begins with a comma.
+    /// Returns a further part of a statement that stores the event, if there is one, for each row of another part. Begins with a
+    /// comma.
     ///
     /// The parameters are those of ``AuditEvent/insertion(into:from:user:session:data:)``.
     func part(into schema: SQLIdentifier, from source: SQL, user: SQL = "NULL", data: SQL = "NULL") -> SQL {
@@ -165,13 +166,13 @@ extension AuditEvent? {
     }
 }
 
-/// What happened to accounts.
+/// The audit log.
 package struct AuditTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Stores events that changed nothing else, in one statement.
+    /// Stores events that go with no other change, in one statement.
     package func record(_ events: [AuditEvent]) async throws(SkyrowError) {
         guard !events.isEmpty else { return }
         try await store.reporting {
@@ -194,7 +195,7 @@ package struct AuditTable: Sendable {
         }
     }
 
-    /// Removes a number of events of before a time; true when there may be more.
+    /// Removes events before a time, at most `count`; returns true if there may be more.
     package func removeBefore(_ time: Timestamp, atMost count: Int = 10_000) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
@@ -206,7 +207,7 @@ package struct AuditTable: Sendable {
         ) == count
     }
 
-    /// A code of login keys that recognises them and does not reveal them.
+    /// Returns a code that identifies login keys without revealing them.
     package func code(of accounts: [GuessSource.Account]) async throws(SkyrowError) -> String {
         try await store.reporting {
             let key = try await store.guessKey()

@@ -1,23 +1,24 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The rules of record types: who creates, reads, changes and deletes their records.
+/// The stored rules of record types: who creates, reads, changes and deletes their records.
 package struct ClassAccessTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The rules of a type, whether there is such a type or not.
+    /// Returns the rules of a type, which need not exist.
     package func access(of type: RecordTypeName) async throws(SkyrowError) -> ClassAccess {
         try await store.reporting {
             try Self.access(in: try await store.client.read(question(type)))
         }
     }
 
-    /// Changes the rules of a type, and returns what they are then; this process goes by them when it returns.
+    /// Changes the rules of a type and returns the result, which is in effect in this process on return.
     ///
-    /// A type and a field may have rules before they exist. Throws `108 InvalidArgument` for a field in which no ids of users stand, for
-    /// a default list that no record may have, for a rule of more subjects than the settings allow, and for more fields with rules than a type may have.
+    /// A type and a field may have rules before they exist. Throws `108 InvalidArgument` for a field that cannot hold user ids,
+    /// for a default list that no record may have, for a rule with more subjects than the settings allow, and for more fields
+    /// with rules than a type may have.
     package func change(
         _ change: ClassAccessChange,
         recording event: AuditEvent? = nil
@@ -28,9 +29,9 @@ package struct ClassAccessTable: Sendable {
         return try await store.reporting {
             let access = try await patiently {
                 try await store.client.withTransaction { transaction in
-                    // A rule that names fields gives the table a trigger.
+                    // A rule that names fields adds a trigger to the table.
                     try await transaction.limitLockWaits()
-                    // One change after the other: each is made of what the one before has left.
+                    // Serializes changes: each is based on the result of the one before.
                     _ = try await transaction.query(
                         "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
                     )
@@ -56,7 +57,7 @@ package struct ClassAccessTable: Sendable {
         "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
     }
 
-    /// The statement that stores what the rules of a type are now, for the audit log.
+    /// Returns the statement that stores the present rules of a type in the audit log.
     package static func recording(_ event: AuditEvent, of type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
         event.insertion(
             into: schema,
@@ -74,7 +75,7 @@ package struct ClassAccessTable: Sendable {
         Self.statements(access, of: change, in: schema)
     }
 
-    /// The statements that make the rules of a type what they are after a change.
+    /// Returns the statements that store the rules of a type after a change.
     package static func statements(
         _ access: ClassAccess,
         of change: ClassAccessChange,
@@ -156,7 +157,7 @@ extension ClassAccessChange {
             || allowsPrivate != nil || allowsAggregates != nil
     }
 
-    /// Throws `108 InvalidArgument` for a rule of more subjects than the settings allow.
+    /// Throws `108 InvalidArgument` for a rule with more subjects than the settings allow.
     fileprivate func requireLengths(maximum: Int) throws(SkyrowError) {
         let tooMany = "A rule names at most \(maximum) subjects."
         for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -172,9 +173,9 @@ extension ClassAccessChange {
         }
     }
 
-    /// Throws `108 InvalidArgument` for a rule about a field in which no ids of users can stand.
+    /// Throws `108 InvalidArgument` for a rule about a field that cannot hold user ids.
     ///
-    /// - Parameter table: the type's; nil where there is none.
+    /// - Parameter table: the table of the type; nil if the type does not exist.
     fileprivate func requireFields(of table: RecordTable?) throws(SkyrowError) {
         for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             for (place, subject) in (rule?.allow ?? []).enumerated() {

@@ -1,19 +1,19 @@
-/// What a one-time code is good for.
+/// The purpose of a one-time code.
 package enum CodeKind: String, Hashable, Sendable, CaseIterable {
-    /// It proves that an address is the account's.
+    /// It verifies that an address is the account's.
     case verify
     /// It sets a new password.
     case reset
-    /// It sets the first password of an account that was made for its user.
+    /// It sets the first password of an account that was created for its user.
     case invite
-    /// It makes the address that it was sent to that of the account.
+    /// It changes the address of the account to the one that it was sent to.
     case email
-    /// It gives an account the address back that it had.
+    /// It restores the previous address of an account.
     case undo
     /// It logs in.
     case link
 
-    /// How long the link counts, in seconds; where a mail has none, how long the code is kept.
+    /// How long the link is valid, in seconds; for a mail without a link, how long the code is kept.
     package var linkLifetime: Int64 {
         switch self {
         case .verify: 86_400
@@ -23,7 +23,7 @@ package enum CodeKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The kinds of codes whose links do the same: an invitation sets a password as any other such code.
+    /// The kinds of codes whose links have the same effect: an invitation sets a password like a reset.
     var sameLinks: [String] {
         switch self {
         case .verify, .email, .undo, .link: [rawValue]
@@ -32,24 +32,24 @@ package enum CodeKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A code that is to be stored and mailed; the table gets hashes, the mail the texts.
+/// A code to store and to mail: the table stores the hashes, the mail has the texts.
 package struct NewCode: Sendable {
     package var kind: CodeKind
-    /// As it was sent, in any case and form.
+    /// The address as it was sent, in any case and form.
     package var address: String
     package var id: [UInt8]
     package var linkHash: [UInt8]
     package var digitsHash: [UInt8]
-    /// How long the link counts, in seconds.
+    /// How long the link is valid, in seconds.
     package var linkLifetime: Int64
     package var digitsLifetime: Int64
     package var language: String
     /// The texts, for the mail.
     package var link: String
     package var digits: String
-    /// The network of the client that asks; nil counts for no limit of networks.
+    /// The network of the client that requests the code; nil counts for no limit per network.
     package var client: [UInt8]?
-    /// Whether the user of the address has lately logged in from there.
+    /// Whether the user of the address has recently logged in from this network.
     package var isOfKnownClient = false
 
     package init(
@@ -79,13 +79,13 @@ package struct NewCode: Sendable {
     }
 }
 
-/// How many mails may be asked for.
+/// Limits on the mails that may be requested.
 package struct CodeMailLimits: Hashable, Sendable {
-    /// To one address; a network from which its user has lately logged in has its own count.
+    /// To one address; a network from which its user has recently logged in is counted separately.
     package var aMinute = 1
     /// To one address, by one network of clients.
     package var anHour = 5
-    /// To one address, by all networks from which its user has not logged in lately.
+    /// To one address, by all networks from which its user has not recently logged in.
     package var anHourByStrangers = 20
     /// By one network of clients.
     package var anHourByClient = 20
@@ -93,12 +93,12 @@ package struct CodeMailLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// What was shown to be known of a code.
+/// The proof of a code.
 package enum CodeProof: Hashable, Sendable {
-    /// By its hash, the code of a link.
+    /// The code of a link, by its hash.
     case link(hash: [UInt8])
-    /// The same, by the client that has asked for it.
+    /// The same, from the client that requested the code.
     case linkOfClient(id: [UInt8], hash: [UInt8])
-    /// The digits of the code with this id; their hash is the stored one, which an attempt was paid for.
+    /// The digits of the code with this id. Their hash equals the stored one, in an attempt that was counted.
     case digits(id: [UInt8], hash: [UInt8])
 }

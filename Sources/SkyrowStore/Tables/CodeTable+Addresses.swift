@@ -1,11 +1,11 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-// Changes of the address of an account: a code to the new address, and a link to the one before.
+// Changes of the address of an account: a code to the new address, and a link to the previous one.
 
 extension CodeTable {
-    /// A code that makes its address that of an account, and its mail. Where another account has the address, the code counts
-    /// for none, and that account gets a mail that says so: the statement, its rows and its work are the same.
+    /// Inserts a code that makes its address that of an account, and its mail. If another account has the address, the code
+    /// belongs to no account, and the other account gets a mail about it: the statement, its rows and its work are the same.
     func insertion(of code: NewCode, changingAddressOf user: UserID) -> SQL {
         let schema = store.schema
         return """
@@ -28,16 +28,17 @@ extension CodeTable {
 }
 
 extension UserTable {
-    /// Makes the address that a code of the kind `email` was sent to that of its account, which uses the code, moves the epoch
-    /// and ends every session but one; false when the code does not count or that session has ended.
+    /// Changes the address of an account to the one that a code of the kind `email` was sent to. Uses the code, increments the
+    /// epoch and ends every session but one. Returns false if the code is not valid or that session has ended.
     ///
-    /// The address before gets a mail. Where it was proved, or none is, the mail has a link to undo the change, and no other
-    /// account gets the address while that counts. Throws `109 Duplicated` when another account has the new one meanwhile.
+    /// The previous address gets a mail. If it was verified, or if unverified addresses are trusted, the mail has a link to undo
+    /// the change, and no other account can get the address while that is valid. Throws `109 Duplicated` if another account has
+    /// the new address meanwhile.
     ///
     /// - Parameters:
-    ///   - kept: the hash of the token of the session that goes on; nil ends all.
-    ///   - undo: the code for the address before; its own address is not looked at.
-    ///   - trustsUnproved: whether an address counts as the account's that nothing has proved.
+    ///   - kept: the hash of the token of the session to keep; nil ends all sessions.
+    ///   - undo: the code for the previous address; the address in it is ignored.
+    ///   - trustsUnproved: whether an unverified address counts as the account's.
     package func changeAddress(
         of user: UserID,
         _ proof: CodeProof,
@@ -114,11 +115,11 @@ extension UserTable {
         ) != nil
     }
 
-    /// Gives an account the address back that it had before a change, and voids what came after: the sessions, the codes, the
-    /// password, providers that were linked and second factors that were confirmed since, and links to undo later changes. Returns the account and the address; nil when
-    /// the code does not count.
+    /// Restores the address that an account had before a change, and revokes what came after it: the sessions, the codes, the
+    /// password, providers linked and second factors confirmed since, and links to undo later changes. Returns the account and
+    /// the address; nil if the code is not valid.
     ///
-    /// Throws `109 Duplicated` when another account has the address.
+    /// Throws `109 Duplicated` if another account has the address.
     package func undoChangeOfAddress(
         _ linkHash: [UInt8],
         recording event: AuditEvent
@@ -136,8 +137,8 @@ extension UserTable {
             SELECT account.id FROM \(schema.internal)._user AS account JOIN \(schema.internal)._code AS code ON code.user_id = account.id
             WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
             """
-        // The account is locked first: of two statements with one code, or with those of two changes, the later one waits for
-        // it and then finds its code used. What was committed meanwhile, such as a second factor, is seen once it is locked.
+        // The account is locked first. Of two statements with one code, or with the codes of two changes, the later one waits and
+        // then finds its code used. What was committed meanwhile, such as a second factor, is visible once the account is locked.
         return try await changingAddress(
             after: locked,
             """
@@ -185,9 +186,9 @@ extension UserTable {
         )
     }
 
-    /// Runs a statement that gives an account another address.
+    /// Runs a statement that changes the address of an account.
     ///
-    /// - Parameter lock: what is locked before the statement sees anything.
+    /// - Parameter lock: takes locks before the snapshot of the statement.
     private func changingAddress(
         after lock: SQL? = nil,
         _ statement: SQL,

@@ -1,29 +1,29 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A try of digits that was paid for.
+/// A counted attempt at the digits of a code.
 package struct CodeAttempt: Hashable, Sendable {
     package let digitsHash: [UInt8]
     /// nil for an address without an account.
     package let user: UserID?
 }
 
-/// The one-time codes: for each address, kind and network of clients one, whether an account has the address or not. A code that
-/// another client asks for leaves the first one good.
+/// The one-time codes: one for each address, kind and network of clients, whether an account has the address or not. A code that
+/// another client requests leaves the first one valid.
 ///
-/// A statement that uses a code is the one that tests it, and names the epoch of the account, so that no code counts twice or
-/// after a change of the password.
+/// The statement that uses a code also checks it and the epoch of the account, so that no code is used twice or after a change of
+/// the password.
 package struct CodeTable: Sendable {
-    /// How often digits of a code are tried.
+    /// The most attempts at the digits of a code.
     package static let maximumAttempts: Int32 = 5
-    /// How often digits of a kind are tried for an address in a day, whatever the codes.
+    /// The most attempts per day at the digits of a kind for an address, for any number of codes.
     package static let maximumGuesses: Int32 = 15
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The keys of the digits.
+    /// Returns the keys with which digits are hashed.
     package func keys() async throws(SkyrowError) -> CodeKeys {
         let secrets = try await store.reporting {
             try await SecretTable(client: store.client, schema: schema).secrets()
@@ -32,13 +32,13 @@ package struct CodeTable: Sendable {
         return keys
     }
 
-    /// Stores a code in the place of the last one that the client asked for with the address, and its mail; neither when there were
-    /// too many mails.
+    /// Stores a code and its mail, and replaces the last code that the client requested for the address. Stores neither after too
+    /// many mails.
     ///
-    /// An address without an account costs the same statements and has the same rows, but no mail is sent. Returns whether there
-    /// is a mail to send or to drop, which no response may reveal.
+    /// For an address without an account the statements and rows are the same, but no mail is sent. Returns whether there is a
+    /// mail to send or to drop, which no response may reveal.
     ///
-    /// - Parameter user: the account that is to get the address; nil for a code of the account that has it.
+    /// - Parameter user: the account to which the address should change; nil for a code of the account that has it.
     package func issue(
         _ code: NewCode,
         for user: UserID? = nil,
@@ -65,9 +65,9 @@ package struct CodeTable: Sendable {
         "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
     }
 
-    /// Has requests of a network, and of an address, come one after the other: each counts those before it.
+    /// Serializes the requests of a network and for an address, so that each counts those before it.
     ///
-    /// By rows, which are there until the transaction ends: any role of PostgreSQL can hold an advisory lock.
+    /// It uses rows, which exist until the transaction ends, since any PostgreSQL role can hold an advisory lock.
     private func takingTurn(of code: NewCode) -> SQL {
         """
         INSERT INTO \(schema.internal)._throttle AS turn (bucket, failures, window_start, blocked_until)
@@ -76,7 +76,7 @@ package struct CodeTable: Sendable {
         """
     }
 
-    /// The rows by which requests wait for each other.
+    /// The buckets of the rows through which requests wait for each other.
     private func turns(of code: NewCode) -> SQL {
         let ofAddress: SQL = "SELECT sha256('mail to '::bytea || \(addressKey(code.address)))"
         guard let client = code.client else { return ofAddress }
@@ -112,13 +112,13 @@ package struct CodeTable: Sendable {
             && (code.isOfKnownClient || byAll < limits.anHourByStrangers)
     }
 
-    /// The code and its mail for the account that has the address.
+    /// Returns the statement that inserts the code and its mail for the account that has the address.
     private func insertion(of code: NewCode) -> SQL {
         let kind = code.kind.rawValue
         var id: SQL = "(\(store.users.accountID(of: code.address, in: "email")))"
         var target: SQL = "profile.email"
         if code.kind == .reset, store.loginKeys.contains(where: { $0.rawValue == "username" }) {
-            // Of accounts without an address, one whose name is the address.
+            // Of accounts without an address, one whose username is the address.
             id = """
                 coalesce(\(id), (
                     SELECT named._id FROM \(schema)."user" AS named
@@ -145,7 +145,8 @@ package struct CodeTable: Sendable {
             """
     }
 
-    /// A code over the client's one before, of the account in `meant` with its epoch and the address, or of none.
+    /// Inserts a code in place of the client's previous one: for the account in `meant` with its epoch and the address, or for no
+    /// account.
     func insertionOfRow(_ code: NewCode) -> SQL {
         """
         INSERT INTO \(schema.internal)._code AS known (
@@ -171,8 +172,7 @@ package struct CodeTable: Sendable {
         """
     }
 
-    /// Pays for one try of the digits of a code; nil when it has none left, and when there is no such code.
-    ///
+    /// Counts an attempt at the digits of a code. Returns nil if no attempt is left, or if there is no such code.
     package func attempt(_ id: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> CodeAttempt? {
         try await store.reporting {
             let result = try await store.client.write(
@@ -196,7 +196,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Whose code a link has, while it counts for this account; uses nothing.
+    /// Returns the account of a link's code if the link is valid, without using the code.
     package func user(ofLink hash: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> UserID? {
         try await store.reporting {
             let result = try await store.client.read(
@@ -210,7 +210,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Whether a row `code` is the one of the proof, and counts.
+    /// The condition that a row `code` matches the proof and is valid.
     func holds(_ proof: CodeProof) -> SQL {
         switch proof {
         case .link(let hash):
@@ -226,13 +226,14 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Uses a code to prove its address; nil when it does not count, or the account has another address now, else the account.
+    /// Uses a code to verify its address, and returns the account; nil if the code is not valid, or the account has another
+    /// address now.
     ///
-    /// The first proof confirms a sign-up: its password and its sessions stay. An account that is anonymous, or that takes a second
-    /// factor already, need not be made by who has the address, so its password, sessions, providers and factors end then, unless
-    /// the code comes with a session of the account.
+    /// The first verification confirms a sign-up: password and sessions stay. An account that is anonymous, or that already
+    /// requires a second factor, may have been created by someone other than the owner of the address. Its password, sessions,
+    /// providers and factors end then, unless the code comes with a session of the account.
     ///
-    /// - Parameter tokenHash: that of the token which comes with the code; nil without one.
+    /// - Parameter tokenHash: the hash of the token that comes with the code; nil without a token.
     package func verify(
         _ proof: CodeProof,
         session tokenHash: [UInt8]? = nil,
@@ -254,8 +255,8 @@ package struct CodeTable: Sendable {
         let ending = store.users.endingFactors(where: "account.has_ended", from: event.origin)
             .map { ", \($0.name) AS (\($0.part))" as SQL }.joined(separator: "")
         return try await store.reporting {
-            // The row of the code is locked first, so of two statements the later one finds it used. The account's is asked for its
-            // epoch once it is locked, too.
+            // The row of the code is locked first, so the later of two statements finds it used. The epoch of the account is also
+            // checked after locking.
             let result = try await store.client.write(
                 """
                 WITH used AS (
@@ -284,9 +285,10 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Has the profile of a user say that the proof of its address has begun, where it has this one.
+    /// Records in the profile of a user that the verification of its address has begun, if it has this address.
     ///
-    /// Who asks by the address alone is a stranger, to whom a change of a record would show whose the address is.
+    /// Not for a request by address alone: it may come from a stranger, to whom the changed record would show whose address it
+    /// is.
     package func begin(_ user: UserID, at address: String) async throws(SkyrowError) {
         try await store.write(
             """
@@ -296,7 +298,7 @@ package struct CodeTable: Sendable {
         )
     }
 
-    /// The account that has an address, and whether it is one that its user can log in to.
+    /// Returns the account that has an address, and whether the account is registered.
     package func holder(of address: String) async throws(SkyrowError) -> (user: UserID, isRegistered: Bool)? {
         try await store.reporting {
             let id = store.users.accountID(of: address, in: "email")
@@ -311,7 +313,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Whether an account has no address, or one that was verified.
+    /// Returns whether an account has no address, or a verified one.
     package func isVerified(_ user: UserID) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let result = try await store.client.read(
@@ -325,7 +327,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// The address of an account, as its profile has it.
+    /// Returns the address of an account, from its profile.
     package func address(of user: UserID) async throws(SkyrowError) -> String? {
         try await store.reporting {
             let result = try await store.client.read("SELECT email FROM \(schema).\"user\" WHERE _id = \(user)")
@@ -333,7 +335,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Removes codes that ended a day ago, until when they count the guesses of their address; returns how many.
+    /// Removes codes that expired a day ago, until when they count the guesses for their address. Returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
         try await store.write(
@@ -347,16 +349,18 @@ extension RecordStore {
 }
 
 extension UserTable {
-    /// Sets the password of the account that a code of the kind `reset` or `invite` is for, which uses the code, ends every session and
-    /// proves the address; nil when the code does not count.
+    /// Sets the password of the account of a code of the kind `reset` or `invite`. Uses the code, ends every session and verifies
+    /// the address; returns nil if the code is not valid.
     ///
-    /// The account's epoch moves, so of two statements with one code the later one finds it void. Where nothing had proved the
-    /// address before, linked providers and second factors end: who made them need not be who has the address.
+    /// The account's epoch changes, so the later of two statements with one code finds it invalid. If the address was not
+    /// verified before, linked providers and second factors end, since someone other than the owner of the address may have added
+    /// them.
     ///
     /// - Parameters:
-    ///   - session: opened, if there is one; it says what is recorded. An account that takes a second factor gets none.
+    ///   - session: opened, if given, and the source of the recorded event. An account that requires a second factor gets no
+    ///     session.
     ///   - event: recorded without a session.
-    ///   - historySize: how many of the last passwords are compared with the next one.
+    ///   - historySize: how many of the last passwords the next one is compared with.
     package func resetPassword(
         _ proof: CodeProof,
         to passwordHash: String,
@@ -402,17 +406,17 @@ extension UserTable {
                 ),
             ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
                 + endingUnproved(from: session?.origin ?? event?.origin ?? RequestOrigin()),
-            // The statement asks for it by itself.
+            // The statement itself checks for a second factor.
             secondFactor: .settled
         )
     }
 
-    /// Sets the password of an account, ends its sessions and opens one; nil when the account is gone or disabled.
+    /// Sets the password of an account, ends its sessions and opens one; nil if the account does not exist or is disabled.
     ///
     /// - Parameters:
-    ///   - event: recorded beside that of the session.
-    ///   - notifies: whether its address gets a notice, if it has one.
-    ///   - historySize: how many of the last passwords are compared with the next one.
+    ///   - event: recorded in addition to the event of the session.
+    ///   - notifies: whether a notice is sent to its address, if it has one.
+    ///   - historySize: how many of the last passwords the next one is compared with.
     package func setPassword(
         of id: UserID,
         to passwordHash: String,
@@ -446,8 +450,8 @@ extension UserTable {
         )
     }
 
-    /// Parts that end the factors and providers of the `account` that a statement proves the address of, where it is the first
-    /// proof.
+    /// Parts of a statement that end the factors and providers of its `account` if the statement verifies the address for the
+    /// first time.
     func endingUnproved(from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
         endingFactors(
             where: """
@@ -460,7 +464,7 @@ extension UserTable {
         )
     }
 
-    /// Parts that end the second factors and the providers of the `account` of a statement, and record that.
+    /// Parts of a statement that end the second factors and the providers of its `account`, and record that.
     func endingFactors(where condition: SQL, from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
         let schema = store.schema
         return [

@@ -1,12 +1,12 @@
 internal import SkyrowCrypto
 package import SkyrowModel
 
-/// The keys under which recovery codes are stored, so that their hashes cannot be searched without the database's secret.
+/// The keys with which recovery codes are hashed, so that the hashes cannot be searched without the database's secret.
 package struct FactorKeys: Sendable {
     /// The highest number first, which makes new hashes.
     private let keys: [HMACSHA256]
 
-    /// - Parameter secrets: those of the application by their numbers; nil without any.
+    /// - Parameter secrets: the secrets of the application by number; the result is nil without a secret.
     init?(secrets: [UInt8: [UInt8]]) {
         guard !secrets.isEmpty else { return nil }
         keys = secrets.sorted { $0.key > $1.key }.map { secret in
@@ -14,12 +14,12 @@ package struct FactorKeys: Sendable {
         }
     }
 
-    /// What is stored of a recovery code of an account.
+    /// Returns the hash that is stored for a recovery code of an account.
     package func hash(_ code: String, of user: UserID) -> [UInt8] {
         keys[0].code(of: FactorKeys.message(code, user)).bytes
     }
 
-    /// What may be stored of it, under any of the keys.
+    /// Returns the hashes that may be stored for it, one for each key.
     package func hashes(_ code: String, of user: UserID) -> [[UInt8]] {
         keys.map { $0.code(of: FactorKeys.message(code, user)).bytes }
     }

@@ -1,51 +1,51 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What a code was shown to be; it is used by the statement that has the effect.
+/// A verified code, which the statement that has the effect uses.
 package enum FactorProof: Hashable, Sendable {
-    /// The code of a half minute, of the secret that is stored so.
+    /// The code of a half minute, for the secret with this sealed form.
     case totp(sealed: [UInt8], step: Int64)
-    /// A recovery code, by what may be stored of it.
+    /// A recovery code, by the hashes that may be stored for it.
     case recovery(hashes: [[UInt8]])
 }
 
 /// The second factor of an account, as codes are compared with it.
 package struct StoredFactor: Hashable, Sendable {
     package let sealed: [UInt8]
-    /// The half minute of PostgreSQL's clock.
+    /// The current half minute by PostgreSQL's clock.
     package let step: Int64
 }
 
-/// A log-in that waits for the second factor.
+/// A login that waits for the second factor.
 package struct PendingLogIn: Hashable, Sendable {
     package let user: UserID
     package let device: SessionDevice
 }
 
-/// The second factors of accounts, and the log-ins that wait for them.
+/// The second factors of accounts, and the logins that wait for them.
 ///
-/// Statements lock the account first and its factor then, so that none waits for another in a circle.
+/// Statements lock the account first and then its factor, so that they do not deadlock.
 package struct FactorTable: Sendable {
-    /// How long a secret may wait for its first code, in seconds.
+    /// How long a secret waits for its first code, in seconds.
     package static let enrolmentLifetime: Int64 = 3600
-    /// How long a log-in may wait, in seconds.
+    /// How long a login waits, in seconds.
     package static let handleLifetime: Int64 = 600
-    /// How often a code is tried with one handle, and with one secret that waits for its first code.
+    /// The most attempts with one handle, and at the first code of a secret.
     package static let maximumAttempts: Int32 = 5
-    /// How many log-ins of an account wait; a further one ends the oldest.
+    /// The most logins of an account that wait; a further one removes the oldest.
     package static let maximumPending: Int64 = 10
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The half minute of PostgreSQL's clock.
+    /// The current half minute by PostgreSQL's clock.
     private static let step: SQL = "floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
 
-    /// What is authenticated with a secret that is sealed.
+    /// The associated data of a sealed secret.
     package static func placeOfSecret(_ user: UserID) -> [String] { ["_factor", "totp", user.rawValue] }
 
-    /// The keys of recovery codes.
+    /// Returns the keys with which recovery codes are hashed.
     package func keys() async throws(SkyrowError) -> FactorKeys {
         let secrets = try await store.reporting {
             try await SecretTable(client: store.client, schema: schema).secrets()
@@ -54,7 +54,7 @@ package struct FactorTable: Sendable {
         return keys
     }
 
-    /// What an account is called: its first login key that has a value, else its id.
+    /// Returns the label of an account: its first login key that has a value, else its id.
     package func label(of user: UserID) async throws(SkyrowError) -> String {
         try await store.reporting {
             let keys = try store.loginKeys.map { "profile.\(try SQLIdentifier($0.rawValue))" as SQL }
@@ -66,9 +66,10 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Stores a secret that takes effect with its first code; another one that waits is forgotten. False when the session has ended.
+    /// Stores a secret that takes effect with its first code, in place of another pending one. Returns false if the session has
+    /// ended.
     ///
-    /// - Parameter tokenHash: the session that asks; nil for the master key.
+    /// - Parameter tokenHash: the token hash of the caller's session; nil for the master key.
     package func enrol(
         _ sealed: [UInt8],
         of user: UserID,
@@ -86,7 +87,7 @@ package struct FactorTable: Sendable {
         ) > 0
     }
 
-    /// Pays for one try of the secret that waits for its first code; nil without one, and when it has no try left.
+    /// Counts an attempt at the first code of a pending secret; nil if there is no such secret, or no attempt is left.
     package func attemptEnrolment(of user: UserID) async throws(SkyrowError) -> StoredFactor? {
         try await store.reporting {
             let result = try await store.client.write(
@@ -101,7 +102,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// The secret of an account that takes a second factor.
+    /// Returns the secret of an account that requires a second factor.
     package func factor(of user: UserID) async throws(SkyrowError) -> StoredFactor? {
         try await store.reporting {
             let result = try await store.client.read(
@@ -126,8 +127,8 @@ package struct FactorTable: Sendable {
         )
     }
 
-    /// Puts a secret whose code has come into effect, with new recovery codes; false when it waits no more, or the session has
-    /// ended.
+    /// Activates the pending secret that the code matched, with new recovery codes. Returns false if it no longer waits, or if
+    /// the session has ended.
     package func confirm(
         _ sealed: [UInt8],
         of user: UserID,
@@ -163,7 +164,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Removes the second factor of an account with its recovery codes; false when it has none.
+    /// Removes the second factor of an account with its recovery codes; returns false if the account has no second factor.
     package func remove(of user: UserID, recording event: AuditEvent) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let had: SQL = "(SELECT DISTINCT removed.user_id FROM removed WHERE removed.kind = 'totp') AS had"
@@ -181,7 +182,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// The second factors of an account: at most the codes by time, and the recovery codes that are left.
+    /// Returns the second factors of an account: at most the time-based codes, and the recovery codes that are left.
     package func factors(of user: UserID) async throws(SkyrowError) -> [AccountFactor] {
         try await store.reporting {
             let result = try await store.client.read(
@@ -211,8 +212,8 @@ package struct FactorTable: Sendable {
 
     // MARK: Log-ins that wait
 
-    /// Lets a log-in wait for the second factor; nil when the account's tokens were revoked since the credentials were read, else
-    /// by which factors it may go on.
+    /// Stores a login that waits for the second factor, and returns the factors with which it may continue; nil if the account's
+    /// tokens were revoked since the credentials were read.
     package func begin(
         _ handleHash: [UInt8],
         for credentials: AccountCredentials,
@@ -247,7 +248,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Whose log-in a handle is; nil when it does not count.
+    /// Returns the login of a handle; nil if the handle is not valid.
     package func pending(_ handleHash: [UInt8]) async throws(SkyrowError) -> PendingLogIn? {
         try await store.reporting {
             let result = try await store.client.read(
@@ -270,7 +271,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Pays for one try with a handle; false when it has none left.
+    /// Counts an attempt with a handle; returns false if no attempt is left.
     package func attempt(_ handleHash: [UInt8]) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
@@ -281,14 +282,14 @@ package struct FactorTable: Sendable {
         ) > 0
     }
 
-    /// Removes the log-ins that wait no longer.
+    /// Removes expired logins.
     package func purgeExpired() async throws(SkyrowError) {
         try await store.write("DELETE FROM \(schema.internal)._pending_login WHERE expires_at < now()")
     }
 
     // MARK: Parts of statements
 
-    /// - Parameter tokenHash: the session that has to hold once the account is locked; nil for none.
+    /// - Parameter tokenHash: the session that must be valid once the account is locked; nil for no session.
     private func locking(_ user: UserID, _ tokenHash: [UInt8]? = nil) -> SQL {
         let session: SQL =
             tokenHash.map { hash in
@@ -303,7 +304,7 @@ package struct FactorTable: Sendable {
             """
     }
 
-    /// Uses a code of the account in `locked`, and returns whose it was; nothing where it was used before.
+    /// Uses a code of the account in `locked` and returns the account; returns no row if the code was used before.
     func use(of proof: FactorProof) -> SQL {
         switch proof {
         case .totp(let sealed, let step):
@@ -328,9 +329,9 @@ extension RecordStore {
 }
 
 extension UserTable {
-    /// Opens the session of a log-in that has waited for its second factor; nil when the handle or the code does not count.
+    /// Opens the session of a login that has waited for its second factor; nil if the handle or the code is not valid.
     ///
-    /// The account is locked first, so of two statements with one code or one handle the later sees what the other has used.
+    /// The account is locked first, so the later of two statements with one code or one handle sees what the other has used.
     package func logIn(
         _ handleHash: [UInt8],
         with proof: FactorProof,
@@ -379,7 +380,8 @@ extension UserTable {
 }
 
 extension SessionTable {
-    /// Notes that the user of a session has proved by a code who it is; nil where the session has ended, or the code was used.
+    /// Records that the user of a session has authenticated again with a code; nil if the session has ended, or the code was
+    /// used.
     package func elevate(
         _ tokenHash: [UInt8],
         of user: UserID,

@@ -1,18 +1,18 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A sign-in by way of the browser that waits for the provider.
+/// A sign-in through the browser that waits for the provider.
 package struct WaitingFlow: Hashable, Sendable {
     package var provider: String
     package var purpose: ProviderFlowPurpose
     /// nil for a provider without id tokens.
     package var nonce: String?
     package var sealedVerifier: [UInt8]
-    /// What the application proves with that it began.
+    /// The challenge with which the application proves that it began the flow.
     package var challenge: String
     package var redirect: String
     package var state: String?
-    /// Who asked, unless it is for a log-in.
+    /// The account that began the flow; nil for a login.
     package var account: FlowAccount?
 
     package init(
@@ -49,35 +49,35 @@ package struct FinishedFlow: Hashable, Sendable {
     package var challenge: String
     package var identity: ProvenIdentity
     package var account: FlowAccount?
-    /// What the provider gave, sealed for this flow.
+    /// The tokens of the provider, sealed for this flow.
     package var sealedTokens: [UInt8]?
 }
 
-/// What became of beginning a flow.
+/// The result of beginning a flow.
 package enum FlowAdmission: Hashable, Sendable {
     case begun(until: Timestamp)
-    /// The client has too many, or all have.
+    /// The client has too many flows, or all clients together.
     case tooMany
     /// The session has ended.
     case ended
 }
 
-/// Sign-ins with providers by way of the browser. A row is used by the statement that reads it, so of two requests one finds it.
+/// Sign-ins with providers through the browser. The statement that reads a row deletes it, so only one of two requests finds it.
 package struct FlowTable: Sendable {
     /// How long the user may take, in seconds.
     package static let lifetime: Int64 = 600
     /// How long the application may take, in seconds.
     package static let codeLifetime: Int64 = 60
-    /// How many of a client wait at most.
+    /// The most waiting flows of a client.
     package static let maximumOfClient: Int64 = 50
-    /// How many wait in all.
+    /// The most waiting flows of all clients.
     package static let maximumCount: Int64 = 20_000
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The account and the session of a token; nil when it has ended.
+    /// Returns the account and the session of a token; nil if the session has ended.
     package func account(of user: UserID, tokenHash: [UInt8]) async throws(SkyrowError) -> FlowAccount? {
         try await store.reporting {
             let result = try await store.client.read(
@@ -99,7 +99,7 @@ package struct FlowTable: Sendable {
 
     /// Stores a flow under the hash of its state.
     ///
-    /// - Parameter client: what stands for the client in whose share it counts.
+    /// - Parameter client: identifies the client whose flows are limited.
     package func begin(
         _ flow: WaitingFlow,
         stateHash: [UInt8],
@@ -140,7 +140,7 @@ package struct FlowTable: Sendable {
         }
     }
 
-    /// Uses the state that a provider has brought back; nil when it is none of this provider, was used, or has expired.
+    /// Uses the state that a provider has returned; nil if it is not of this provider, was used, or has expired.
     package func take(stateHash: [UInt8], of provider: String) async throws(SkyrowError) -> WaitingFlow? {
         try await store.reporting {
             let result = try await store.client.write(
@@ -166,8 +166,8 @@ package struct FlowTable: Sendable {
         }
     }
 
-    /// Stores what a provider has proved under the hash of the code that the application gets; false when the account or the session
-    /// that asked is gone.
+    /// Stores the identity that a provider has proved, under the hash of the code that the application gets. Returns false if the
+    /// account or the session that began the flow no longer exists.
     package func finish(
         _ flow: WaitingFlow,
         _ identity: ProvenIdentity,
@@ -198,7 +198,7 @@ package struct FlowTable: Sendable {
         }
     }
 
-    /// Uses the code of an application; nil when it is none, was used, or has expired.
+    /// Uses the code of an application; nil if it is unknown, was used, or has expired.
     package func take(codeHash: [UInt8]) async throws(SkyrowError) -> FinishedFlow? {
         try await store.reporting {
             let result = try await store.client.write(
@@ -225,7 +225,7 @@ package struct FlowTable: Sendable {
         }
     }
 
-    /// Removes what has expired; returns how many.
+    /// Removes expired flows; returns how many.
     @discardableResult
     package func purge() async throws(SkyrowError) -> Int {
         try await store.write("DELETE FROM \(schema.internal)._flow WHERE expires_at < now()")

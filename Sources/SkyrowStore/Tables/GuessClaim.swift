@@ -1,6 +1,6 @@
 import SkyrowModel
 
-/// From where the password of which account is tried.
+/// The source of a guess: the account whose password is tried, and the client.
 package struct GuessSource: Hashable, Sendable {
     /// A login key and the text that was sent for it, or the id of a user.
     package struct Account: Hashable, Sendable {
@@ -13,16 +13,16 @@ package struct GuessSource: Hashable, Sendable {
         }
     }
 
-    /// What was sent, whether there is such an account or not. Each counts by itself: were they counted by the account that
-    /// they mean, a limit would reveal that a mail address and a name are one account's.
+    /// The login keys that were sent, whether such accounts exist or not. Each is counted separately: if they were counted by
+    /// account, a limit would reveal that a mail address and a name belong to one account.
     package var accounts: [Account]
     /// The client's address, or its network.
     package var client: [UInt8]
     package var deviceID: String?
-    /// Whether codes are tried, of which one in some hundred thousand is right, so that a day has few of them.
+    /// Whether codes are tried. One in some hundred thousand is right, so the number per day is small.
     package var triesCodes: Bool
 
-    /// How many codes a day are tried for an account by clients that have not logged in to it.
+    /// The most codes per day that clients may try for an account that they have not logged in to.
     package static let codesADay = 20
 
     package init(accounts: [Account], client: [UInt8], deviceID: String? = nil, triesCodes: Bool = false) {
@@ -33,13 +33,13 @@ package struct GuessSource: Hashable, Sendable {
     }
 }
 
-/// What a guess is counted by, before PostgreSQL brings the login keys to the form in which they are compared.
+/// A counter of guesses, before PostgreSQL brings its login key to the form in which keys are compared.
 struct GuessBucket: Hashable, Sendable {
     enum Kind: String, Hashable, Sendable {
         case accountAndClient = "pair"
         case account
         case client
-        /// Under this one an earlier login from the client is looked up.
+        /// Finds an earlier login from the client.
         case knownClient = "known"
         case knownDevice = "device"
     }
@@ -47,14 +47,14 @@ struct GuessBucket: Hashable, Sendable {
     let kind: Kind
     var account = GuessSource.Account(key: "", value: "")
     var from: [UInt8] = []
-    /// Whether a pause begins that doubles, rather than a window that ends.
+    /// Whether too many guesses begin a pause that doubles, instead of a window that ends.
     var pauses = false
     var allowed: Int32 = 0
     var seconds: Int32 = 0
-    /// Whether it does not count for a client that logged in before.
+    /// Whether guesses of a client that has logged in before are not counted.
     var unlessKnown = false
 
-    /// The buckets that a guess is counted in, and those under which its client may be known.
+    /// Returns the buckets in which a guess is counted, and those under which its client may be known.
     static func buckets(of source: GuessSource, _ limits: GuessLimits) -> (counted: [GuessBucket], known: [GuessBucket])
     {
         var counted: [GuessBucket] = []
@@ -92,7 +92,7 @@ struct GuessBucket: Hashable, Sendable {
         return (counted, counted.isEmpty ? [] : known(source))
     }
 
-    /// Those under which the client of a guess may be known.
+    /// Returns the buckets under which the client of a guess may be known.
     static func known(_ source: GuessSource) -> [GuessBucket] {
         source.accounts.flatMap { account in
             [GuessBucket(kind: .knownClient, account: account, from: source.client)]
@@ -102,7 +102,7 @@ struct GuessBucket: Hashable, Sendable {
     }
 }
 
-/// A guess that has been counted and may be judged.
+/// A guess that has been counted and may be checked.
 package struct GuessClaim: Hashable, Sendable {
     let buckets: [[UInt8]]
     let pauses: [Bool]
@@ -112,6 +112,6 @@ package struct GuessClaim: Hashable, Sendable {
 
 package enum GuessAdmission: Hashable, Sendable {
     case claimed(GuessClaim)
-    /// It is one too many, and was not counted.
+    /// The guess exceeds a limit, and was not counted.
     case refused(wait: Duration)
 }

@@ -1,9 +1,9 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The results that requests with an `idempotency_key` got, kept for a day.
+/// The results of requests with an `idempotency_key`, kept for a day.
 ///
-/// It is used inside the transaction of the request's own work, so that both are committed together:
+/// It is used inside the transaction of the request's work, so that both are committed together:
 ///
 /// ```swift
 /// try await store.withTransaction { transaction throws(SkyrowError) in
@@ -14,11 +14,11 @@ package import SkyrowPostgres
 /// }
 /// ```
 package struct IdempotencyTable: Sendable {
-    /// What becomes of a request that carries a key.
+    /// The state of a request with a key.
     package enum Claim: Hashable, Sendable {
-        /// It is the first: do the work, then ``IdempotencyTable/complete(_:scope:result:in:)``.
+        /// The first request with the key: do the work, then call ``IdempotencyTable/complete(_:scope:result:in:)``.
         case claimed
-        /// It has a result already.
+        /// The request has a result already.
         case completed([UInt8])
     }
 
@@ -26,9 +26,9 @@ package struct IdempotencyTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Claims a key, waiting for another request that works under it at this moment.
+    /// Claims a key, and waits for another request that is running with it.
     ///
-    /// Throws `133 IdempotencyKeyReused` when the key was used for another request, and what the database failed with.
+    /// Throws `133 IdempotencyKeyReused` if the key was used for another request, and errors of the database.
     package func claim(
         _ key: String,
         scope: String,
@@ -51,7 +51,7 @@ package struct IdempotencyTable: Sendable {
                 let known = try await transaction.query(
                     "SELECT fingerprint, answer FROM \(schema.internal)._idempotency WHERE scope = \(scope) AND key = \(key)"
                 )
-                // Nothing is there when the key was purged between the two statements: it is free again.
+                // There is no row if the key was purged between the two statements: it is free again.
                 guard !known.isEmpty else { continue }
                 guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
                     throw SkyrowError.keyReused
@@ -61,9 +61,9 @@ package struct IdempotencyTable: Sendable {
         }
     }
 
-    /// The result that a request with this key already got, if it did; claims nothing.
+    /// Returns the result that a request with this key already got, if any; claims nothing.
     ///
-    /// Throws `133 IdempotencyKeyReused` when the key was used for another request.
+    /// Throws `133 IdempotencyKeyReused` if the key was used for another request.
     package func result(_ key: String, scope: String, fingerprint: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
         try await store.reporting {
             let known = try await store.client.read(
@@ -80,7 +80,7 @@ package struct IdempotencyTable: Sendable {
         }
     }
 
-    /// Remembers the result of the request that claimed the key.
+    /// Stores the result of the request that claimed the key.
     package func complete(
         _ key: String,
         scope: String,
@@ -94,7 +94,7 @@ package struct IdempotencyTable: Sendable {
         }
     }
 
-    /// Forgets the results that are older than a day; returns how many.
+    /// Removes results that are older than a day; returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
         try await store.write(

@@ -3,22 +3,22 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-// The tokens of providers, and what their addresses mean for accounts.
+// The tokens of providers, and the effect of their addresses on accounts.
 
 extension IdentityTable {
-    /// The largest response with tokens that is kept, in bytes.
+    /// The largest response with tokens that is stored, in bytes.
     package static let maximumTokenBytes = 16_384
 
-    /// What is authenticated with tokens that are stored.
+    /// The associated data of stored tokens.
     static func placeOfTokens(_ provider: String, _ subject: String, _ user: UserID) -> [String] {
         ["_identity", provider, subject, user.rawValue]
     }
 
-    /// The identity with tokens that are sealed for an account.
+    /// Returns the identity with tokens that are sealed for an account.
     ///
-    /// A provider may give its refresh token the first time alone; one that is stored is kept where none comes along.
+    /// A provider may send its refresh token the first time only, so a stored one is kept if the response has no other.
     ///
-    /// - Parameter response: an object; nil, or a larger one than is kept, for none.
+    /// - Parameter response: a JSON object; no tokens are sealed for nil, or for a response that is too large.
     package func sealing(
         _ response: JSONText?,
         of identity: ProvenIdentity,
@@ -41,7 +41,7 @@ extension IdentityTable {
         return sealed
     }
 
-    /// The tokens that are stored for a user; nil where there are none, or none that a key opens.
+    /// Returns the tokens that are stored for a user; nil without tokens, and if no key can open them.
     package func tokens(of user: UserID, provider: String) async throws(SkyrowError) -> ProviderTokens? {
         guard let stored = try await sealedTokens(of: user, provider: provider) else { return nil }
         let place = Self.placeOfTokens(provider, stored.subject, user)
@@ -73,7 +73,7 @@ extension IdentityTable {
         }
     }
 
-    /// A response with the refresh token of the one before, where it has none itself; nil where that changes nothing.
+    /// Returns a response with the refresh token of the previous one, if it has no other; nil if that changes nothing.
     static func merged(_ response: [UInt8], keepingRefreshTokenOf before: [UInt8]) -> [UInt8]? {
         guard let new = try? JSONDocument(response), let old = try? JSONDocument(before) else { return nil }
         let kept = old.withRoot { $0["refresh_token"]?.string }
@@ -92,7 +92,7 @@ extension IdentityTable {
         }
     }
 
-    /// Whether an account has a mail address that it has proved, whatever its form.
+    /// Returns whether an account has verified a mail address, in any form of it.
     package func isProven(_ address: String) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let schema = store.schema
@@ -106,7 +106,8 @@ extension IdentityTable {
         }
     }
 
-    /// Takes an address from the accounts that have not proved it, with the codes that were sent there; returns how many there were.
+    /// Removes an address from the accounts that have not verified it, with the codes that were sent to it. Returns how many
+    /// accounts had it.
     @discardableResult
     package func release(_ address: String, from origin: RequestOrigin) async throws(SkyrowError) -> Int {
         try await store.reporting {

@@ -1,17 +1,17 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// Who a user is to a provider, as a token has proved it.
+/// The identity of a user at a provider, as a token has proved it.
 package struct ProvenIdentity: Hashable, Sendable {
     /// The name of the provider.
     package var provider: String
-    /// What it calls the user.
+    /// The provider's id of the user.
     package var subject: String
-    /// What it says of the user, an object; kept for the user to see.
+    /// The provider's data about the user, a JSON object that is stored for the user to see.
     package var profile: JSONText
-    /// The mail address that it says it has verified.
+    /// The mail address that the provider says it has verified.
     package var verifiedEmail: String?
-    /// The tokens that it gave for the user, sealed for the account; nil where none are kept.
+    /// The tokens from the provider for the user, sealed for the account; nil if tokens are not stored.
     package var sealedTokens: [UInt8]?
 
     package init(
@@ -33,7 +33,7 @@ package struct ProvenIdentity: Hashable, Sendable {
 package struct IdentifiedAccount: Hashable, Sendable {
     package var id: UserID
     package var suspension: AccountSuspension?
-    /// The roles of the user with those that contain them, sorted.
+    /// The roles of the user and those that contain them, sorted.
     package var roles: [RoleName]
     /// Sorted.
     package var groups: [GroupName]
@@ -41,41 +41,41 @@ package struct IdentifiedAccount: Hashable, Sendable {
     package var isVerified = false
 }
 
-/// What became of linking an identity with an account.
+/// The result of linking an identity with an account.
 package enum LinkOutcome: Hashable, Sendable {
     case linked
-    /// It was the account's already.
+    /// The identity was linked with the account before.
     case unchanged
-    /// It is another account's.
+    /// The identity is linked with another account.
     case taken
-    /// The account is linked with another identity of that provider.
+    /// The account is linked with another identity of the provider.
     case providerTaken
-    /// The account has as many as it may have.
+    /// The account has as many identities as it may have.
     case tooMany
-    /// The account is gone or disabled, or the session has ended.
+    /// The account does not exist or is disabled, or the session has ended.
     case ended
 }
 
-/// What became of removing one.
+/// The result of removing an identity.
 package enum UnlinkOutcome: Hashable, Sendable {
     case unlinked
-    /// There is none of that provider.
+    /// The account has no identity of the provider.
     case missing
-    /// There would be no way left to log in.
+    /// It is the last way to log in.
     case last
-    /// The account is gone or disabled, or the session has ended.
+    /// The account does not exist or is disabled, or the session has ended.
     case ended
 }
 
-/// By which accounts of providers users log in, and which tokens were used.
+/// The identities at providers with which users log in, and the tokens that were used.
 ///
-/// What changes the identities of an account locks the account's row first, so that two changes come one after the other.
+/// Changes of the identities of an account lock the account's row first, which serializes them.
 package struct IdentityTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The account of an identity; nil where it has none.
+    /// Returns the account of an identity; nil if it is not linked.
     package func account(
         of provider: String,
         subject: String
@@ -107,11 +107,11 @@ package struct IdentityTable: Sendable {
         }
     }
 
-    /// Uses a token; false when it was used before.
+    /// Uses a token; returns false if it was used before.
     ///
     /// - Parameters:
-    ///   - hash: what stands for the token, 32 bytes.
-    ///   - end: when it counts no more by itself.
+    ///   - hash: a hash of the token, 32 bytes.
+    ///   - end: when the token expires.
     package func use(_ hash: [UInt8], until end: Timestamp) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
@@ -121,7 +121,7 @@ package struct IdentityTable: Sendable {
         ) > 0
     }
 
-    /// Removes the tokens that have ended an hour ago, by which the clocks of servers may differ; returns how many.
+    /// Removes the tokens that expired an hour ago, since the clocks of servers may differ by as much. Returns how many.
     @discardableResult
     package func purgeUsedTokens() async throws(SkyrowError) -> Int {
         try await store.write(
@@ -129,7 +129,7 @@ package struct IdentityTable: Sendable {
         )
     }
 
-    /// The identities of a user, sorted by their providers.
+    /// Returns the identities of a user, sorted by provider.
     package func list(of user: UserID) async throws(SkyrowError) -> [AccountIdentity] {
         try await store.reporting {
             let result = try await store.client.read(
@@ -159,9 +159,9 @@ package struct IdentityTable: Sendable {
     /// Links an identity with an account.
     ///
     /// - Parameters:
-    ///   - tokenHash: the session that asks, which has to hold when it is done; nil for the master key.
-    ///   - account: the epoch and the session that it has to be, where it began earlier.
-    ///   - event: what is recorded.
+    ///   - tokenHash: the session of the caller, which must still be valid at the end; nil for the master key.
+    ///   - account: the epoch and the session that must be unchanged, if a flow began earlier.
+    ///   - event: the event to record.
     package func link(
         _ identity: ProvenIdentity,
         with user: UserID,
@@ -202,7 +202,7 @@ package struct IdentityTable: Sendable {
                     user: "linked.user_id",
                     data: "jsonb_build_object('provider', linked.provider)"
                 )
-                // Another account may be linked with it at the same time.
+                // Another account may be linked with the identity at the same time.
                 let linked = try await transaction.query(
                     """
                     WITH linked AS (
@@ -222,8 +222,8 @@ package struct IdentityTable: Sendable {
         }
     }
 
-    /// Removes the identity that an account has of a provider, unless it is the last way to log in: by a password, which takes a
-    /// login key, or by another identity.
+    /// Removes the identity that an account has at a provider, unless it is the last way to log in. Other ways are another
+    /// identity, and a password with a login key.
     ///
     /// - Parameter countsPasswords: whether users log in with passwords.
     package func unlink(
@@ -244,7 +244,7 @@ package struct IdentityTable: Sendable {
                     user: "unlinked.user_id",
                     data: "jsonb_build_object('provider', unlinked.provider)"
                 )
-                // It begins after the lock was got, so it sees what another change has left.
+                // It begins after the lock was acquired, so it sees the results of other changes.
                 let result = try await transaction.query(
                     """
                     WITH unlinked AS (
@@ -272,7 +272,7 @@ package struct IdentityTable: Sendable {
         }
     }
 
-    /// Locks an account; false when it is gone or disabled, or the session has ended.
+    /// Locks an account; returns false if it does not exist or is disabled, or if the session has ended.
     private func lock(
         _ user: UserID,
         session tokenHash: [UInt8]?,
@@ -299,7 +299,7 @@ package struct IdentityTable: Sendable {
         ).isEmpty
     }
 
-    /// Inserts an identity of `account`, a part of the statement that makes it.
+    /// Returns the part of a statement that inserts an identity of its `account`.
     func insertion(of identity: ProvenIdentity) -> SQL {
         """
         INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
@@ -314,7 +314,7 @@ package struct IdentityTable: Sendable {
         identity.sealedTokens == nil ? "NULL" : "now()"
     }
 
-    /// Stores the tokens that came with an identity, if any did, in the place of those of before.
+    /// The assignments that store the tokens that came with an identity, if any, in place of the previous ones.
     private func kept(_ identity: ProvenIdentity) -> SQL {
         identity.sealedTokens.map { ", token_sealed = \($0), token_at = now()" } ?? ""
     }
@@ -341,8 +341,8 @@ package struct IdentityTable: Sendable {
         )
     }
 
-    /// Writes down that an identity is used, and what its provider says now; a part of the statement that logs in. A row that was
-    /// deleted meanwhile is not there.
+    /// Returns the part of a login statement that records the use of an identity and the provider's present data. It returns no
+    /// row if the identity was deleted meanwhile.
     func use(of identity: ProvenIdentity, where condition: SQL, from source: SQL) -> SQL {
         """
         UPDATE \(schema.internal)._identity AS identity
@@ -359,12 +359,12 @@ extension RecordStore {
 }
 
 extension PostgresError {
-    /// Whether an identity is another account's.
+    /// Whether an identity is linked with another account.
     var isTakenIdentity: Bool { sqlState == .uniqueViolation && constraint == "_identity_pkey" }
 }
 
 extension SkyrowError {
-    /// `109` for an identity that is another account's.
+    /// `109` for an identity that is linked with another account.
     package static let identityTaken = SkyrowError(
         .duplicated,
         "Another account is linked with this sign-in.",

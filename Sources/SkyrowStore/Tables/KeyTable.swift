@@ -1,12 +1,12 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A key as the database has it, with the hashes by which it is found.
+/// A key in the database, with the hashes by which it is found.
 package struct KeyRecord: Hashable, Sendable {
     package var key: StoredKey
     /// SHA-256 of its text, 32 bytes.
     package var hash: [UInt8]
-    /// That of the text before the last rotation.
+    /// The hash of the text before the last rotation.
     package var previousHash: [UInt8]?
 
     package init(_ key: StoredKey, hash: [UInt8], previousHash: [UInt8]? = nil) {
@@ -22,10 +22,10 @@ package struct KeyTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// How many are read at most: those that hold, and then the ones that were revoked last.
+    /// The most keys that are read: those that are not revoked first, and then the ones that were revoked last.
     private static let maximumRead: Int64 = 10_000
 
-    /// How often the keys have changed.
+    /// Returns the version of the keys, which grows with every change.
     package func version() async throws(SkyrowError) -> Int64 {
         try await store.reporting {
             let result = try await store.client.read(
@@ -36,7 +36,7 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// The keys and how often they had changed, as of one moment. A key is left out whose scopes or networks cannot be read.
+    /// Returns the keys and their version, as of one point in time. A key whose scopes or networks cannot be read is left out.
     package func all() async throws(SkyrowError) -> (keys: [KeyRecord], version: Int64) {
         try await store.reporting {
             let result = try await store.client.read(
@@ -65,7 +65,7 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// The keys in the order in which they were made.
+    /// Returns the keys in the order of their creation.
     package func list() async throws(SkyrowError) -> [StoredKey] {
         try await store.reporting {
             let result = try await store.client.read(
@@ -80,7 +80,7 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// Stores a key; throws `108 InvalidArgument` where there are too many that hold, and for an end that is over.
+    /// Stores a key; throws `108 InvalidArgument` if there are too many valid keys, and for an end in the past.
     package func insert(
         _ request: KeyCreateRequest,
         id: KeyID,
@@ -119,7 +119,7 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// Gives a key another hash; throws `110 ResourceNotFound` where there is none of that id that holds.
+    /// Gives a key another hash; throws `110 ResourceNotFound` if no valid key has that id.
     package func rotate(
         _ request: KeyRotateRequest,
         hash: [UInt8],
@@ -146,7 +146,7 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// Ends a key; throws `110 ResourceNotFound` where there is none of that id. One that has ended stays as it is.
+    /// Revokes a key; throws `110 ResourceNotFound` if no key has that id. A key that was revoked before stays as it is.
     package func revoke(_ id: KeyID, recording event: AuditEvent) async throws(SkyrowError) {
         try await store.reporting {
             let result = try await store.client.write(
@@ -163,8 +163,8 @@ package struct KeyTable: Sendable {
         }
     }
 
-    /// Writes down that these keys were used. A row that another statement holds is passed over: it says the same, or ends
-    /// the key.
+    /// Records that these keys were used. A row that another statement has locked is skipped: that statement records the same, or
+    /// revokes the key.
     package func noteUse(of ids: [KeyID], at now: Timestamp) async throws(SkyrowError) {
         try await store.write(
             """
@@ -191,7 +191,7 @@ package struct KeyTable: Sendable {
         key.last_used_at, key.previous_until
         """
 
-    /// The key of a row; nil where there is none, or one that says what this service does not know.
+    /// Returns the key of a row; nil without a key, and for a key with parts that this service cannot read.
     private static func key(_ result: PostgresResult, row: Int, first: Int) throws -> StoredKey? {
         guard let id = try result.decode(row: row, column: first, as: String?.self).flatMap({ KeyID($0) }),
             let kind = KeyKind(rawValue: try result.decode(row: row, column: first + 2))
@@ -200,7 +200,7 @@ package struct KeyTable: Sendable {
         let scopes = texts.compactMap { try? KeyScope($0) }
         let places = try result.decode(row: row, column: first + 4, as: [String].self)
         let networks = places.compactMap { AddressRange($0) }
-        // To go on without one of them would be to guess what was meant.
+        // Without one of them the key could mean something else.
         guard scopes.count == texts.count, networks.count == places.count else { return nil }
         return StoredKey(
             id: id,
@@ -223,7 +223,7 @@ extension RecordStore {
 
 extension SkyrowError {
     fileprivate static let keyNotFound = SkyrowError(.resourceNotFound, "There is no such key.")
-    /// Where it cannot be known which keys hold, none does.
+    /// If it is unknown which keys are valid, no key is.
     fileprivate static let keysUnknown = SkyrowError(
         .unexpectedUnableToOpenDatabase,
         "The keys cannot be read at the moment; try again."

@@ -1,18 +1,18 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// The tokens of `live:ticket` that have not been used.
+/// The unused tokens of `live:ticket`.
 package struct LiveTicketTable: Sendable {
-    /// How many a session has at once; a further one ends the oldest.
+    /// The most tokens of a session; a further one removes the oldest.
     package static let maximumOfSession: Int64 = 100
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Stores the hash of a token for a session, and returns when it ends; nil where the session has ended.
+    /// Stores the hash of a token for a session, and returns when the token expires; nil if the session has ended.
     ///
-    /// - Parameter session: the hash of its access token.
+    /// - Parameter session: the hash of the session's access token.
     package func insert(_ hash: [UInt8], session: [UInt8]) async throws(SkyrowError) -> Timestamp? {
         try await store.reporting {
             let result = try await store.client.write(
@@ -38,10 +38,10 @@ package struct LiveTicketTable: Sendable {
         }
     }
 
-    /// A session in whose name a stream is opened.
+    /// A session on whose behalf a stream is opened.
     package struct Session: Sendable {
         package let id: String
-        /// The hash of its access token.
+        /// The hash of the session's access token.
         package let tokenHash: [UInt8]
 
         fileprivate init?(_ result: PostgresResult) throws {
@@ -51,7 +51,7 @@ package struct LiveTicketTable: Sendable {
         }
     }
 
-    /// Uses a token up, and returns its session; nil for one that does not count.
+    /// Uses a token and returns its session; nil if the token is not valid.
     package func use(_ hash: [UInt8]) async throws(SkyrowError) -> Session? {
         try await store.reporting {
             try Session(
@@ -70,7 +70,7 @@ package struct LiveTicketTable: Sendable {
         }
     }
 
-    /// The session of a stream that goes on; nil where it has ended.
+    /// Returns the session of an open stream; nil if it has ended.
     package func session(id: String) async throws(SkyrowError) -> Session? {
         try await store.reporting {
             try Session(
@@ -84,7 +84,7 @@ package struct LiveTicketTable: Sendable {
         }
     }
 
-    /// Removes tokens that were not used in time.
+    /// Removes expired tokens.
     package func purgeExpired() async throws(SkyrowError) {
         try await store.write(
             """

@@ -3,18 +3,18 @@ package import SkyrowModel
 package import SkyrowPostgres
 internal import SkyrowSystem
 
-/// The fields of `user` that accounts log in with, each with a unique index over the form in which texts that look alike are
-/// one (`_login_canonical`).
+/// The fields of `user` with which accounts log in. Each has a unique index on a form in which texts that look alike are equal
+/// (`_login_canonical`).
 package enum LoginKeys {
     /// `username` and `email`
     package static let `default`: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
 
-    /// Room for the prefix of an index's name within PostgreSQL's 63 bytes.
+    /// Leaves room for the prefix of an index's name within PostgreSQL's 63 bytes.
     private static let maximumLength = SQLIdentifier.maximumLength - "_check_former_".utf8.count
 
     private static let indexPrefix = "_login_key_"
 
-    /// The index of a key, with what it holds.
+    /// The index of a key, with its expression.
     static func index(
         of key: FieldName,
         in schema: SQLIdentifier
@@ -27,19 +27,19 @@ package enum LoginKeys {
         return (name, canonical("\(column)", in: schema))
     }
 
-    /// The login key whose index this is, for an error that names the key which another account has.
+    /// The login key of an index, for an error that names the key which another account has.
     package static func key(ofIndex name: String) -> String? {
         name.hasPrefix(indexPrefix) ? String(name.dropFirst(indexPrefix.count)) : nil
     }
 
-    /// What the index of a key holds, and what a look-up compares; both must be the same text for PostgreSQL.
+    /// The expression in the index of a key and in a lookup; PostgreSQL requires that both are the same.
     static func canonical(_ value: SQL, in schema: SQLIdentifier) -> SQL {
         "\(schema)._login_canonical(\(value))"
     }
 }
 
 extension LoginKeys {
-    /// The keys that a database has, the standard ones first; none where no service has run yet.
+    /// Returns the login keys that a database has, the default ones first; empty if no service has run yet.
     package static func existing(in schema: SQLIdentifier, of client: PostgresClient) async throws -> [FieldName] {
         let result = try await client.read(
             """
@@ -57,11 +57,11 @@ extension LoginKeys {
 }
 
 extension RecordStore {
-    /// Makes the columns, unique indexes and triggers that the login keys lack. While there are many accounts, these are written
-    /// meanwhile; log-ins by a new key begin when it returns.
+    /// Creates the columns, unique indexes and triggers that the login keys lack. If there are many accounts, they can be written
+    /// meanwhile. Logins by a new key work when it returns.
     ///
-    /// Throws `114 IncompatibleSchema` when the field of a key is not a string, `111 NotSupported` where an index cannot be built
-    /// while accounts are written, and `PostgresError`, such as a unique violation where two accounts have the same value already.
+    /// Throws `114 IncompatibleSchema` if the field of a key is not a string, `111 NotSupported` if an index cannot be built
+    /// while accounts are written, and `PostgresError`, such as a unique violation if two accounts have the same value already.
     func ensureLoginKeys() async throws {
         let type = RecordType(name: .user, fields: Dictionary(loginKeys.map { ($0, .string) }) { first, _ in first })
         let plan = try SchemaPlan(.create([type]), in: cache.current, mode: .development)
@@ -84,7 +84,7 @@ extension RecordStore {
         let isComplete = names.allSatisfy { known[$0.name] == true }
         guard !isComplete || triggers < Set(loginKeys).count else { return }
         var missing = indexes.filter { known[$0.name.name] == nil }
-        // One that is there may be built by another process.
+        // Another process may be building an index that exists.
         var isLarge = known.values.contains(false)
         if !missing.isEmpty, !isLarge { isLarge = try await hasManyAccounts() }
         if isLarge {
@@ -122,7 +122,7 @@ extension RecordStore {
         }
     }
 
-    /// Whether PostgreSQL uses an index, of each that there is.
+    /// Returns for each existing index whether PostgreSQL uses it.
     private func validity(
         of names: Set<SQLIdentifier>,
         _ query: (SQL) async throws -> PostgresResult
@@ -144,10 +144,10 @@ extension RecordStore {
         return Dictionary(uniqueKeysWithValues: pairs)
     }
 
-    /// Builds the indexes that are missing while accounts are written. What another build has left, which was cut off, is dropped.
+    /// Builds the missing indexes while accounts are written. Drops the remains of an interrupted build.
     private func buildLoginIndexes(_ indexes: [(name: SQLIdentifier, expression: SQL)]) async throws {
         guard client.hasSessions else { throw SkyrowError.noSessionsForIndexes }
-        // A statement that waits for a lock would be waited for by the build of the one that holds it.
+        // The build of the lock holder would wait for any statement that waits for the lock.
         while try await client.withTurn(at: "\(schema.internal)._migration", { try await build(indexes, $0) }) == nil {
             try await ServiceTimer.sleep(for: .milliseconds(500))
         }
@@ -168,7 +168,7 @@ extension RecordStore {
                         "CREATE UNIQUE INDEX CONCURRENTLY \(name) ON \(schema).\"user\" (\(expression))"
                     )
                 } catch {
-                    // It would refuse accounts, and find none.
+                    // The failed index would still reject duplicate keys, but serve no lookup.
                     _ = try? await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(schema).\(name)")
                     throw error
                 }

@@ -5,16 +5,16 @@ internal import SkyrowPostgres
 package struct LeasedMail: Hashable, Sendable {
     package var id: Int64
     package var kind: String
-    /// nil when no account has the address that was asked for: nothing is sent.
+    /// nil if no account has the requested address: nothing is sent.
     package var target: String?
     package var language: String
     package var link: String?
     package var digits: String?
-    /// This one included.
+    /// The number of attempts, including this one.
     package var attempts: Int32
 }
 
-/// What became of an attempt to send a mail.
+/// The result of an attempt to send a mail.
 package enum MailOutcome: Hashable, Sendable {
     case sent
     /// There is no account to send it to.
@@ -24,16 +24,16 @@ package enum MailOutcome: Hashable, Sendable {
     case refused(String)
 }
 
-/// The mails that wait to be sent; they are written by the transactions that they are about.
+/// The mails that wait to be sent, which the transactions that they are about insert.
 package struct MailTable: Sendable {
-    /// How many may wait; the oldest beyond are given up.
+    /// The most mails that may wait; above that the oldest are given up.
     package static let maximumQueue: Int64 = 100_000
 
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Takes mails whose time has come; a process that dies with them loses them after three minutes to another.
+    /// Takes mails that are due. If a process terminates without sending them, another one takes them after three minutes.
     package func lease(_ count: Int64) async throws(SkyrowError) -> [LeasedMail] {
         try await store.reporting {
             let result = try await store.client.write(
@@ -63,7 +63,8 @@ package struct MailTable: Sendable {
         }
     }
 
-    /// Writes down what became of a mail; nothing when another process has taken it over meanwhile. Codes go with the mail's end.
+    /// Records the result of sending a mail, unless another process has taken it over meanwhile. Codes are removed with the last
+    /// attempt.
     ///
     /// Returns whether the mail was given up.
     @discardableResult
@@ -94,12 +95,12 @@ package struct MailTable: Sendable {
         }
     }
 
-    /// Whether a mail is of no use any more by then: a day after it was written, or with the end of its link.
+    /// The condition that a mail is of no use by then: a day after it was written, or when its link expires.
     private func isOver(after seconds: Int64) -> SQL {
         "now() + \(seconds) * interval '1 second' > mail.created_at + \(Self.lifetime)"
     }
 
-    /// For how long `mail` is worth sending.
+    /// How long `mail` is worth sending.
     private static var lifetime: SQL {
         let day: Int64 = 86_400
         let shorter = CodeKind.allCases.filter { $0.linkLifetime < day }.map { kind -> SQL in
@@ -108,7 +109,7 @@ package struct MailTable: Sendable {
         return "(CASE mail.kind \(shorter.joined(separator: " ")) ELSE \(day) END * interval '1 second')"
     }
 
-    /// How many mails wait to be sent.
+    /// Returns how many mails wait to be sent.
     package func waiting() async throws(SkyrowError) -> Int {
         try await store.reporting {
             let result = try await store.client.read(
@@ -118,8 +119,9 @@ package struct MailTable: Sendable {
         }
     }
 
-    /// Gives up mails whose link has ended, or that have waited for a day, as where none is sent any more, and the oldest beyond the bound of the
-    /// queue. Removes those that no limit counts any more; the dead ones are kept for 30 days. Returns how many were given up.
+    /// Gives up mails whose link has expired or that have waited for a day, for example because mail is off, and the oldest ones
+    /// above the limit of the queue. Removes mails that no limit counts any more; those that were given up are kept for 30 days.
+    /// Returns how many were given up.
     package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {
         try await store.reporting {
             _ = try await store.client.write(
@@ -129,7 +131,7 @@ package struct MailTable: Sendable {
                     OR mail.state = 'dead' AND mail.created_at < now() - interval '30 days'
                 """
             )
-            // An hour more than an attempt may still follow after.
+            // An hour later than the last possible attempt.
             let old = try await store.client.write(
                 """
                 UPDATE \(schema.internal)._mail AS mail

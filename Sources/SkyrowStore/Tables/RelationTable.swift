@@ -1,26 +1,26 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What users are to each other: friends, followers, and those who are kept away.
+/// The relations of users: friends, followers, and blocked users.
 ///
-/// Each row is from one user to another and says whether there is the row back, which triggers keep.
+/// Each row is from one user to another and says whether the reverse row exists, which triggers maintain.
 package struct RelationTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// What has become of a user who was to be added.
+    /// The result of adding a user.
     package enum Addition: Hashable, Sendable {
         case added(isMutual: Bool)
-        /// There is no such user, or one that keeps this one away.
+        /// The user does not exist, or blocks this one.
         case missing
-        /// This user keeps the other one away.
+        /// This user blocks the other one.
         case blocked
     }
 
-    /// Adds users; one who is there already stays.
+    /// Adds users; a user who was added before stays.
     ///
-    /// - Parameter targets: not the user.
+    /// - Parameter targets: other users than `user`.
     package func add(
         _ relation: UserRelation,
         from user: UserID,
@@ -71,14 +71,14 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// What two users are to each other, by the doing of one of them.
+    /// A relation that one user has made with another.
     package struct Edge: Hashable, Sendable {
         package let user: UserID
         package let relation: UserRelation
         package let other: UserID
     }
 
-    /// The friends and followers among pairs of users, in both directions.
+    /// Returns the friends and followers among pairs of users, in both directions.
     package func between(_ pairs: [(UserID, UserID)]) async throws(SkyrowError) -> [Edge] {
         try await store.reporting {
             let (firsts, seconds) = (pairs.map(\.0), pairs.map(\.1))
@@ -105,7 +105,7 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// Removes users; one who is not there is passed over. What they have added themselves stays.
+    /// Removes users; one who was not added is skipped. Relations that they have made themselves stay.
     package func remove(
         _ relation: UserRelation,
         from user: UserID,
@@ -125,7 +125,7 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// Keeps users away, which ends all relations with them; returns those that there are.
+    /// Blocks users, which ends all relations with them; returns those that exist.
     package func block(_ targets: [UserID], by user: UserID) async throws(SkyrowError) -> Set<UserID> {
         guard !targets.isEmpty else { return [] }
         return try await store.withTransaction { transaction throws(SkyrowError) in
@@ -150,8 +150,7 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// The users of a relation whose profiles may be read, in the order of their ids, and how many there are, up to
-    /// 101,000.
+    /// Returns the users of a relation whose profiles are readable, in the order of their ids, and their number, up to 101,000.
     package func users(
         of user: UserID,
         _ query: RelationQuery,
@@ -168,7 +167,7 @@ package struct RelationTable: Sendable {
                 WHERE edge.\(mine) = \(user) AND edge.name = \(query.relation.rawValue)\(isMutual)
                     AND (\(access.of(rules).read.condition(on: "r")))
                 """
-            // Of a user whom a million follow, no more are counted than can be passed over and one part besides.
+            // Of a million followers, no more are counted than the largest offset and one page.
             let bound = Int64(RecordQuery.maximumOffset + PageRequest.maximumLimit)
             let result = try await store.client.read(
                 """
@@ -182,7 +181,7 @@ package struct RelationTable: Sendable {
                 """
             )
             let users = try (0..<result.rowCount).compactMap { row -> (id: UserID, isMutual: Bool)? in
-                // The count stands alone where the part is empty.
+                // Without users on the page, the only row has the count.
                 guard let id = try result.decode(row: row, column: 1, as: UserID?.self) else { return nil }
                 return (id, try result.decode(row: row, column: 2))
             }
@@ -190,7 +189,7 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// Whether a user keeps another one away.
+    /// The condition that a user blocks another one.
     private func block(by user: SQL, of other: SQL) -> SQL {
         """
         EXISTS (SELECT FROM \(schema.internal)._relation AS barrier
@@ -198,8 +197,8 @@ package struct RelationTable: Sendable {
         """
     }
 
-    /// Takes the locks of all pairs in one order, before the triggers take them in that of the rows: two changes that wait for
-    /// each other would end by one of them failing.
+    /// Takes the locks of all pairs in one order, before the triggers take them in the order of the rows, so that two changes do
+    /// not deadlock.
     private func lock(_ user: UserID, _ targets: [UserID], in transaction: StoreTransaction) async throws {
         _ = try await transaction.query(
             """
