@@ -8,7 +8,7 @@ private let sextets: [UInt8] = {
     return sextets
 }()
 
-/// Decodes base64 strictly: complete padding, nothing foreign, no bits that are thrown away; nil for anything else.
+/// Decodes base64 strictly: complete padding, no other characters, no bits that are thrown away; nil for anything else.
 package func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []
@@ -58,7 +58,7 @@ package func encodeBase64(_ bytes: [UInt8]) -> String {
 }
 
 extension JSONWriter {
-    /// Bytes as a base64 string.
+    /// Writes bytes as a base64 string.
     package func base64(_ bytes: UnsafeRawBufferPointer) {
         separate()
         append(UInt8(ascii: "\""))

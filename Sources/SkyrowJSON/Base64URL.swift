@@ -1,4 +1,4 @@
-/// Base64 for addresses and file names (RFC 4648, section 5), without padding.
+/// Base64 for URLs and file names (RFC 4648, section 5), without padding.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -7,7 +7,7 @@ package enum Base64URL {
         return String(unsafeUninitializedCapacity: length) { text in
             alphabet.withUnsafeBufferPointer { alphabet in
                 var place = 0
-                // Three bytes are four letters; what the last ones lack is zero, and has no letters.
+                // Three bytes make four letters. Missing bytes count as zero and have no letters.
                 for first in stride(from: 0, to: bytes.count, by: 3) {
                     let second = first + 1 < bytes.count ? bytes[first + 1] : 0
                     let third = first + 2 < bytes.count ? bytes[first + 2] : 0
@@ -22,7 +22,7 @@ package enum Base64URL {
         }
     }
 
-    /// The bytes of a text that `encode` makes; nil for any other, such as one with padding or superfluous bits.
+    /// Returns the bytes of a text that `encode` makes; nil for any other text, such as one with padding or superfluous bits.
     package static func decode(_ text: String) -> [UInt8]? {
         var standard: [UInt8] = []
         standard.reserveCapacity(text.utf8.count + 3)

@@ -1,5 +1,5 @@
 extension String {
-    /// The text as HTML has it, also between double quotes.
+    /// The text escaped for HTML, also between double quotes.
     package var escapedForHTML: String {
         var escaped = ""
         for scalar in unicodeScalars {

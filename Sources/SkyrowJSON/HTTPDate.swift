@@ -1,15 +1,15 @@
 import SkyrowModel
 
-/// Times as HTTP (RFC 9110, 5.6.7) and mails (RFC 5322, 3.3) write them: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Times in the format of HTTP (RFC 9110, 5.6.7) and mails (RFC 5322, 3.3): `Sun, 06 Nov 1994 08:49:37 GMT`.
 package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    /// The first is that of PostgreSQL's epoch.
+    /// The first is the weekday of PostgreSQL's epoch.
     private static let weekdays = ["Sat", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri"]
     private static let epoch = Int(Timestamp.unixEpochOffset / 1_000_000)
 
     /// - Parameters:
     ///   - second: since 1970-01-01T00:00:00Z
-    ///   - zone: what the text ends with; that of mails is `+0000`.
+    ///   - zone: the end of the text, `+0000` for mails.
     package static func text(second: Int, zone: String = "GMT") -> String {
         let (days, rest) = floorDivide(second - epoch, by: 86_400)
         let (year, month, day) = civilDate(daysFromEpoch: days)
@@ -18,7 +18,7 @@ package enum HTTPDate {
         return "\(date) \(padded(rest / 3600)):\(padded(rest / 60 % 60)):\(padded(rest % 60)) \(zone)"
     }
 
-    /// The seconds since 1970; nil for a text that is no such time, and for the two forms that are obsolete.
+    /// Returns the seconds since 1970; nil for any other text, and for the two obsolete formats.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[5] == "GMT", let day = number(words[1], 2),

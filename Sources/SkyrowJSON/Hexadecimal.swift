@@ -6,7 +6,7 @@ package enum Hexadecimal {
         value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "a") &- 10 &+ value
     }
 
-    /// The number that a digit stands for; nil for any other byte.
+    /// The number of a digit; nil for any other byte.
     @inlinable @inline(__always)
     package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
@@ -17,7 +17,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// Two digits a byte.
+    /// Returns two digits for each byte.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
         digits.reserveCapacity(2 * bytes.underestimatedCount)
@@ -28,7 +28,7 @@ package enum Hexadecimal {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// The bytes that an even number of digits stands for; nil for anything else.
+    /// Returns the bytes of an even number of digits; nil for anything else.
     package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -46,7 +46,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// 16 digits a word.
+    /// Returns 16 digits for each word.
     package static func text(of words: [UInt64]) -> String {
         String(unsafeUninitializedCapacity: 16 * words.count) { target in
             for index in 0..<16 * words.count {
@@ -58,7 +58,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// Takes lowercase digits, the only ones that trace identities have, and dashes off a text from its beginning.
+    /// Reads lowercase digits, the only ones in trace ids, and dashes from the beginning of a text.
     package struct Reader {
         private var rest: Substring.UTF8View
 
@@ -68,7 +68,7 @@ package enum Hexadecimal {
 
         package var isAtEnd: Bool { rest.isEmpty }
 
-        /// The number of exactly that many digits, at most 16; nil, and nothing is taken, when there are fewer.
+        /// Reads a number of exactly this many digits, at most 16. Returns nil and reads nothing if there are fewer.
         package mutating func number(digits: Int) -> UInt64? {
             var number: UInt64 = 0
             var rest = rest
@@ -86,7 +86,7 @@ package enum Hexadecimal {
             return number
         }
 
-        /// Takes one dash; false when there is none.
+        /// Reads one dash; returns false for any other character.
         package mutating func skipDash() -> Bool {
             guard rest.first == UInt8(ascii: "-") else { return false }
             rest.removeFirst()

@@ -1,4 +1,4 @@
-// Questions about single bytes and words of eight that parser, reader and writer share.
+// Tests of single bytes and words of eight bytes for the parser, the reader and the writer.
 
 @inline(__always)
 package func isDigit(_ byte: UInt8) -> Bool {
@@ -10,7 +10,7 @@ private let highBits: UInt64 = 0x8080_8080_8080_8080
 
 /// The high bit of each byte that is a quote, a backslash or a control character.
 ///
-/// Bytes above the lowest marked one may be marked wrongly (borrows travel upwards), so only the lowest counts.
+/// Borrows travel upwards, so bytes above the lowest marked one may be marked wrongly; only the lowest counts.
 @inline(__always)
 private func specialBytes(_ word: UInt64) -> UInt64 {
     let quote = word ^ (everyByte &* UInt64(UInt8(ascii: "\"")))
@@ -20,7 +20,7 @@ private func specialBytes(_ word: UInt64) -> UInt64 {
         | ((word &- everyByte &* 0x20) & ~word)) & highBits
 }
 
-/// The first byte from `start` that is a quote, a backslash, a control character or beyond ASCII, or `end`.
+/// The first byte from `start` that is a quote, a backslash, a control character or not ASCII, or `end`.
 @inline(__always)
 func skipPlainStringBytes(_ start: UnsafePointer<UInt8>, end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
     var p = start

@@ -1,10 +1,10 @@
-// Sums and products of decimals, without rounding, as PostgreSQL's `numeric` has them.
+// Exact sums and products of decimals, as PostgreSQL's `numeric` has them.
 
 extension JSONDecimal {
     /// The power of ten of the last digit.
     private var lastExponent: Int { exponent - digits.count + 1 }
 
-    /// Takes the sum of digits that each stand for a power of ten, the lowest first; they need not be below ten.
+    /// Creates a decimal from the coefficients of ascending powers of ten, which need not be below ten.
     private init(lowestFirst sums: [Int], lastExponent: Int, isNegative: Bool) {
         var digits: [UInt8] = []
         digits.reserveCapacity(sums.count + 2)
@@ -27,14 +27,14 @@ extension JSONDecimal {
         )
     }
 
-    /// nil where the two are so far apart that their sum has more than some thousand digits.
+    /// Returns the sum; nil if the two are so far apart that it has more than some thousand digits.
     package func adding(_ other: JSONDecimal) -> JSONDecimal? {
         if digits.isEmpty { return other }
         if other.digits.isEmpty { return self }
         let low = min(lastExponent, other.lastExponent)
         let count = max(exponent, other.exponent) - low + 1
         guard count <= Self.maximumDigits else { return nil }
-        // The one farther from zero gives the sign, so that no difference of the sums below is negative as a whole.
+        // The number farther from zero determines the sign, so that the difference of the magnitudes is not negative.
         let isLarger = magnitude >= other.magnitude
         let (large, small) = isLarger ? (self, other) : (other, self)
         var sums = [Int](repeating: 0, count: count)
@@ -52,7 +52,7 @@ extension JSONDecimal {
         return JSONDecimal(lowestFirst: sums, lastExponent: low, isNegative: large.isNegative)
     }
 
-    /// nil where the product has more than some thousand digits.
+    /// Returns the product; nil if it has more than some thousand digits.
     package func multiplied(by other: JSONDecimal) -> JSONDecimal? {
         guard !digits.isEmpty, !other.digits.isEmpty else {
             return JSONDecimal(digits: [], exponent: 0, isNegative: false)
@@ -71,19 +71,19 @@ extension JSONDecimal {
         )
     }
 
-    /// A bound on the work of one operation.
+    /// Upper bound on the digits of one operation, which limits its work.
     private static var maximumDigits: Int { 4000 }
 
     private var magnitude: JSONDecimal { JSONDecimal(digits: digits, exponent: exponent, isNegative: false) }
 
-    /// How many characters it has without an exponent: as ``plainText``.
+    /// The number of characters of ``plainText``.
     package var plainLength: Int {
         let whole = max(exponent + 1, 1)
         let fraction = max(-lastExponent, 0)
         return (isNegative ? 1 : 0) + whole + (fraction > 0 && !digits.isEmpty ? fraction + 1 : 0)
     }
 
-    /// Its digits without an exponent and without zeros behind the last: `-0.0125`, `1200`.
+    /// The number without an exponent and without trailing zeros: `-0.0125`, `1200`.
     package var plainText: String {
         guard !digits.isEmpty else { return "0" }
         var text = [UInt8](isNegative ? "-".utf8 : "".utf8)

@@ -1,33 +1,33 @@
-/// A JSON number by its decimal value: `1`, `1.0` and `10e-1` are the same, and no digit is rounded away.
+/// A JSON number by its decimal value: `1`, `1.0` and `10e-1` are equal, and no digit is rounded away.
 ///
 /// ```swift
 /// JSONDecimal("0.10") == JSONDecimal("1e-1")
 /// ```
 package struct JSONDecimal: Hashable, Sendable {
-    /// Digits from 0 to 9 without zeros at either end; empty for zero, which has no sign.
+    /// Digits from 0 to 9, without leading or trailing zeros; empty for zero, which has no sign.
     let digits: [UInt8]
-    /// The power of ten of the first digit, which stands before the point: 0 for `7` and `7.5`, -1 for `0.7`.
+    /// The power of ten of the first digit: 0 for `7` and `7.5`, -1 for `0.7`.
     let exponent: Int
     let isNegative: Bool
 
-    /// How many digits are compared.
+    /// The number of digits that are compared.
     package var digitCount: Int { digits.count }
 
-    /// - Parameter digits: without zeros at either end.
+    /// - Parameter digits: without leading or trailing zeros.
     init(digits: [UInt8], exponent: Int, isNegative: Bool) {
         self.digits = digits
         self.exponent = exponent
         self.isNegative = isNegative
     }
 
-    /// Reads a number of RFC 8259; nil for another text.
+    /// Reads a number of RFC 8259; nil for any other text.
     package init?(_ text: String) {
         guard let document = try? JSONDocument(Array(text.utf8)) else { return nil }
         guard let value = document.withRoot({ JSONDecimal($0) }) else { return nil }
         self = value
     }
 
-    /// nil unless it is a number.
+    /// Returns nil unless the value is a number.
     package init?(_ json: JSONView) {
         guard json.kind == .integer || json.kind == .number else { return nil }
         self.init(number: json.slice)
@@ -59,7 +59,7 @@ package struct JSONDecimal: Hashable, Sendable {
             digits.isEmpty ? 0 : wholeDigits - leadingZeros - 1 + Self.exponent(of: text[min(place, text.count)...])
     }
 
-    /// The number behind `e`; 0 where there is none.
+    /// Returns the exponent after `e`; 0 without an exponent.
     private static func exponent(of text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
         var value = 0
         var isNegative = false
@@ -67,14 +67,14 @@ package struct JSONDecimal: Hashable, Sendable {
             switch byte {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
-            // Far beyond what PostgreSQL's numeric takes; more digits must not overflow.
+            // Far more than PostgreSQL's numeric takes; further digits must not overflow.
             default: value = min(value * 10 + Int(byte &- UInt8(ascii: "0")), 1_000_000_000)
             }
         }
         return isNegative ? -value : value
     }
 
-    /// The nearest decimal to a double: the shortest that reads back as it; nil for NaN and infinities.
+    /// Creates the shortest decimal that reads back as a double; nil for NaN and infinities.
     package init?(_ number: Double) {
         guard number.isFinite else { return nil }
         self.init("\(number)")
@@ -85,7 +85,7 @@ package struct JSONDecimal: Hashable, Sendable {
         self = text.withUTF8 { JSONDecimal(number: $0) }
     }
 
-    /// The bytes by which equal numbers, and only they, are the same.
+    /// Appends bytes that are the same for equal numbers only.
     func appendIdentity(to bytes: inout [UInt8]) {
         bytes.append(isNegative ? 1 : 0)
         withUnsafeBytes(of: exponent.littleEndian) { bytes.append(contentsOf: $0) }
@@ -95,7 +95,7 @@ package struct JSONDecimal: Hashable, Sendable {
 }
 
 extension JSONDecimal: CustomStringConvertible {
-    /// Whole digits and an exponent, as PostgreSQL's `numeric` reads it: `-125e-2`.
+    /// Whole digits and an exponent, as PostgreSQL's `numeric` reads them: `-125e-2`.
     package var description: String {
         guard !digits.isEmpty else { return "0" }
         let whole = String(decoding: digits.map { $0 + UInt8(ascii: "0") }, as: UTF8.self)
@@ -111,7 +111,7 @@ extension JSONDecimal: Comparable {
 
     private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
 
-    /// Whether it is nearer to zero than another of its sign, and neither is zero.
+    /// Whether the number is nearer to zero than another of the same sign; neither is zero.
     private func isSmaller(than other: JSONDecimal) -> Bool {
         if exponent != other.exponent { return exponent < other.exponent }
         return digits.lexicographicallyPrecedes(other.digits)

@@ -5,13 +5,13 @@
 /// let name = document.withRoot { $0["name"]?.string }
 /// ```
 package struct JSONDocument: Sendable {
-    /// Containers inside each other that a request may have.
+    /// The most nested containers that a request may have.
     package static let defaultDepthLimit = 64
 
     private let text: [UInt8]
     private let tape: [UInt64]
 
-    /// Keeps the bytes (it shares their storage) and checks them against RFC 8259.
+    /// Checks the bytes against RFC 8259 and keeps them, sharing their storage.
     package init(_ text: [UInt8], depthLimit: Int = JSONDocument.defaultDepthLimit) throws(JSONParseError) {
         self.text = text
         tape = try text.withUnsafeBufferPointer { bytes throws(JSONParseError) in
@@ -19,7 +19,7 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// Lends the outermost value; views must not leave the closure.
+    /// Passes the outermost value to a closure; views must not leave the closure.
     package func withRoot<R, E: Error>(_ body: (JSONView) throws(E) -> R) throws(E) -> R {
         try text.withUnsafeBufferPointer { bytes throws(E) in
             try tape.withUnsafeBufferPointer { words throws(E) in
@@ -28,9 +28,9 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// Parses a text where it lies, without a copy, and lends its outermost value; views must not leave the closure.
+    /// Parses a text in place, without a copy, and passes its outermost value to a closure; views must not leave the closure.
     ///
-    /// Only the text can fail here: what a request lacks is a value that the closure returns.
+    /// Only parsing throws; errors in the contents of a request are part of the closure's result.
     ///
     /// ```swift
     /// let request = try JSONDocument.read(body) { root in
@@ -49,7 +49,7 @@ package struct JSONDocument: Sendable {
     }
 }
 
-/// Parses into a tape of a likely length and goes on in a longer one when it was too short.
+/// Parses into a tape of a likely length, and continues in a longer one if it was too short.
 private func makeTape(of text: UnsafeRawBufferPointer, depthLimit: Int) throws(JSONParseError) -> [UInt64] {
     var parser = try JSONParser(text: text, depthLimit: depthLimit)
     var tape: [UInt64] = []

@@ -1,15 +1,15 @@
-/// A JSON number as the 64-bit value it stands for.
+/// A JSON number as a 64-bit value.
 package enum JSONNumber: Hashable, Sendable {
-    /// Written without fraction and exponent; every digit is kept.
+    /// A number without fraction and exponent; every digit is kept.
     case integer(Int64)
-    /// Rounded to the nearest double.
+    /// A number that is rounded to the nearest double.
     case double(Double)
-    /// An integer that does not fit 64 bits, or a number beyond the range of a double.
+    /// An integer that does not fit 64 bits, or a number outside of the range of a double.
     case outOfRange
 }
 
 extension JSONView {
-    /// nil unless it is a number.
+    /// The number; nil for any other value.
     package var number: JSONNumber? {
         switch kind {
         case .integer:
@@ -21,7 +21,7 @@ extension JSONView {
         }
     }
 
-    /// The value of a number that is whole and fits, also when it was written with a fraction (`20.0`) or exponent.
+    /// The value of a whole number that fits, also if it was written with a fraction (`20.0`) or exponent.
     package var wholeNumber: Int64? {
         switch number {
         case .integer(let value): value
@@ -30,8 +30,8 @@ extension JSONView {
         }
     }
 
-    /// How many characters a number has in plain decimal form, with the digits that it was written with and without an
-    /// exponent, which is how PostgreSQL keeps and writes the numbers of `jsonb`; zero for what is no number.
+    /// The number of characters of a number in plain decimal form, with the digits that it was written with and without an
+    /// exponent, as PostgreSQL stores and writes numbers of `jsonb`; zero for any other value.
     package var plainLength: Int {
         switch kind {
         case .integer: slice.count
@@ -40,7 +40,7 @@ extension JSONView {
         }
     }
 
-    /// Whether it is a number that is not zero and still rounds to a double of zero.
+    /// Whether the value is a number other than zero that rounds to a double of zero.
     package var isTiny: Bool {
         guard case .double(let value) = number, value.isZero else { return false }
         return slice.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { isDigit($0) && $0 != UInt8(ascii: "0") }
@@ -69,7 +69,7 @@ private func plainLength(_ slice: UnsafeBufferPointer<UInt8>) -> Int {
     return sign + wholeDigits + (fractionDigits > 0 ? 1 + fractionDigits : 0)
 }
 
-/// The exponent of a number behind its digits, `e-5` or nothing; one that is far beyond every double stays so.
+/// Returns the exponent after the digits of a number, `e-5` or nothing. It is clamped far outside of the range of a double.
 private func exponent(_ slice: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
     var digits = slice.dropFirst()
     guard let first = digits.first else { return 0 }
@@ -101,7 +101,7 @@ private func parseInteger(_ slice: UnsafeBufferPointer<UInt8>) -> Int64? {
     return value == .min ? nil : -value
 }
 
-/// Exact powers of ten: every one of them is a double without rounding.
+/// The powers of ten that are exact as a double.
 private let powersOfTen: [Double] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
@@ -132,7 +132,7 @@ private func parseDouble(_ slice: UnsafeBufferPointer<UInt8>) -> JSONNumber {
         let value = scale < 0 ? whole / powersOfTen[-scale] : whole * powersOfTen[scale]
         return .double(isNegative ? -value : value)
     }
-    // The standard library rounds correctly and does not look at the locale.
+    // The standard library rounds correctly and ignores the locale.
     guard let value = Double(String(decoding: slice, as: UTF8.self)), value.isFinite else { return .outOfRange }
     return .double(value)
 }

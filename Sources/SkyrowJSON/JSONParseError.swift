@@ -1,4 +1,4 @@
-/// Why a text is not JSON, and where.
+/// The reason why a text is not JSON, and the position.
 package struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Reason: Hashable, Sendable {
         case unexpectedEnd
@@ -9,14 +9,14 @@ package struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertibl
         case unpairedSurrogate
         case invalidUTF8
         case invalidNumber
-        /// More containers inside each other than the limit.
+        /// More nested containers than the limit.
         case nestedTooDeeply(limit: Int)
-        /// A gigabyte or more, beyond what a tape can address.
+        /// A gigabyte or more, which a tape cannot address.
         case tooLong
     }
 
     package var reason: Reason
-    /// Counted in bytes from the start of the text.
+    /// The offset in bytes from the start of the text.
     package var offset: Int
 
     package init(_ reason: Reason, at offset: Int) {

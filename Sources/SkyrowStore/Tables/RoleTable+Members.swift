@@ -1,14 +1,14 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// Roles with their access lists and what they contain. Who may do what is judged by the caller of these.
+/// Roles with their access lists and members. The callers of these methods check who may do what.
 extension RoleTable {
-    /// How many roles a user may have, with those that contain them.
+    /// The most roles that a user may have, including those that contain them.
     package static let maximumHeld = 1000
 
-    /// These roles and all that contain them, one more than there may be at most: a query of one column `role`.
+    /// Returns a query of one column `role`: these roles and all that contain them, at most one more than the limit.
     ///
-    /// A circle, which a trigger refuses, would not make it endless: `UNION` passes over what was found before.
+    /// A cycle, which a trigger refuses, would not make it endless: `UNION` skips rows that were found before.
     ///
     /// - Parameter given: a query of one column.
     func held(from given: SQL) -> SQL {
@@ -20,9 +20,9 @@ extension RoleTable {
         """
     }
 
-    /// The roles of these names that there are, which stay as they are until the end of the transaction.
+    /// Returns the existing roles of these names, locked until the end of the transaction.
     ///
-    /// - Parameter changing: whether they are to be changed.
+    /// - Parameter changing: whether the roles will be changed.
     package func standings(
         of names: [RoleName],
         changing: Bool = false,
@@ -52,12 +52,12 @@ extension RoleTable {
         }
     }
 
-    /// Makes a role or changes it, and returns it.
+    /// Creates or changes a role, and returns it.
     ///
-    /// Throws `108 InvalidArgument` for a name that is not fit for one, and `109 Duplicated` for that of a role which was
-    /// deleted within 30 days, unless it is forced.
+    /// Throws `108 InvalidArgument` for an invalid name, and `109 Duplicated` for the name of a role that was deleted within 30
+    /// days, unless the request forces it.
     ///
-    /// - Parameter owner: whose it is if it is made.
+    /// - Parameter owner: the owner of the role if it is created.
     package func save(
         _ request: RoleSaveRequest,
         owner: UserID?,
@@ -74,7 +74,7 @@ extension RoleTable {
             if request.access != nil { changes.append("access = EXCLUDED.access") }
             if request.isDefault != nil { changes.append("by_default = EXCLUDED.by_default") }
             if request.isAdministrators != nil { changes.append("is_admin = EXCLUDED.is_admin") }
-            // So that the row is returned also where nothing changes.
+            // Returns the row even if nothing changes.
             if changes.isEmpty { changes.append("access = role.access") }
             let access: String? = (request.access ?? nil).map(\.storedJSON)
             let result = try await transaction.query(
@@ -98,7 +98,7 @@ extension RoleTable {
         }
     }
 
-    /// Deletes a role, which leaves a tombstone; false when it was not there.
+    /// Deletes a role, which leaves a tombstone; returns false if the role did not exist.
     package func delete(
         _ name: RoleName,
         in transaction: StoreTransaction,
@@ -119,10 +119,10 @@ extension RoleTable {
         }
     }
 
-    /// Puts users and roles into a role; returns how many were not in it before.
+    /// Adds users and roles to a role; returns how many were not in it before.
     ///
-    /// Throws `110 ResourceNotFound` for a user that there is not, `109 Duplicated` for roles that would make a circle, and
-    /// `108 InvalidArgument` where a user would have too many roles.
+    /// Throws `110 ResourceNotFound` for an unknown user, `109 Duplicated` for roles that would form a cycle, and `108
+    /// InvalidArgument` if a user would have too many roles.
     package func add(
         _ request: RoleChangeRequest,
         in transaction: StoreTransaction,
@@ -166,7 +166,7 @@ extension RoleTable {
         }
     }
 
-    /// A further part of a statement that stores an event for each row of one that has roles and their members.
+    /// Returns a further part of a statement, which stores an event for each row of a part with roles and their members.
     private func roleEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
         event.part(
             into: store.schema,
@@ -175,7 +175,7 @@ extension RoleTable {
         )
     }
 
-    /// Takes users and roles out of a role; returns how many were in it.
+    /// Removes users and roles from a role; returns how many were in it.
     package func remove(
         _ request: RoleChangeRequest,
         in transaction: StoreTransaction,
@@ -205,9 +205,9 @@ extension RoleTable {
         }
     }
 
-    /// What a role contains, roles before users, in the order of their names.
+    /// Returns the members of a role, roles before users, in the order of their names.
     ///
-    /// - Parameter after: the member before the first one.
+    /// - Parameter after: the last member of the page before.
     package func members(
         of role: RoleName,
         after: RoleMember?,
@@ -242,9 +242,9 @@ extension RoleTable {
         }
     }
 
-    /// The roles, in the order of their names.
+    /// Returns roles in the order of their names.
     ///
-    /// - Parameter reader: whose lists are asked; nil for one who sees all of them.
+    /// - Parameter reader: the audience that must be able to read a role; nil for all roles.
     package func list(
         readableBy reader: Audience?,
         _ page: PageRequest
@@ -299,7 +299,7 @@ extension Role {
 }
 
 extension RoleMember {
-    /// The place of the member in the list, `role:editor`, as the key of a subject spells it.
+    /// The position of the member in the list, in the form of a subject's key: `role:editor`.
     package var position: String {
         switch self {
         case .role(let name): Subject.role(name).key
@@ -307,7 +307,7 @@ extension RoleMember {
         }
     }
 
-    /// The member at a place; nil for a text that is none.
+    /// Creates the member at a position; nil for any other text.
     package init?(position: String) {
         switch Subject(key: position) {
         case .role(let name): self = .role(name)
@@ -318,7 +318,7 @@ extension RoleMember {
 }
 
 extension MemberPage {
-    /// The first elements of those that were read, one more than asked for where there are more.
+    /// Creates a page of the elements that were read, which are one more than requested if there are further ones.
     fileprivate init(_ elements: [Element], limit: Int, position: (Element) -> String) {
         let page = Array(elements.prefix(limit))
         self.init(page, cursor: elements.count > limit ? page.last.map(position) : nil)

@@ -1,13 +1,13 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// The roles that access lists name, and who has them; a name comes into being when it is first used.
+/// The roles that access lists name, and their users. A role is created when its name is first used.
 package struct RoleTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Gives each of the users all of the roles; unknown users are passed over.
+    /// Gives each of the users all of the roles; unknown users are skipped.
     package func assign(
         _ roles: [RoleName],
         to users: [UserID],
@@ -30,7 +30,7 @@ package struct RoleTable: Sendable {
         )
     }
 
-    /// Takes all of the roles from each of the users.
+    /// Removes all of the roles from each of the users.
     package func revoke(
         _ roles: [RoleName],
         from users: [UserID],
@@ -47,7 +47,7 @@ package struct RoleTable: Sendable {
         )
     }
 
-    /// A further part of a statement that stores an event for each row of one that has users and roles.
+    /// Returns a further part of a statement, which stores an event for each row of a part with users and roles.
     func memberEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
         event.part(
             into: store.schema,
@@ -57,7 +57,7 @@ package struct RoleTable: Sendable {
         )
     }
 
-    /// The roles of each of the users, sorted; none for an unknown user.
+    /// Returns the roles of each of the users, sorted; empty for an unknown user.
     package func roles(of users: [UserID]) async throws(SkyrowError) -> [UserID: [RoleName]] {
         try await store.reporting {
             let result = try await store.client.read(
@@ -75,7 +75,7 @@ package struct RoleTable: Sendable {
         }
     }
 
-    /// Every role's name, sorted.
+    /// Returns the names of all roles, sorted.
     package func names() async throws(SkyrowError) -> [RoleName] {
         try await store.reporting {
             try await store.client.read("SELECT name FROM \(schema.internal)._role ORDER BY name COLLATE \"C\"")

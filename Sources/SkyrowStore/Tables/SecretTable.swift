@@ -1,11 +1,11 @@
 internal import SkyrowPostgres
 
-/// The application's secrets, from which the keys of what the service signs are derived.
+/// The secrets of the application, from which its signing keys are derived.
 struct SecretTable {
     let client: PostgresClient
     let schema: SQLIdentifier
 
-    /// The secrets by their numbers.
+    /// Returns the secrets by number.
     func secrets() async throws -> [UInt8: [UInt8]] {
         let result = try await client.read("SELECT number, secret FROM \(schema.internal).\"_secret\" ORDER BY number")
         var secrets: [UInt8: [UInt8]] = [:]

@@ -2,25 +2,25 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the database says about sessions.
+/// A notification about sessions.
 package enum SessionNotice: Hashable, Sendable {
-    /// Notices are heard from now on; with `again`, after an interruption that may have swallowed some.
+    /// Notifications arrive from now on. With `again`, some may have been lost in an interruption.
     case listening(again: Bool)
     /// The session of the token with this hash has ended.
     case token(hash: [UInt8])
-    /// The sessions of this user have ended, or the user has other roles now.
+    /// The sessions of this user have ended, or the roles of the user have changed.
     case user(UserID)
-    /// The same for every user.
+    /// The same for all users.
     case all
-    /// There are other keys.
+    /// The keys have changed.
     case keys
 
-    /// nil for what is said about another application's sessions.
+    /// Returns nil for a notification about another application's sessions.
     init?(_ event: PostgresNotificationEvent, of schema: SQLIdentifier) {
         switch event {
         case .connected: self = .listening(again: false)
         case .reconnected: self = .listening(again: true)
-        // What is remembered is looked up again after a second in any case.
+        // Cached sessions are read again after a second in any case.
         case .silent: self = .all
         case .notification(_, let payload, _):
             let prefix = "\(schema.name)/"
@@ -29,15 +29,15 @@ package enum SessionNotice: Hashable, Sendable {
             } else if payload.contains("/") {
                 return nil
             } else {
-                // Said by hand, of every application.
+                // Sent by hand, for every application.
                 self = .all
             }
         }
     }
 
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys` or `all`; anything else is taken as `all`, the safe side.
+    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys` or `all`; anything else counts as `all`, which is safe.
     private init(text: Substring) {
-        // PostgreSQL writes lowercase digits, so that other ones are not its own.
+        // PostgreSQL writes lowercase digits, so others are not from PostgreSQL.
         if text.hasPrefix("token:"), let hash = Hexadecimal.bytes(text.utf8.dropFirst(6)), hash.count == 32,
             Hexadecimal.text(hash) == text.dropFirst(6)
         {
@@ -53,7 +53,7 @@ package enum SessionNotice: Hashable, Sendable {
 }
 
 extension SessionTable {
-    /// The changes of sessions from now on, by any process; ends when the database client shuts down.
+    /// Returns the changes of sessions from now on, by any process. The sequence ends when the database client shuts down.
     package func notices() async throws -> some AsyncSequence<SessionNotice, Never> & Sendable {
         let schema = store.schema
         let channel = try await store.channel(of: .session)

@@ -2,10 +2,10 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension SessionTable {
-    /// Beyond this many rows PostgreSQL's own estimate will do.
+    /// Above this number of rows, PostgreSQL's estimate is used.
     private static let countedRows = 100_000
 
-    /// How many sessions have not ended by their age; of a large table about how many rows there are.
+    /// Returns the number of sessions that have not expired; for a large table, the estimated number of its rows.
     package func count() async throws(SkyrowError) -> Int {
         try await store.reporting {
             let schema = store.schema

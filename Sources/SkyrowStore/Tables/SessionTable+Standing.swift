@@ -1,25 +1,25 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the rights of a session depend on.
+/// The state on which the rights of a session depend.
 package struct SessionStanding: Hashable, Sendable {
-    /// Another text when any of it has changed, relations of users aside; empty for a session that has ended.
+    /// A text that differs after any change of them, apart from relations of users; empty for a session that has ended.
     package var rights = ""
-    /// Another number when a relation of the user has; nil where they were not asked for.
+    /// A number that differs after a change of the user's relations; nil if they were not requested.
     package var relations: Int64?
 
     package init() {}
 
-    /// Whether relations are known to be others than at another time: nothing is where they were asked for at one time alone.
+    /// Whether relations have changed since `former`; false if one of the two was not requested.
     package func hasOtherRelations(than former: SessionStanding) -> Bool {
         if let relations, let known = former.relations { relations != known } else { false }
     }
 }
 
 extension SessionTable {
-    /// What the rights of sessions depend on, in one statement, by the hashes of the tokens. One that has ended has none.
+    /// Returns the state of sessions by the hashes of their tokens, in one statement. An ended session has no entry.
     ///
-    /// - Parameter relations: the sessions whose users' relations are part of it.
+    /// - Parameter relations: for each session, whether the relations of its user are included.
     package func standings(
         of tokenHashes: [[UInt8]],
         withRelations relations: [Bool]
@@ -60,9 +60,9 @@ extension SessionTable {
         }
     }
 
-    /// Those of tokens, by their hashes, whose sessions are open.
+    /// Returns those of the token hashes whose sessions are open.
     ///
-    /// Nothing is written: to use a token that was replaced counts as the use of a stolen one, and this is none.
+    /// Writes nothing: a use of a replaced token would count as the use of a stolen one, but this check is not a use.
     package func open(of tokenHashes: [[UInt8]]) async throws(SkyrowError) -> [[UInt8]] {
         guard !tokenHashes.isEmpty else { return [] }
         return try await store.reporting {

@@ -1,25 +1,25 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What the user of a session has proved, and could prove.
+/// How the user of a session has authenticated, and can authenticate again.
 package struct StepUpStanding: Hashable, Sendable {
     package let isElevated: Bool
     package let hasPassword: Bool
-    /// Whether the user logs in by a provider.
+    /// Whether the user logs in with a provider.
     package let hasProvider: Bool
     package let hasSecondFactor: Bool
 }
 
 extension SessionTable {
-    /// Whether the user of `session` has proved within the last minutes who it is.
+    /// Whether the user of `session` has authenticated again within the last minutes.
     static let isElevated: SQL = "coalesce(session.elevated_until > now(), false)"
 
-    /// When the proof that is given at this moment ends to count.
+    /// Until when an authentication at this time counts.
     static let elevation: SQL = "now() + \(Elevation.lifetime) * interval '1 second'"
 
-    /// What is known of the session of a token; nil where it has ended.
+    /// Returns the state of the session of a token; nil if the session has ended.
     ///
-    /// - Parameter tokenHash: nil for none, of which nothing is proved.
+    /// - Parameter tokenHash: nil for no session, which is never elevated.
     package func stepUpStanding(
         of user: UserID,
         tokenHash: [UInt8]?
@@ -48,8 +48,8 @@ extension SessionTable {
         }
     }
 
-    /// Notes that the user of a session has proved who it is, and returns until when that counts; nil where the session has
-    /// ended, or the account's tokens were revoked since the credentials were read.
+    /// Records that the user of a session has authenticated again, and returns until when that counts; nil if the session has
+    /// ended, or if the account's tokens were revoked since the credentials were read.
     package func elevate(
         _ tokenHash: [UInt8],
         of credentials: AccountCredentials,

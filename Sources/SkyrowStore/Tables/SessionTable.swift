@@ -1,10 +1,10 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A stored session with what its user may do.
+/// A stored session with the rights of its user.
 package struct StoredSession: Hashable, Sendable {
     package var userID: UserID
-    /// Those of the user and those that contain them, sorted.
+    /// The roles of the user and those that contain them, sorted.
     package var roles: [RoleName]
     /// Sorted.
     package var groups: [GroupName]
@@ -13,26 +13,26 @@ package struct StoredSession: Hashable, Sendable {
     package var isRegistered: Bool
     /// Whether the address of the account is verified.
     package var isVerified: Bool
-    /// nil means never; a session that has ended may still be stored.
+    /// When the session expires; nil means never. An expired session may still be stored.
     package var expiresAt: Timestamp?
-    /// When it was last used, to the minute; nil for one that has just been opened.
+    /// When it was last used, to the minute; nil for a new session.
     package var lastUsedAt: Timestamp?
     package var suspension: AccountSuspension?
-    /// Whether the user's tokens of that time were revoked; set only while the account is disabled, since its user is
-    /// to learn of that and not of the token.
+    /// Whether the user's tokens of that time were revoked. Set only while the account is disabled, since its user should then
+    /// get an error about the account and not about the token.
     package var isRevoked: Bool
-    /// When its token was given out; nil for one that has just been opened.
+    /// When its token was issued; nil for a new session.
     package var tokenGivenAt: Timestamp?
-    /// Which of the session's tokens found it.
+    /// The token by which the session was found.
     package var token: Token
-    /// Whether its user has proved within the last minutes who it is.
+    /// Whether its user has authenticated again within the last minutes.
     package var isElevated: Bool
 
     package enum Token: Hashable, Sendable {
         case current
-        /// The one before, while it is still accepted.
+        /// The previous token, while it is still accepted.
         case previous
-        /// The one before, when it no longer is: two hold the session, one of whom is not its user.
+        /// The previous token, when it is no longer accepted: two clients use the session, one of which is not its user's.
         case reused
     }
 
@@ -67,20 +67,21 @@ package struct StoredSession: Hashable, Sendable {
     }
 }
 
-/// The access tokens that were given out, by their hashes.
+/// The access tokens that were issued, by their hashes.
 ///
-/// What ends a session sends a notice on the channel ``RecordStore/channel(of:)`` of sessions, with the schema and a slash before it:
-/// `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database do so, which makes it hold for psql too.
+/// Everything that ends a session sends a notification on the session channel (``RecordStore/channel(of:)``), after the schema
+/// and a slash: `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database send it, so that it includes
+/// changes by psql.
 package struct SessionTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Finds a session with its user's roles and groups, in one statement; nil also when the user's tokens were revoked
-    /// since and the account is not disabled.
+    /// Finds a session with its user's roles and groups, in one statement; nil also if the user's tokens were revoked since and
+    /// the account is not disabled.
     ///
-    /// Throws `108 InvalidArgument` where the user has more roles than one may have, as when roles that others contain were
-    /// put into further ones: to go on with some of them would be to guess which ones count.
+    /// Throws `108 InvalidArgument` if the user has more roles than allowed, for example after roles that contain others were
+    /// added to further ones: any choice among them would be a guess.
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
         try await store.reporting {
             let heldRoles = store.roles.held(
@@ -133,16 +134,16 @@ package struct SessionTable: Sendable {
         }
     }
 
-    /// How long the token before is accepted after a session has got another one: for the requests that are under way, and
-    /// those of other windows.
+    /// How long the previous token is accepted after a session has got another one: for requests in progress, and for those of
+    /// other windows.
     static let previousTokenTime: SQL = "interval '30 seconds'"
 
-    /// Whether `session` is that of the token with this hash, or of its previous one.
+    /// The condition that `session` has a token with this hash, or had it before its present one.
     static func has(_ tokenHash: [UInt8]) -> SQL {
         "(session.token_hash = \(tokenHash) OR session.previous_hash = \(tokenHash))"
     }
 
-    /// ` AND EXISTS (…)`: whether the `account` has the session that is to go on; nothing where none is.
+    /// ` AND EXISTS (…)`: the condition that the `account` has the session to keep; empty without such a session.
     func goesOn(_ kept: [UInt8]?) -> SQL {
         kept.map { hash in
             """
@@ -154,9 +155,9 @@ package struct SessionTable: Sendable {
         } ?? ""
     }
 
-    /// Ends a session; true when there was one.
+    /// Ends a session; returns true if it existed.
     ///
-    /// - Parameter event: what is stored about it.
+    /// - Parameter event: the event to record.
     @discardableResult
     package func delete(tokenHash: [UInt8], recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
         try await store.reporting {
@@ -176,10 +177,10 @@ package struct SessionTable: Sendable {
         }
     }
 
-    /// Gives a session another token; the present one is accepted for a while after. False when the session has ended, or
-    /// has got another token meanwhile.
+    /// Gives a session another token; the present one is accepted for a while. Returns false if the session has ended, or has got
+    /// another token meanwhile.
     ///
-    /// The account's row is locked, so that no revocation of its tokens is passed by; there is never a second session.
+    /// The account's row is locked, so that no revocation of its tokens is missed; there is never a second session.
     package func rotate(
         _ tokenHash: [UInt8],
         of user: UserID,
@@ -199,12 +200,12 @@ package struct SessionTable: Sendable {
         ) > 0
     }
 
-    /// The sessions of a user that have not ended, those used last first, up to a number.
+    /// Returns the sessions of a user that have not ended, the last used first, at most `limit`.
     ///
     /// - Parameters:
-    ///   - current: the hash of the token by which one of them is the current one.
-    ///   - unusedSince: sessions last used before it have ended; nil: none for that reason.
-    ///   - now: decides which have ended by their age.
+    ///   - current: the token hash that identifies the current session.
+    ///   - unusedSince: sessions last used before this time have ended; nil for no such limit.
+    ///   - now: the time that decides which sessions have expired.
     package func sessions(
         of user: UserID,
         current: [UInt8]?,
@@ -250,7 +251,7 @@ package struct SessionTable: Sendable {
         }
     }
 
-    /// Ends those of a user's sessions that have these ids; returns how many there were.
+    /// Ends those of a user's sessions that have these ids; returns their number.
     ///
     /// - Parameter ids: UUIDs.
     package func delete(
@@ -274,7 +275,7 @@ package struct SessionTable: Sendable {
         }
     }
 
-    /// Stores how many rows a part of the statement has, unless there are none.
+    /// Returns the part that records how many rows another part of the statement has, unless it has no rows.
     private func recording(_ event: AuditEvent?, of user: UserID, counting part: SQL) -> SQL {
         guard let event else { return "" }
         let insertion = event.insertion(
@@ -286,12 +287,12 @@ package struct SessionTable: Sendable {
         return ", recorded AS (\(insertion))"
     }
 
-    /// Revokes the tokens of a user, but for that of the session that is kept; returns how many sessions have ended.
+    /// Revokes the tokens of a user, except that of the session to keep; returns how many sessions have ended.
     ///
-    /// The epoch moves and the kept session with it, in one statement, so that no session that is opened meanwhile goes
-    /// on. nil when the one to keep has ended itself, or there is no such user; then nothing is done.
+    /// One statement increments the epoch, also of the session to keep, so that no session that is opened meanwhile stays valid.
+    /// Returns nil, and changes nothing, if the session to keep has ended or the user does not exist.
     ///
-    /// - Parameter kept: the hash of the token of the session that goes on; nil ends all.
+    /// - Parameter kept: the hash of the token of the session to keep; nil ends all.
     package func revokeAll(
         of user: UserID,
         keeping kept: [UInt8]?,
@@ -326,9 +327,9 @@ package struct SessionTable: Sendable {
         try await store.write("DELETE FROM \(schema.internal)._session WHERE user_id = \(user)")
     }
 
-    /// Writes down that these sessions were used; those that have ended stay ended.
+    /// Records that these sessions were used; those that have ended stay ended.
     ///
-    /// A row that another statement holds is passed over: whatever holds it ends the session or says the same.
+    /// A row that another statement has locked is skipped: that statement ends the session or records the same.
     package func noteUse(of tokenHashes: [[UInt8]], at now: Timestamp) async throws(SkyrowError) {
         guard !tokenHashes.isEmpty else { return }
         try await store.write(
@@ -344,10 +345,10 @@ package struct SessionTable: Sendable {
         )
     }
 
-    /// Removes the sessions that have ended by their age, by an epoch that is over or by not being used; returns how
+    /// Removes the sessions that have expired, that belong to an earlier epoch or that were unused for too long; returns how
     /// many.
     ///
-    /// - Parameter unusedSince: sessions last used before it are removed; nil: none for that reason.
+    /// - Parameter unusedSince: sessions last used before this time are removed; nil for no such limit.
     @discardableResult
     package func purgeExpired(unusedSince: Timestamp? = nil) async throws(SkyrowError) -> Int {
         try await store.write(

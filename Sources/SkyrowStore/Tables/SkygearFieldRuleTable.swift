@@ -2,23 +2,23 @@ internal import SkyrowJSON
 package import SkyrowModel
 import SkyrowPostgres
 
-/// The rules of fields of all types, as far as Skygear's `schema:field_access:get` and `schema:field_access:update` carry them.
+/// The field rules of all types, as far as Skygear's `schema:field_access:get` and `schema:field_access:update` can express them.
 package struct SkygearFieldRuleTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// The rules that Skygear's form says, in its order.
+    /// Returns the rules that Skygear's form can express, in its order.
     package func rules() async throws(SkyrowError) -> [SkygearFieldRule] {
         try await store.reporting { try stored(in: try await store.client.read(question)).skygearRules }
     }
 
-    /// Puts these in the place of the rules that Skygear's form says, and returns the ones that there are then; this process goes by
-    /// them when it returns.
+    /// Replaces the rules that Skygear's form can express, and returns the resulting ones, which are in effect in this process on
+    /// return.
     ///
     /// Types and fields may have rules before they exist. Throws `108 InvalidArgument`, and changes nothing, for rules that
-    /// ``StoredFieldRules/replacingSkygearRules(_:)`` refuses, and for one that names a field of an existing type in which no ids of users
-    /// stand.
+    /// ``StoredFieldRules/replacingSkygearRules(_:)`` refuses, and for a rule that names a field of an existing type that cannot
+    /// hold user ids.
     package func replace(
         _ rules: [SkygearFieldRule],
         recording event: AuditEvent? = nil
@@ -35,7 +35,7 @@ package struct SkygearFieldRuleTable: Sendable {
         }
         return try await store.reporting {
             let (result, changed) = try await store.client.withTransaction { transaction in
-                // One change after the other: each is made of what the one before has left.
+                // Serializes changes: each is based on the result of the one before.
                 _ = try await transaction.query(
                     "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
                 )
@@ -114,7 +114,7 @@ package struct SkygearFieldRuleTable: Sendable {
             """
     }
 
-    /// Stores what the rules of fields are now.
+    /// Returns the statement that records the present field rules.
     private func recording(_ event: AuditEvent) -> SQL {
         event.insertion(
             into: schema,
@@ -130,7 +130,7 @@ extension FieldRuleScope {
     fileprivate var storedType: String { type?.rawValue ?? ClassAccess.everyName }
     fileprivate var storedField: String { field?.rawValue ?? ClassAccess.everyName }
 
-    /// nil for names of psql's making that no type or field has.
+    /// Returns nil for names from psql that no type or field can have.
     fileprivate init?(storedType: String, field storedField: String) {
         self.init(type: try? RecordTypeName(storedType), field: try? FieldName(storedField))
         guard type != nil || storedType == ClassAccess.everyName,
@@ -140,6 +140,6 @@ extension FieldRuleScope {
 }
 
 extension RecordStore {
-    /// The rules of fields as Skygear's calls have them.
+    /// The field rules in the form of Skygear's calls.
     package var skygearFieldRules: SkygearFieldRuleTable { SkygearFieldRuleTable(store: self) }
 }

@@ -3,9 +3,9 @@ import SkyrowModel
 internal import SkyrowPostgres
 
 extension SkyrowError {
-    /// What the tables of roles, groups and keys refuse, also in psql; nil for any other error.
+    /// The error for what the tables of roles, groups and keys refuse, also in psql; nil for any other error.
     ///
-    /// The circle that roles would make is in `info.cycle`: each role in it counts as the next one.
+    /// `info.cycle` has the cycle that roles would form: each role in it is contained in the next one.
     init?(membership error: PostgresError) {
         switch error.constraint {
         case "_role_name":

@@ -1,18 +1,18 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// Guesses of passwords, which all processes of an application count together, and count before they are judged.
+/// Guesses of passwords. All processes of an application count them together, before the password is checked.
 ///
-/// The rows are found by an HMAC of what was sent, so that they name no account, and an unknown one has rows like any other.
+/// The key of a row is an HMAC of what was sent, so rows name no account, and an unknown account has rows like any other.
 package struct ThrottleTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Rows beyond this number are swept, those first whose pause has been over for longest.
+    /// Upper bound on rows. Rows above it are removed, those first whose pause has been over for longest.
     package static let maximumRows = 100_000
 
-    /// Counts a guess in all that limits it, or in nothing when one of these refuses it.
+    /// Counts a guess in all buckets that limit it, or in no bucket if one of them refuses it.
     package func claim(_ source: GuessSource, _ limits: GuessLimits) async throws(SkyrowError) -> GuessAdmission {
         let (counted, known) = GuessBucket.buckets(of: source, limits)
         guard !counted.isEmpty else { return .claimed(GuessClaim(buckets: [], pauses: [], allowed: [], known: [])) }
@@ -51,7 +51,7 @@ package struct ThrottleTable: Sendable {
         }
     }
 
-    /// The keys of rows, with the places of what they are of.
+    /// Selects the keys of the buckets' rows, with the positions of the buckets.
     private func hashed(_ buckets: [GuessBucket], _ inner: [UInt8], _ outer: [UInt8]) -> SQL {
         let zero: SQL = "'\\x00'::bytea"
         return """
@@ -66,7 +66,7 @@ package struct ThrottleTable: Sendable {
             """
     }
 
-    /// Whether the user of an account has logged in from there within 30 days.
+    /// Returns whether the user of an account has logged in from this client within 30 days.
     package func isKnown(_ source: GuessSource) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let (inner, outer) = try await store.guessKeys()
@@ -82,7 +82,7 @@ package struct ThrottleTable: Sendable {
         }
     }
 
-    /// Notes that the user of an account has logged in from there.
+    /// Records that the user of an account has logged in from this client.
     package func remember(_ source: GuessSource, of user: UserID) async throws(SkyrowError) {
         try await store.reporting {
             let (inner, outer) = try await store.guessKeys()
@@ -96,7 +96,7 @@ package struct ThrottleTable: Sendable {
         }
     }
 
-    /// The guess was right: its client is known from now on, and has no pause.
+    /// Settles a correct guess: its client is known from now on, and has no pause.
     package func succeed(_ claim: GuessClaim, by user: UserID) async throws(SkyrowError) {
         guard !claim.buckets.isEmpty || !claim.known.isEmpty else { return }
         try await store.write(
@@ -107,7 +107,7 @@ package struct ThrottleTable: Sendable {
         )
     }
 
-    /// The guess was not judged, so it does not count.
+    /// Withdraws a guess that was not checked, so that it does not count.
     package func withdraw(_ claim: GuessClaim) async throws(SkyrowError) {
         guard !claim.buckets.isEmpty else { return }
         try await store.write(
@@ -115,7 +115,7 @@ package struct ThrottleTable: Sendable {
         )
     }
 
-    /// Removes what is over, and what is beyond the bound; returns how many rows are left.
+    /// Removes expired rows, and rows above the bound; returns how many rows are left.
     package func sweep(keeping bound: Int = ThrottleTable.maximumRows) async throws(SkyrowError) -> Int {
         try await store.reporting {
             _ = try await store.client.write(
@@ -153,12 +153,12 @@ extension RecordStore {
     package var throttle: ThrottleTable { ThrottleTable(store: self) }
 }
 
-/// The two blocks that the key of an HMAC-SHA-256 is hashed as (RFC 2104), for PostgreSQL, which has the hash alone.
+/// The two blocks into which the key of an HMAC-SHA-256 is padded (RFC 2104), for PostgreSQL, which has the hash only.
 struct HMACBlocks: Hashable, Sendable {
     let inner: [UInt8]
     let outer: [UInt8]
 
-    /// - Parameter key: of at most 64 bytes.
+    /// - Parameter key: at most 64 bytes.
     init(key: [UInt8]) {
         let block = key.prefix(64) + [UInt8](repeating: 0, count: max(0, 64 - key.count))
         inner = block.map { $0 ^ 0x36 }

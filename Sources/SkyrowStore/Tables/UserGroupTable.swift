@@ -1,16 +1,16 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// The groups of users: tags without anything of their own, which access lists name.
+/// The groups of users: tags that access lists name, without members or owners.
 package struct UserGroupTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Gives a user groups, and returns all of the user's, sorted.
+    /// Adds a user to groups, and returns all groups of the user, sorted.
     ///
-    /// Throws `110 ResourceNotFound` for a user that there is not, and `108 InvalidArgument` for names that are not fit for
-    /// groups and for more groups than one may have.
+    /// Throws `110 ResourceNotFound` for an unknown user, and `108 InvalidArgument` for invalid names and for more groups than a
+    /// user may have.
     package func add(
         _ groups: [GroupName],
         to user: UserID,
@@ -30,7 +30,7 @@ package struct UserGroupTable: Sendable {
         }
     }
 
-    /// A further part of a statement that stores an event for each row of one that has users and groups.
+    /// Returns a further part of a statement, which stores an event for each row of a part with users and groups.
     private func groupEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
         event.part(
             into: schema,
@@ -40,9 +40,9 @@ package struct UserGroupTable: Sendable {
         )
     }
 
-    /// Takes groups from a user, and returns all of the user's that are left, sorted.
+    /// Removes a user from groups, and returns the remaining groups of the user, sorted.
     ///
-    /// Throws `110 ResourceNotFound` for a user that there is not.
+    /// Throws `110 ResourceNotFound` for an unknown user.
     package func remove(
         _ groups: [GroupName],
         from user: UserID,
@@ -61,9 +61,9 @@ package struct UserGroupTable: Sendable {
         }
     }
 
-    /// The groups of a user, sorted.
+    /// Returns the groups of a user, sorted.
     ///
-    /// Throws `110 ResourceNotFound` for a user that there is not.
+    /// Throws `110 ResourceNotFound` for an unknown user.
     package func groups(of user: UserID) async throws(SkyrowError) -> [GroupName] {
         try await store.reporting {
             let result = try await store.client.read(
@@ -84,7 +84,7 @@ package struct UserGroupTable: Sendable {
     ) async throws(SkyrowError) -> [GroupName] {
         try await store.reporting {
             try await store.client.withTransaction { transaction in
-                // Of two changes the later one sees what the earlier one has left.
+                // Serializes changes: the later one sees the result of the earlier one.
                 let account = try await transaction.query(
                     "SELECT FROM \(schema.internal)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
                 )

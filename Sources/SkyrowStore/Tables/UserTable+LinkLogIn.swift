@@ -2,13 +2,13 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension UserTable {
-    /// Logs in to the account that a code of the kind `link` is for, which uses the code and proves the address; nil when the code
-    /// does not count.
+    /// Logs in to the account of a code of the kind `link`. Uses the code and verifies the address; returns nil if the code is
+    /// not valid.
     ///
-    /// Where nothing had proved the address before, the maker of the account need not be who has the address: its password is
-    /// forgotten, its sessions end, and so do linked providers and second factors.
+    /// If the address was not verified before, someone other than its owner may have created the account: its password is
+    /// removed, and its sessions, linked providers and second factors end.
     ///
-    /// - Parameter session: nil for an account that takes a second factor besides, which gets none.
+    /// - Parameter session: nil for an account that also requires a second factor, which gets no session.
     package func logIn(
         _ proof: CodeProof,
         session: NewSession?
@@ -21,7 +21,7 @@ extension UserTable {
         if let surplus = session.flatMap({ surplus(beyond: $0.limit) }) { further.append(("surplus", surplus)) }
         return try await signIn(
             after: [
-                // The account first, as everything does that changes both.
+                // The account is locked first, as in all statements that change both.
                 (
                     "locked",
                     """
@@ -55,7 +55,7 @@ extension UserTable {
                 WHERE session.user_id = account.id AND session.epoch < account.epoch
                 """,
             further: further,
-            // The statement asks for it by itself.
+            // The statement itself checks for a second factor.
             secondFactor: .settled
         )
     }

@@ -1,24 +1,24 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What a new password of an account is compared with.
+/// The data that a new password of an account is compared with.
 package struct PasswordSurroundings: Hashable, Sendable {
     /// Texts of the user's record.
     package var own: [String] = []
-    /// Those of the fields that were asked for.
+    /// Texts of the fields that were requested.
     package var excluded: [String] = []
     /// The hashes of the last passwords, the present one first.
     package var hashes: [String] = []
 }
 
 extension UserTable {
-    /// The most texts of a record that are read to judge a password, and the most characters of each.
+    /// Upper bounds on the texts of a record that a password is compared with, and on the characters of each.
     private static let ownTexts = 50
     private static let ownTextLength = 128
 
-    /// The texts and the last passwords of an account; none where there is no such account.
+    /// Returns the texts and the last passwords of an account; empty if the account does not exist.
     ///
-    /// - Parameter historySize: how many passwords, the present one included.
+    /// - Parameter historySize: the number of passwords, including the present one.
     package func passwordSurroundings(
         of id: UserID,
         excludedFields: [FieldName],
@@ -60,9 +60,9 @@ extension UserTable {
         }
     }
 
-    /// Parts that keep the password that an `account` of the statement had before, and no more than are compared.
+    /// Parts that store the previous password of the statement's `account`, and remove those that are no longer compared.
     ///
-    /// - Parameter size: how many passwords are compared, the present one included.
+    /// - Parameter size: the number of passwords that are compared, including the present one.
     func keepingFormerPassword(_ size: Int) -> [(name: SQL, part: SQL)] {
         guard size > 1 else { return [] }
         let schema = store.schema

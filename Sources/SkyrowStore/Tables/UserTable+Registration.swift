@@ -2,16 +2,16 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension UserTable {
-    /// Gives an anonymous account login keys and a password, ends its sessions and opens a new one; nil where it is not anonymous
-    /// any more, or the session has ended.
+    /// Gives an anonymous account login keys and a password, ends its sessions and opens a new one; nil if it is no longer
+    /// anonymous, or if the session has ended.
     ///
-    /// The profile's fields must exist. Throws `109 Duplicated` when a login key is taken, `123 DeniedArgument` for fields that
-    /// one who signs up may not set, and `108 InvalidArgument` for a new reference to a record that `access` does not read.
+    /// The profile's fields must exist. Throws `109 Duplicated` if a login key is taken, `123 DeniedArgument` for fields that a
+    /// new user may not set, and `108 InvalidArgument` for a new reference to a record that `access` cannot read.
     ///
     /// - Parameters:
-    ///   - account: the id is that of the anonymous account.
-    ///   - access: by which the references of the profile are judged.
-    ///   - tokenHash: that of the session that asks.
+    ///   - account: has the id of the anonymous account.
+    ///   - access: the access with which the references of the profile are checked.
+    ///   - tokenHash: the token hash of the caller's session.
     package func register(
         _ account: NewAccount,
         tokenHash: [UInt8],
@@ -38,7 +38,7 @@ extension UserTable {
                 try profileUpdate(of: account, in: table, of: catalog, with: access)
             },
             registers: true,
-            // It goes on with the session that there was.
+            // It continues the existing session.
             secondFactor: .settled
         )
     }
@@ -74,13 +74,13 @@ extension UserTable {
 }
 
 extension RecordColumn {
-    /// A value of a profile, as a statement stores it.
+    /// Returns a value of a profile as a statement stores it.
     ///
-    /// A reference to a record that `access` does not read becomes `~`, an id that no row has, so that the foreign key refuses it
-    /// like one that is missing, as in a save (``SaveText``).
+    /// A reference to a record that `access` cannot read becomes `~`, an id that no row has, so that the foreign key refuses it
+    /// like a missing one, as in a save (``SaveText``).
     ///
     /// - Parameters:
-    ///   - access: nil where the foreign keys judge alone.
+    ///   - access: nil if foreign keys alone check references.
     ///   - row: the stored profile in the statement, whose reference stays allowed: clients send back whole profiles.
     func parameter(
         _ value: RecordValue,
@@ -104,9 +104,9 @@ extension RecordColumn {
 }
 
 extension RecordStore {
-    /// Throws `102 PermissionDenied` where the key of the request does not read a type that a profile refers to.
+    /// Throws `102 PermissionDenied` if the key of the request cannot read a type that a profile refers to.
     ///
-    /// - Parameter readsRecords: whether the key reads records of any type.
+    /// - Parameter readsRecords: whether the key can read records of any type.
     package func requireReferring(
         inProfile fields: [(name: FieldName, value: RecordValue)],
         with access: RecordAccess,

@@ -2,14 +2,14 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension UserTable {
-    /// Whether `account`, a row of `_user`, is disabled at this moment.
+    /// The condition that `account`, a row of `_user`, is disabled now.
     static let isDisabled: SQL =
         "account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now())"
 
-    /// Disables an account and revokes its sessions; false when there is none of that id, or it is being deleted.
+    /// Disables an account and revokes its sessions; returns false if the account does not exist or is being deleted.
     ///
     /// The sessions of an anonymous account are kept: they are refused while it is disabled, and no new one could be opened
-    /// afterwards. Triggers notify every process.
+    /// later. Triggers notify every process.
     package func suspend(
         _ id: UserID,
         _ suspension: AccountSuspension,
@@ -34,7 +34,7 @@ extension UserTable {
         }
     }
 
-    /// Opens an account again; its revoked sessions are forgotten. False when there is none of that id, or it is being
+    /// Enables an account again and removes its revoked sessions. Returns false if the account does not exist or is being
     /// deleted.
     package func reopen(_ id: UserID, recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
         try await store.reporting {

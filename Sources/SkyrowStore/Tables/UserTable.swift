@@ -1,31 +1,32 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// What stands for the second factor where a session is opened.
+/// The state of the second factor when a session is opened.
 enum SecondFactorUse: Hashable, Sendable {
-    /// Nothing: only accounts without one get the session.
+    /// It was not given: only accounts without one get the session.
     case missing
-    /// It was given, or the one who asks needs none, such as the master key.
+    /// It was given, or the caller does not need it, such as the master key.
     case settled
 }
 
-/// The accounts: `_user` holds credentials, the record table `user` the profiles.
+/// The accounts: `_user` has credentials, the record table `user` has the profiles.
 package struct UserTable: Sendable {
     let store: RecordStore
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
+    /// Creates an account with its profile, its default roles and, if requested, a first session, in one statement.
     ///
-    /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
-    /// key is taken; `info.arguments` names the key, and there is none for an identity. Throws `123 DeniedArgument` for fields that one who signs up may not set,
-    /// and `108 InvalidArgument` for a reference to a record that `access` does not read, as to one that does not exist.
+    /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` if the id, a login
+    /// key or the identity is taken; `info.arguments` names the key, or `provider` for the identity. Throws `123 DeniedArgument`
+    /// for fields that a new user may not set, and `108 InvalidArgument` for a reference to a record that `access` cannot read,
+    /// as to one that does not exist.
     ///
     /// - Parameters:
-    ///   - access: by which the references of the profile are judged; nil where foreign keys judge alone, as for the operator and
-    ///     for what a server of the application has signed.
-    ///   - event: what is recorded of an account that is made without a session.
-    ///   - roles: further roles, of those that there are.
+    ///   - access: the access with which the references of the profile are checked; nil if foreign keys alone check them, as for
+    ///     the operator and for what a server of the application has signed.
+    ///   - event: the event to record for an account that is created without a session.
+    ///   - roles: further roles, of those that exist.
     package func create(
         _ account: NewAccount,
         session: NewSession?,
@@ -36,7 +37,7 @@ package struct UserTable: Sendable {
         try await store.reporting {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
-                // One who signs up has no roles and groups yet; an operator passes every rule.
+                // A new user has no roles and groups yet; an operator passes every rule.
                 let creator: FieldAccess =
                     session == nil && event.actor == .operator
                     ? .unrestricted
@@ -61,7 +62,7 @@ package struct UserTable: Sendable {
                     names.append("_access")
                     values.append("\(PostgresJSONB(list.storedJSON))")
                 }
-                // Signing up logs in, so that the first login has a time before it.
+                // Signing up logs in, so that the first login has a previous one.
                 let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0, isNew: true)))" } ?? ""
                 let recorded: SQL
@@ -107,11 +108,11 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Finds the account that all of these login keys mean, whose texts may look different in case and form; one statement.
+    /// Finds the account that all of these login keys match, regardless of their case and form, in one statement.
     package func credentials(of values: [FieldName: String]) async throws(SkyrowError) -> AccountCredentials? {
         guard !values.isEmpty else { return nil }
         return try await store.reporting {
-            // In the same order each time, so that PostgreSQL sees one text.
+            // In a fixed order, so that the statement text is always the same.
             let meant = try values.sorted { $0.key < $1.key }.map { key, value in
                 "account.id = (\(accountID(of: value, in: try SQLIdentifier(key.rawValue))))" as SQL
             }
@@ -119,7 +120,7 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// The id of the account that a login key means.
+    /// Selects the id of the account that a login key matches.
     func accountID(of value: String, in column: SQLIdentifier) -> SQL {
         """
         SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS owner ON owner.id = profile._id
@@ -127,7 +128,7 @@ package struct UserTable: Sendable {
         """
     }
 
-    /// The credentials of an account by its id.
+    /// Returns the credentials of an account by its id.
     package func credentials(of id: UserID) async throws(SkyrowError) -> AccountCredentials? {
         try await store.reporting { try await credentials(where: "account.id = \(id)") }
     }
@@ -155,8 +156,8 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Opens a session after a log-in; nil when the account is gone, or its tokens were revoked since the credentials were
-    /// read, as by disabling it.
+    /// Opens a session after a login; nil if the account does not exist, or if its tokens were revoked since the credentials were
+    /// read, for example because it was disabled.
     package func logIn(
         _ credentials: AccountCredentials,
         session: NewSession
@@ -172,11 +173,10 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Opens a session for one whom a provider has named; nil when the identity is the account's no more, or the account is
-    /// disabled.
+    /// Opens a session for the user of an identity; nil if the identity is no longer linked with the account, or if the account
+    /// is disabled.
     ///
-    /// Whatever unlinks an identity locks the account first, as this does, so that of both the later one sees what the other has
-    /// done.
+    /// Statements that unlink an identity also lock the account first, so that the later one sees what the other has done.
     package func logIn(
         with identity: ProvenIdentity,
         as id: UserID,
@@ -203,7 +203,7 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Opens a session without a password, for the master key; nil when the account is gone, or being deleted.
+    /// Opens a session without a password, for the master key; nil if the account does not exist or is being deleted.
     package func open(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
@@ -217,9 +217,9 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Writes down that a user is there and reads the account; nil when the session has ended.
+    /// Records that a user is active, and reads the account; nil if the session has ended.
     ///
-    /// No session is made, so that nothing outlives the one that was used.
+    /// No session is created, so that nothing outlives the one that was used.
     package func touch(_ id: UserID, tokenHash: [UInt8]) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
@@ -233,10 +233,10 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Changes the password, ends every session and opens a new one; nil when the account's tokens were revoked since
-    /// the credentials were read, as by another change of the password.
+    /// Changes the password, ends every session and opens a new one; nil if the account's tokens were revoked since the
+    /// credentials were read, for example by another change of the password.
     ///
-    /// - Parameter historySize: how many of the last passwords are compared with the next one.
+    /// - Parameter historySize: how many of the last passwords the next one is compared with.
     package func changePassword(
         of credentials: AccountCredentials,
         to passwordHash: String,
@@ -255,12 +255,12 @@ package struct UserTable: Sendable {
             ended:
                 "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
             further: keepingFormerPassword(historySize),
-            // The session in whose place it comes has given it.
+            // The second factor was given for the session that is replaced.
             secondFactor: .settled
         )
     }
 
-    /// Replaces a password's hash by one of the same password with newer parameters.
+    /// Replaces the hash of a password by one with newer parameters.
     package func rehash(_ credentials: AccountCredentials, as passwordHash: String) async throws(SkyrowError) {
         try await store.write(
             """
@@ -271,7 +271,7 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Says which access list the new public records of a user get that bring none; false when there is no such user.
+    /// Sets the access list of a user's new public records that bring no list; returns false if the user does not exist.
     ///
     /// Throws `108 InvalidArgument` for a list that no record may have.
     package func setDefaultAccess(
@@ -297,17 +297,18 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Changes an account, and opens and ends sessions of it; nil when no account is changed.
+    /// Changes an account, and opens and ends its sessions; nil if no account was changed.
     ///
-    /// Of statements that change one account at once, each waits for the one before and then looks at the row as that
-    /// left it, so a condition on `account` holds at the moment of the commit.
+    /// Of several statements that change one account, each waits for the one before and then evaluates the row that it left, so a
+    /// condition on `account` holds at commit.
     ///
     /// - Parameters:
-    ///   - former: parts that the update refers to, each under a name.
-    ///   - further: what else is done to `account`, each part under a name.
-    ///   - profile: a part that changes the profile and returns it; nil for one that a log-in changes, or nothing.
-    ///   - registers: whether the account is anonymous no more.
-    ///   - secondFactor: what stands for it where a session is opened. An account that takes one gets none otherwise.
+    ///   - former: named parts that the update refers to.
+    ///   - further: named parts that do more with `account`.
+    ///   - profile: a part that changes and returns the profile; nil for the change that a login makes, or for no change.
+    ///   - registers: whether an anonymous account becomes a registered one.
+    ///   - secondFactor: the state of the second factor if a session is opened. If it is missing, an account that requires one
+    ///     gets no session.
     func signIn(
         after former: [(name: SQL, part: SQL)] = [],
         updating update: SQL,
@@ -341,7 +342,7 @@ package struct UserTable: Sendable {
                 let recorded: SQL = session.map { recording(of: $0, isNew: false) } ?? ""
                 var begun: SQL = ""
                 for (name, part) in former { begun += "\(name) AS (\(part)), " }
-                // The row that the statement has locked says so, whatever was read of it before.
+                // The locked row decides, since it may have changed after it was read.
                 let asked: SQL =
                     session != nil && secondFactor == .missing ? " AND NOT account.second_factor" : ""
                 // Every part sees the account as it was before the statement.
@@ -375,11 +376,11 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Inserts a session of `account`, a part of the statement that holds the account's row.
+    /// Returns the part that inserts a session of `account`, in a statement that locks the account's row.
     ///
-    /// - Parameter isNew: whether the account is made with it.
+    /// - Parameter isNew: whether the account is created with it.
     private func insertion(of session: NewSession, isNew: Bool) -> SQL {
-        // What a deletion in the same statement takes away is still to be seen here.
+        // A row that the same statement deletes is still visible here.
         let replaced: SQL =
             session.replaced.map {
                 " LEFT JOIN \(schema.internal)._session AS session ON session.user_id = account.id AND \(SessionTable.has($0))"
@@ -394,7 +395,7 @@ package struct UserTable: Sendable {
         let level: SQL =
             session.replaced == nil
             ? "\(Int16(session.level))" : "greatest(\(Int16(session.level)), coalesce(session.level, 1))"
-        // One who has just signed up has nothing more to prove.
+        // A user who has just signed up need not authenticate again.
         let elevatedUntil: SQL = isNew ? SessionTable.elevation : "NULL"
         return """
             INSERT INTO \(schema.internal)._session (
@@ -410,9 +411,9 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// Stores with what a session of `account` was opened.
+    /// Returns the part that records how a session of `account` was opened.
     ///
-    /// - Parameter isNew: whether the account is made with it.
+    /// - Parameter isNew: whether the account is created with it.
     private func recording(of session: NewSession, isNew: Bool) -> SQL {
         guard let opening = session.createdWith else { return "" }
         let event: AuditEvent =
@@ -436,7 +437,7 @@ package struct UserTable: Sendable {
         return ", recorded AS (\(insertion))"
     }
 
-    /// Ends the sessions of `account` that a further one leaves no place for, those unused for longest.
+    /// Returns the part that ends the sessions of `account` above the limit with a new one, those unused for longest.
     func surplus(beyond limit: Int) -> SQL? {
         guard limit < .max else { return nil }
         return """
@@ -449,8 +450,8 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password, is
-    /// linked with a provider, or has an address that was proved.
+    /// The condition that an account, a row of `_user`, is not anonymous. An anonymous account has only its token, until it gets
+    /// a password, is linked with a provider, or has a verified address.
     static func isRegistered(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         """
         (\(account).password_hash IS NOT NULL OR \(account).verified_email IS NOT NULL OR EXISTS (
@@ -459,10 +460,10 @@ package struct UserTable: Sendable {
         """
     }
 
-    /// Where a mail that sets a password goes: to the address of a `profile`, else to a name that is one.
+    /// The recipient of a mail that sets a password: the address of a `profile`, else a username that is an address.
     static let mailAddress: SQL = "coalesce(profile.email, profile.username)"
 
-    /// Whether the address of an account, a row of `_user`, is verified.
+    /// The condition that the address of an account, a row of `_user`, is verified.
     static func isVerified(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
         """
         (\(account).verified_email IS NOT NULL AND EXISTS (
@@ -472,7 +473,7 @@ package struct UserTable: Sendable {
         """
     }
 
-    /// The sorted names, the same with those of the roles that contain them, and whether one of these is an administrator's.
+    /// The sorted roles, these with the roles that contain them, and whether one of the latter is an administrator's.
     private func roles(_ given: SQL) -> SQL {
         let held = store.roles.held(from: given)
         return """
@@ -499,8 +500,8 @@ extension SchemaCatalog {
 }
 
 extension SignedInAccount {
-    /// Reads a row of the profile's columns, the roles, those held by way of them, whether an administrator's is among
-    /// these, the groups, whether the account is not anonymous and its address verified, whether the profile said something of that, and
+    /// Reads a row of the profile's columns, the roles, the roles held through them, whether one of these is an administrator's,
+    /// the groups, whether the account is registered and its address verified, whether the profile has a verification state, and
     /// the times.
     fileprivate init(_ result: PostgresResult, _ table: RecordTable) throws(PostgresError) {
         let next = table.wholeRow.width
@@ -517,7 +518,7 @@ extension SignedInAccount {
             isVerified: isVerified
         )
         self.init(
-            // A login shows all of the profile that rules let its user see, also of one that has no owner.
+            // A login returns all of the profile that the rules show to its user, also if the profile has no owner.
             profile: StoredRows(result, plan: table.plan(for: .audience(user)), for: .unrestricted)[0],
             roles: try result.decode(row: 0, column: next),
             heldRoles: heldRoles,
@@ -526,7 +527,7 @@ extension SignedInAccount {
             isRegistered: isRegistered,
             isVerified: isVerified
         )
-        // The profile is of before the triggers.
+        // The profile is from before the triggers.
         let hasBegun: Bool = try result.decode(row: 0, column: next + 6)
         let isHidden = table.rules.fields.standing(.read, of: .verified, for: .audience(user)) == .none
         verified = isHidden || !(isVerified || hasBegun) ? nil : isVerified
@@ -537,7 +538,7 @@ extension SignedInAccount {
 }
 
 extension AccountSuspension {
-    /// Reads whether the account is disabled, the message, and the end; nil when it is not.
+    /// Reads whether the account is disabled, the message, and the end; nil if it is not disabled.
     init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
         guard try result.decode(row: row, column: column, as: Bool.self) else { return nil }
         message = try result.decode(row: row, column: column + 1)
