@@ -11,12 +11,12 @@ package enum AES256GCM {
     package static let nonceBytes = 12
     package static let tagBytes = 16
 
-    /// A key or a nonce of another length, or libcrypto has no memory.
+    /// The key or the nonce has another length, or libcrypto has no memory.
     package struct Failure: Error {}
 
-    /// The cipher text and its tag. A nonce must not come twice with a key.
+    /// Returns the ciphertext and its tag. A nonce must not be used twice with a key.
     ///
-    /// - Parameter further: what is authenticated besides and is not in the result.
+    /// - Parameter further: associated data, which is authenticated but not part of the result.
     package static func seal(
         _ plain: [UInt8],
         key: [UInt8],
@@ -39,7 +39,7 @@ package enum AES256GCM {
         return sealed + tag
     }
 
-    /// The plain text; nil for what was not sealed with this key, nonce and further text, or was changed since.
+    /// Returns the plaintext; nil if it was not sealed with this key, nonce and associated data, or was changed since.
     package static func open(
         _ sealed: [UInt8],
         key: [UInt8],
@@ -59,7 +59,7 @@ package enum AES256GCM {
             EVP_DecryptUpdate(context, nil, &count, further, Int32(further.count)) == 1,
             EVP_DecryptUpdate(context, &plain, &count, cipher, Int32(cipher.count)) == 1,
             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagBytes), &tag) == 1,
-            // The tag is compared here.
+            // Compares the tag.
             EVP_DecryptFinal_ex(context, &rest, &count) == 1
         else {
             plain.cleanse()

@@ -6,20 +6,20 @@ import CLibcrypto
     import Darwin
 #endif
 
-/// Compares passwords with bcrypt hashes of other systems (`$2a$`, `$2b$`, `$2y$`), by the system's libcrypt.
+/// Compares passwords with bcrypt hashes of other systems (`$2a$`, `$2b$`, `$2y$`), with the system's libcrypt.
 ///
-/// It is loaded when the first such hash is compared: a service without imported accounts does without it.
+/// The library is loaded when the first such hash is compared, since a service without imported accounts does not need it.
 package enum Bcrypt {
     /// The system has no libcrypt, or one without bcrypt.
     package struct Failure: Error {}
 
-    /// Costs beyond take longer than a second.
+    /// Higher costs take longer than a second.
     private static let costs = 4...14
-    /// `struct crypt_data` of libxcrypt.
+    /// The size of `struct crypt_data` of libxcrypt.
     private static let workspaceByteCount = 32_768
     private static let significantByteCount = 72
 
-    /// Whether a text is a bcrypt hash of a cost that is compared: `$2b$10$` and 53 characters.
+    /// Whether a text is a bcrypt hash of a supported cost: `$2b$10$` and 53 characters.
     package static func isHash(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count == 60, text.hasPrefix("$2"), "aby".utf8.contains(bytes[2]), bytes[3] == UInt8(ascii: "$"),
@@ -36,11 +36,11 @@ package enum Bcrypt {
             }
     }
 
-    /// Whether a password belongs to a hash. bcrypt looks at its first 72 bytes alone.
+    /// Whether a password belongs to a hash. bcrypt uses its first 72 bytes only.
     ///
-    /// Takes 50 ms at cost 10, and twice as long for each more. Throws ``Failure``.
+    /// Takes 50 ms at cost 10, and twice as long for each higher cost. Throws ``Failure``.
     package static func matches(_ password: [UInt8], hash: String) throws(Failure) -> Bool {
-        // A C string ends there, and so would the password.
+        // A C string, and so the password, would end at the NUL.
         guard isHash(hash), !password.contains(0) else { return false }
         guard let crypt = loaded else { throw Failure() }
         let workspace = UnsafeMutableRawPointer.allocate(byteCount: workspaceByteCount, alignment: 16)
@@ -49,7 +49,7 @@ package enum Bcrypt {
             OPENSSL_cleanse(workspace, workspaceByteCount)
             workspace.deallocate()
         }
-        // libcrypt refuses what is longer than 511 bytes.
+        // libcrypt refuses passwords of more than 511 bytes.
         var phrase = password.prefix(significantByteCount).map { CChar(bitPattern: $0) } + [0]
         defer { phrase.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         guard let output = crypt(phrase, hash, workspace, CInt(workspaceByteCount)) else { throw Failure() }

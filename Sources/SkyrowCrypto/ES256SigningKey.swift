@@ -1,6 +1,6 @@
 import CLibcrypto
 
-/// A private key on the curve P-256, which signs by ES256 (RFC 7518, 3.4).
+/// A private key on the curve P-256, which signs with ES256 (RFC 7518, 3.4).
 ///
 /// ```swift
 /// let signature = ES256SigningKey(pkcs8: der)?.signature(of: message)  // 64 bytes
@@ -8,7 +8,7 @@ import CLibcrypto
 package struct ES256SigningKey: Sendable {
     private let key: OpenSSLKey
 
-    /// A key of PKCS #8, as a PEM file has it between its first line and its last; nil for what is none, and for a key of another kind.
+    /// Creates a key from PKCS #8, the contents of a PEM file; nil for other bytes, and for a key of another kind.
     package init?(pkcs8 der: [UInt8]) {
         let made = der.withUnsafeBufferPointer { bytes -> OpenSSLKey? in
             var position = bytes.baseAddress
@@ -28,7 +28,7 @@ package struct ES256SigningKey: Sendable {
         key = made
     }
 
-    /// The two numbers of a signature, 32 bytes each; nil when libcrypto has no memory.
+    /// Returns the two numbers of a signature, 32 bytes each; nil if libcrypto has no memory.
     package func signature(of message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }

@@ -1,12 +1,12 @@
 import CLibsodium
 
-/// HMAC-SHA-256 (RFC 2104) under one key.
+/// HMAC-SHA-256 (RFC 2104) with one key.
 ///
 /// ```swift
 /// let code = HMACSHA256(key: secret).code(of: message)
 /// ```
 package struct HMACSHA256: Sendable {
-    /// The state after the key, from which every code is made.
+    /// The state after the key, from which every code is computed.
     private let keyed: crypto_auth_hmacsha256_state
 
     package init(key: [UInt8]) {
@@ -15,7 +15,7 @@ package struct HMACSHA256: Sendable {
         keyed = state
     }
 
-    /// The authentication code of a message: compare it in constant time.
+    /// Returns the authentication code of a message, which must be compared in constant time.
     package func code(of message: [UInt8]) -> SHA256Digest {
         var state = keyed
         crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))

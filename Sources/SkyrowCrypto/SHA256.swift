@@ -1,6 +1,6 @@
 import CLibcrypto
 
-/// SHA-256 (FIPS 180-4) of bytes that come in parts.
+/// SHA-256 (FIPS 180-4) of bytes that arrive in parts.
 ///
 /// ```swift
 /// var hash = SHA256()
@@ -22,13 +22,13 @@ package struct SHA256: Sendable {
         SHA256_Update(&context, bytes, bytes.count)
     }
 
-    /// The hash of all parts; no further part may follow.
+    /// Returns the hash of all parts; no further part may follow.
     package mutating func finish() -> SHA256Digest {
-        // OpenSSL overwrites what is left of the last part.
+        // OpenSSL overwrites the rest of the last part.
         SHA256Digest { SHA256_Final($0, &context) }
     }
 
-    /// The hash of the bytes of a text in UTF-8.
+    /// Returns the hash of a text in UTF-8.
     package static func hash(of text: String) -> SHA256Digest {
         var text = text
         var hash = SHA256()
@@ -37,9 +37,9 @@ package struct SHA256: Sendable {
     }
 }
 
-/// The 32 bytes of a SHA-256, compared in constant time.
+/// The 32 bytes of a SHA-256 hash, compared in constant time.
 package struct SHA256Digest: Equatable, Sendable {
-    /// The bytes, as they lie in memory.
+    /// The bytes in their order in memory.
     package private(set) var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
     /// - Parameter write: writes the 32 bytes.

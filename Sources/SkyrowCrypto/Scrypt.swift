@@ -1,13 +1,13 @@
 import CLibsodium
 
-/// scrypt (RFC 7914), which makes keys of passwords at a cost in time and memory.
+/// scrypt (RFC 7914), which derives keys from passwords at a cost in time and memory.
 package enum Scrypt {
-    /// libsodium refuses the parameters or gets no memory.
+    /// libsodium refuses the parameters or has no memory.
     package struct Failure: Error {}
 
-    /// A key of `count` bytes, which belongs to a secret: ``Swift/Array/cleanse()`` it when it is no longer needed.
+    /// Returns a secret key of `count` bytes: ``Swift/Array/cleanse()`` it when it is no longer needed.
     ///
-    /// Takes 128·r·(2^logN + p) bytes of memory for its time. Throws ``Failure``.
+    /// Uses 128·r·(2^logN + p) bytes of memory while it runs. Throws ``Failure``.
     package static func key(
         of password: [UInt8],
         salt: [UInt8],
@@ -33,6 +33,6 @@ package enum Scrypt {
         return key
     }
 
-    /// libsodium chooses the code for this processor when it is first used; it may be called from any thread.
+    /// libsodium selects its code for this processor on first use; any thread may call this.
     private static let isReady = sodium_init() >= 0
 }

@@ -1,7 +1,7 @@
 import CLibcrypto
 import SkyrowConcurrency
 
-/// How a signature is made, by the names of RFC 7518 and RFC 8037.
+/// A signature algorithm, by its name in RFC 7518 and RFC 8037.
 package enum SignatureAlgorithm: String, Hashable, Sendable, CaseIterable {
     case hs256 = "HS256"
     case rs256 = "RS256"
@@ -10,7 +10,7 @@ package enum SignatureAlgorithm: String, Hashable, Sendable, CaseIterable {
     case edDSA = "EdDSA"
 }
 
-/// A key that signatures are verified with. It has one form, so that a public key is never taken for a secret.
+/// A key that verifies signatures. It has one form, so that a public key is never used as a secret.
 ///
 /// ```swift
 /// let key = VerificationKey(subjectPublicKeyInfo: der)
@@ -24,7 +24,7 @@ package struct VerificationKey: Sendable {
         case ed25519(OpenSSLKey)
     }
 
-    /// The sizes of RSA keys in bits: a smaller one can be broken, a larger one only takes time.
+    /// The sizes of RSA keys in bits: smaller ones can be broken, larger ones only take time.
     package static let rsaBits = 2048...8192
 
     /// The fewest bytes of a secret of HMAC-SHA-256 (RFC 7518, 3.2).
@@ -36,13 +36,14 @@ package struct VerificationKey: Sendable {
         self.material = material
     }
 
-    /// A secret of HMAC-SHA-256; nil for one that is too short.
+    /// Creates a secret of HMAC-SHA-256; nil if it is too short.
     package init?(secret: [UInt8]) {
         guard secret.count >= VerificationKey.secretBytes else { return nil }
         self.init(.secret(HMACSHA256(key: secret)))
     }
 
-    /// A public key of RSA by its two numbers, the most significant byte first; nil for one that is too small, too large or none.
+    /// Creates an RSA public key from its two numbers, the most significant byte first; nil if it is too small, too large or
+    /// invalid.
     package init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
         // An exponent of 1 would make each message its own signature.
         let value = exponent.count <= 4 ? exponent.reduce(0) { $0 << 8 | UInt64($1) } : 0
@@ -62,7 +63,7 @@ package struct VerificationKey: Sendable {
         self.init(key)
     }
 
-    /// A public key on the curve P-256 by its two coordinates of 32 bytes; nil for a point that is not on it.
+    /// Creates a public key on the curve P-256 from its coordinates of 32 bytes; nil if the point is not on the curve.
     package init?(p256X x: [UInt8], y: [UInt8]) {
         guard x.count == 32, y.count == 32, let builder = OSSL_PARAM_BLD_new() else { return nil }
         defer { OSSL_PARAM_BLD_free(builder) }
@@ -77,7 +78,7 @@ package struct VerificationKey: Sendable {
         self.init(key)
     }
 
-    /// A public key of Ed25519 of 32 bytes; nil for any other number of them.
+    /// Creates an Ed25519 public key from 32 bytes; nil for any other length.
     package init?(ed25519 bytes: [UInt8]) {
         guard bytes.count == 32, let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count) else {
             return nil
@@ -85,7 +86,8 @@ package struct VerificationKey: Sendable {
         self.init(OpenSSLKey(owning: key))
     }
 
-    /// A public key as certificates and PEM files have it (RFC 5280, 4.1.2.7); nil for what is none, and for a key of another kind.
+    /// Creates a public key from its form in certificates and PEM files (RFC 5280, 4.1.2.7); nil for other bytes, and for a key
+    /// of another kind.
     package init?(subjectPublicKeyInfo der: [UInt8]) {
         let key = der.withUnsafeBufferPointer { bytes -> OpenSSLKey? in
             var position = bytes.baseAddress
@@ -94,14 +96,14 @@ package struct VerificationKey: Sendable {
                 return nil
             }
             let owned = OpenSSLKey(owning: key)
-            // Nothing stands behind it.
+            // Nothing may follow the key.
             return position == bytes.baseAddress?.advanced(by: bytes.count) ? owned : nil
         }
         guard let key else { return nil }
         self.init(key)
     }
 
-    /// nil for a key of a kind or a size that is not used.
+    /// Returns nil for a key of an unsupported kind or size.
     private init?(_ key: OpenSSLKey) {
         switch EVP_PKEY_get_base_id(key.pointer) {
         case EVP_PKEY_RSA:
@@ -121,7 +123,7 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether the key is of the kind that the algorithm takes.
+    /// Whether the algorithm takes keys of this kind.
     package func fits(_ algorithm: SignatureAlgorithm) -> Bool {
         switch (material, algorithm) {
         case (.secret, .hs256), (.rsa, .rs256), (.rsa, .ps256), (.p256, .es256), (.ed25519, .edDSA): true
@@ -147,12 +149,13 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// The two numbers of a signature, 32 bytes each (RFC 7518, 3.4), in the form that OpenSSL takes; nil for another length.
+    /// Converts the two numbers of a signature, 32 bytes each (RFC 7518, 3.4), to the form that OpenSSL takes; nil for another
+    /// length.
     private static func der(_ signature: [UInt8]) -> [UInt8]? {
         guard signature.count == 64 else { return nil }
         func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
             var digits = Array(bytes.drop { $0 == 0 })
-            // Without a first bit that would make it negative.
+            // A leading zero keeps the number from being negative.
             if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
             return [0x02, UInt8(digits.count)] + digits
         }
@@ -161,12 +164,12 @@ package struct VerificationKey: Sendable {
     }
 }
 
-/// A text for OpenSSL, which keeps the pointers to the names of parameters.
+/// Returns a text that is never freed, since OpenSSL keeps the pointers to the names of parameters.
 private func lasting(_ text: StaticString) -> UnsafePointer<CChar> {
     UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
 
-/// A key of OpenSSL, which is read alone from when it is made, and may so be used by several threads.
+/// A key of OpenSSL, which is only read after its creation, so several threads may use it.
 final class OpenSSLKey: Sendable {
     private let owned: OwnedPointer
 
@@ -176,7 +179,7 @@ final class OpenSSLKey: Sendable {
         owned = OwnedPointer(pointer, freedBy: EVP_PKEY_free)
     }
 
-    /// nil for parameters that are no key of this kind.
+    /// Returns nil for parameters that are not a key of this kind.
     fileprivate convenience init?(_ kind: String, _ builder: OpaquePointer) {
         guard let parameters = OSSL_PARAM_BLD_to_param(builder) else { return nil }
         defer { OSSL_PARAM_free(parameters) }
@@ -197,13 +200,13 @@ final class OpenSSLKey: Sendable {
     {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
-        // What failed is of no interest to whatever asks OpenSSL next on this thread.
+        // The next caller of OpenSSL on this thread must not find the errors of this call.
         defer { ERR_clear_error() }
         var parameters: OpaquePointer?
         guard EVP_DigestVerifyInit(context, &parameters, hash, nil, pointer) == 1 else { return false }
         if isPSS {
             guard EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1,
-                // As long as the hash (RFC 7518, 3.5).
+                // The salt is as long as the hash (RFC 7518, 3.5).
                 EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
             else { return false }
         }

@@ -1,7 +1,7 @@
 /// Checks a text against RFC 8259 in one pass and writes the tape of its values
 /// (Documentation/Decisions/wire-format.md).
 ///
-/// It stops where the tape is full and goes on in a longer one, so that the tape can be a plain array.
+/// It stops when the tape is full and continues in a longer one, so that the tape can be a plain array.
 struct JSONParser {
     private enum Stage {
         case value
@@ -21,13 +21,13 @@ struct JSONParser {
     private var position: UnsafePointer<UInt8>
     private var stage = Stage.value
     private var depth = 0
-    /// The tape index of the innermost open container plus one; zero outside of all.
+    /// The tape index of the innermost open container plus one; zero outside of all containers.
     ///
-    /// While a container is open, the upper half of its second word holds that of the one around it.
+    /// While a container is open, the upper half of its second word has this value of the container around it.
     private var innermost = 0
     private(set) var wordCount = 0
 
-    /// The text must stay where it is while the parser runs.
+    /// Creates a parser; the text must not move while it runs.
     init(text: UnsafeRawBufferPointer, depthLimit: Int) throws(JSONParseError) {
         guard text.count <= JSONTape.maximumTextLength else { throw JSONParseError(.tooLong, at: 0) }
         guard let start = text.baseAddress, text.count > 0 else { throw JSONParseError(.unexpectedEnd, at: 0) }
@@ -37,11 +37,11 @@ struct JSONParser {
         self.depthLimit = depthLimit
     }
 
-    /// Goes on until the text ends (true) or the tape is full (false).
+    /// Parses until the text ends (true) or the tape is full (false).
     mutating func run(into tape: UnsafeMutableBufferPointer<UInt64>) throws(JSONParseError) -> Bool {
         guard let words = tape.baseAddress else { return false }
         let capacity = tape.count - JSONParser.wordsPerStep
-        // Locals stay in registers where members of `self` would not.
+        // Locals stay in registers, unlike members of `self`.
         var p = position
         var index = wordCount
         var stage = stage
@@ -216,7 +216,7 @@ struct JSONParser {
         return p
     }
 
-    /// Reads a string from behind its opening quote to behind its closing one.
+    /// Reads a string from after its opening quote to after its closing quote.
     @inline(__always)
     private func string(
         from start: UnsafePointer<UInt8>,

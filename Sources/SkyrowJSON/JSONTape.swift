@@ -1,8 +1,8 @@
-/// How a parsed text is remembered: one 64-bit word a scalar, two a container, in the order of the text.
+/// The layout of a parsed text: one 64-bit word for a scalar, two for a container, in the order of the text.
 ///
-/// A word holds the kind in its top 4 bits, then 30 bits of length and 30 bits of start. A string's slice leaves its
-/// quotes out, a container's includes its brackets. The second word of a container holds the index of the word after
-/// its last descendant in the upper half and the number of its elements or members in the lower.
+/// A word has the kind in its top 4 bits, then 30 bits of length and 30 bits of start. The slice of a string excludes its quotes,
+/// that of a container includes its brackets. The second word of a container has the index of the word after its last descendant
+/// in the upper half, and the number of its elements or members in the lower.
 enum JSONTape {
     /// Lengths and starts have 30 bits.
     static let maximumTextLength = 1 << 30 - 1
@@ -47,7 +47,7 @@ enum JSONTape {
     }
 }
 
-/// What a JSON value is, according to its first pass.
+/// The kind of a JSON value, as the parser found it.
 package enum JSONKind: UInt8, Hashable, Sendable {
     case null
     case `false`

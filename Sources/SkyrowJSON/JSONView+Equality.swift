@@ -1,8 +1,8 @@
-/// What makes two JSON values the same one, as bytes that can be kept in a set.
+/// The identity of a JSON value, as bytes that can be kept in a set.
 ///
-/// Values are the same as in PostgreSQL's `jsonb`: the order of members and white space do not count, of members with
-/// one name the last one does, numbers are compared by their decimal value and strings by their bytes. `1` and `1.0`
-/// are the same value, `"é"` of one and of two code points are not.
+/// Values are the same as in PostgreSQL's `jsonb`: the order of members and white space do not count, the last of members with
+/// the same name does, numbers are compared by their decimal value and strings by their bytes. `1` and `1.0` are the same value;
+/// `"é"` of one and of two code points are not.
 package struct JSONIdentity: Hashable, Sendable {
     private let bytes: [UInt8]
 
@@ -15,7 +15,7 @@ package struct JSONIdentity: Hashable, Sendable {
 }
 
 extension JSONView {
-    /// Whether another value is the same one, as ``JSONIdentity`` says.
+    /// Whether another value is the same, by ``JSONIdentity``.
     package func isSameValue(as other: JSONView) -> Bool {
         switch (kind, other.kind) {
         case (.null, .null), (.true, .true), (.false, .false):
@@ -33,7 +33,7 @@ extension JSONView {
         }
     }
 
-    /// Each value begins with its kind and says how long it is, so that no two values have the same bytes.
+    /// Appends the kind and the length of each value before its contents, so that no two values have the same bytes.
     fileprivate func appendIdentity(to bytes: inout [UInt8]) {
         switch kind {
         case .null: bytes.append(UInt8(ascii: "n"))

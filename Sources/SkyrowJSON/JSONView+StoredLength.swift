@@ -1,8 +1,8 @@
 internal import SkyrowModel
 
 extension JSONView {
-    /// How many bytes PostgreSQL's text of the value as `jsonb` has, which puts a blank behind each comma and colon, has no
-    /// exponents and keeps the last one of members with one name.
+    /// The number of bytes of PostgreSQL's text of the value as `jsonb`, which has a space after each comma and colon, no
+    /// exponents, and the last of members with the same name.
     package var storedLength: Int {
         switch kind {
         case .null, .true: return 4
@@ -19,7 +19,7 @@ extension JSONView {
         }
     }
 
-    /// Containers inside each other, the value itself counted: 0 for a scalar, 1 for `[]`.
+    /// The number of nested containers including the value itself: 0 for a scalar, 1 for `[]`.
     package var depth: Int {
         switch kind {
         case .array: elements.reduce(0) { max($0, $1.depth) } + 1
@@ -28,7 +28,7 @@ extension JSONView {
         }
     }
 
-    /// A string with its quotes and escapes (`escape_json` of PostgreSQL).
+    /// The length of a string with its quotes and escapes (`escape_json` of PostgreSQL).
     private static func storedLength(of text: String) -> Int {
         text.withBytes { bytes in
             bytes.reduce(2) { length, byte in
@@ -41,7 +41,7 @@ extension JSONView {
         }
     }
 
-    /// A number keeps the digits of its fraction, as far as its exponent does not make them whole.
+    /// The length of a number, which keeps the digits of its fraction unless its exponent makes them whole.
     private var storedNumberLength: Int {
         guard let decimal = JSONDecimal(self) else { return slice.count }
         var fraction = 0

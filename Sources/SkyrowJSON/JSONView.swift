@@ -1,12 +1,12 @@
 package import SkyrowModel
 
-/// A value inside a parsed text: a cursor that costs nothing to copy and lives as long as the closure it was lent to.
+/// A value inside a parsed text: a cursor that costs nothing to copy and is valid in the closure that receives it.
 package struct JSONView {
     private let text: UnsafeBufferPointer<UInt8>
     private let tape: UnsafeBufferPointer<UInt64>
     private let index: Int
 
-    /// The value at a place of a complete tape.
+    /// Creates a view of the value at an index of a complete tape.
     @inline(__always)
     init(text: UnsafeBufferPointer<UInt8>, tape: UnsafeBufferPointer<UInt64>, index: Int = 0) {
         self.text = text
@@ -18,7 +18,7 @@ package struct JSONView {
 
     package var isNull: Bool { kind == .null }
 
-    /// nil unless it is `true` or `false`.
+    /// The value of `true` or `false`; nil for any other value.
     package var boolean: Bool? {
         switch kind {
         case .true: true
@@ -27,7 +27,7 @@ package struct JSONView {
         }
     }
 
-    /// The bytes of a scalar, without the quotes of a string, or of a container with its brackets.
+    /// The bytes of a scalar, without the quotes of a string, or those of a container with its brackets.
     @inline(__always)
     package var slice: UnsafeBufferPointer<UInt8> {
         let word = tape[index]
@@ -35,7 +35,7 @@ package struct JSONView {
         return UnsafeBufferPointer(rebasing: text[start..<start + JSONTape.length(word)])
     }
 
-    /// The value's own JSON text, as it was sent.
+    /// The JSON text of the value, as it was sent.
     package var source: UnsafeRawBufferPointer {
         let word = tape[index]
         let start = JSONTape.start(word)
@@ -48,7 +48,7 @@ package struct JSONView {
         }
     }
 
-    /// The value's own JSON text, copied.
+    /// The JSON text of the value, copied.
     package var jsonText: JSONText { JSONText(validated: Array(source)) }
 }
 
@@ -62,7 +62,7 @@ extension JSONView {
         }
     }
 
-    /// nil unless it is a string.
+    /// The string; nil for any other value.
     package var string: String? {
         switch kind {
         case .string: String(decoding: slice, as: UTF8.self)
@@ -71,7 +71,7 @@ extension JSONView {
         }
     }
 
-    /// True when it is this string.
+    /// Whether the value is this string.
     package func equals(_ other: StaticString) -> Bool {
         let bytes = UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount)
         switch kind {
@@ -81,7 +81,7 @@ extension JSONView {
         }
     }
 
-    /// True when it is the string of these bytes.
+    /// Whether the value is the string of these bytes.
     package func equals(_ other: [UInt8]) -> Bool {
         switch kind {
         case .string: return other.withUnsafeBufferPointer { areEqual(slice, $0) }
@@ -90,7 +90,7 @@ extension JSONView {
         }
     }
 
-    /// The first byte of a string, zero for an empty one and for what is not a string.
+    /// The first byte of a string; zero for an empty string and for any other value.
     package var firstByte: UInt8 {
         switch kind {
         case .string: slice.first ?? 0
@@ -107,7 +107,7 @@ private func areEqual(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<
     return true
 }
 
-/// The bytes that a string with escapes stands for; the parser has checked the escapes.
+/// Returns the bytes of a string with escapes, which the parser has checked.
 private func unescaped(_ slice: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(slice.count)
@@ -150,7 +150,7 @@ extension JSONView {
     package var isArray: Bool { kind == .array }
     package var isObject: Bool { kind == .object }
 
-    /// How many elements or members a container has, members of the same name counted each.
+    /// The number of elements or members of a container; each of several members with the same name counts.
     package var count: Int {
         switch kind {
         case .array, .object: JSONTape.count(tape[index + 1])
@@ -158,29 +158,29 @@ extension JSONView {
         }
     }
 
-    /// The elements of an array; of anything else, none.
+    /// The elements of an array; empty for any other value.
     package var elements: Elements {
         isArray ? Elements(cursor: at(index + 2), end: end) : Elements(cursor: self, end: index)
     }
 
-    /// The first element of an array; nil for an empty one and for anything else.
+    /// The first element of an array; nil for an empty array and for any other value.
     package var firstElement: JSONView? {
         isArray && count > 0 ? at(index + 2) : nil
     }
 
-    /// The members of an object as they were sent, also those whose name comes again; of anything else, none.
+    /// The members of an object as they were sent, including repeated names; empty for any other value.
     package var members: Members {
         isObject ? Members(cursor: at(index + 2), end: end) : Members(cursor: self, end: index)
     }
 
-    /// The member of that name, the last one when several have it; nil when there is none or it is not an object.
+    /// The member of that name, the last one if several have it; nil without such a member, and for any other value.
     package subscript(_ name: StaticString) -> JSONView? {
         var found: JSONView?
         for (key, value) in members where key.equals(name) { found = value }
         return found
     }
 
-    /// The members of an object, each name once with its last value, in the order in which the names first came.
+    /// The members of an object, each name once with its last value, in the order of the first occurrences.
     package var uniqueMembers: [(name: String, value: JSONView)] {
         var unique: [(name: String, value: JSONView)] = []
         unique.reserveCapacity(count)
@@ -197,7 +197,7 @@ extension JSONView {
         return unique
     }
 
-    /// The tape index behind this value and all inside it.
+    /// The tape index after this value and everything inside it.
     @inline(__always)
     private var end: Int {
         switch kind {
@@ -211,7 +211,7 @@ extension JSONView {
         JSONView(text: text, tape: tape, index: index)
     }
 
-    /// Walks an array.
+    /// Iterates over an array.
     package struct Elements: Sequence, IteratorProtocol {
         fileprivate var cursor: JSONView
         fileprivate let end: Int
@@ -223,7 +223,7 @@ extension JSONView {
         }
     }
 
-    /// Walks an object.
+    /// Iterates over an object.
     package struct Members: Sequence, IteratorProtocol {
         fileprivate var cursor: JSONView
         fileprivate let end: Int

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
 extension JSONWriter {
-    /// `_access` as messages have it, `[{"role": "editor", "level": "write"}]`; `null` for no list.
+    /// Writes `_access` in the form of messages, `[{"role": "editor", "level": "write"}]`; `null` for no list.
     package func accessList(_ list: AccessList?) {
         guard let list else { return null() }
         beginArray()

@@ -1,22 +1,22 @@
 package import SkyrowModel
 
 extension JSONWriter {
-    /// How far a text has come that is bounded by an account.
+    /// The state of a text whose memory an account limits.
     struct Bound {
-        /// What was taken from the account.
+        /// The bytes taken from the account.
         var taken = 0
-        /// Why there is no more; what is written from then on is lost.
+        /// Why the account grants no more; what is written from then on is lost.
         var refusal: ResponseAccount.Refusal?
-        /// Whether the text goes on without regard to the account.
+        /// Whether the account no longer limits the text.
         var isLifted = false
-        /// Where the text begins that may be lost.
+        /// The start of the text that may be lost.
         var start = 0
     }
 
-    /// Why the text is not complete; looked at between its parts, so that nothing is written in vain for long.
+    /// Why the text is not complete; checked between its parts, so that little is written in vain.
     package var refusal: ResponseAccount.Refusal? { bound.isLifted ? nil : bound.refusal }
 
-    /// The capacity to grow to; nil when the account has no more.
+    /// Returns the capacity to grow to; nil if the account grants no more.
     func grant(needed: Int, wanted: Int) -> Int? {
         guard let account, !bound.isLifted else { return wanted }
         guard bound.refusal == nil else { return nil }
@@ -32,8 +32,8 @@ extension JSONWriter {
         }
     }
 
-    /// Writes what may be too much, and in its place, when it is, what must be there: for the outcome of a write, which
-    /// is never left out. From then on the text is not bounded, so that what follows has to be short.
+    /// Writes what may be too much and, if it is, what must be there in its place: for the outcome of a write, which is never
+    /// left out. The text is then no longer limited, so what follows must be short.
     package func bounded(_ body: () -> Void, otherwise short: () -> Void) {
         guard bound.refusal == nil else {
             liftBound()
@@ -51,12 +51,12 @@ extension JSONWriter {
         short()
     }
 
-    /// Lets the text go on without regard to the account, and be sent however long it is, since it reports what was written.
+    /// Lifts the limit of the account, so that the text is sent at any length, since it reports what was written.
     package func liftBound() {
         bound.isLifted = true
     }
 
-    /// Gives back to the account what was taken, for a text that is not sent as it is.
+    /// Returns to the account what was taken from it, for a text that is not sent as it is.
     package func discard() {
         account?.dropText(taken: bound.taken)
         bound.taken = 0
@@ -64,7 +64,7 @@ extension JSONWriter {
 
     /// Settles with the account once the text is complete; returns why it is not.
     ///
-    /// - Parameter isPart: whether other texts of the same account make one response with it, so that it counts however
+    /// - Parameter isPart: whether other texts of the same account are part of the same response, so that this one counts however
     ///   short it is.
     package func settle(isPart: Bool = false) -> ResponseAccount.Refusal? {
         guard let account, bound.taken > 0 || bound.refusal != nil || isPart else { return nil }

@@ -1,8 +1,8 @@
 extension JSONWriter {
-    /// A value without white space, with members sorted by name, each once, and escapes only where JSON needs them.
+    /// Writes a value without white space, with members sorted by name, each once, and with the escapes that JSON requires.
     ///
-    /// Two texts that an application would call the same request have the same canonical form; numbers stay as they
-    /// were written.
+    /// Two texts that an application would consider the same request have the same canonical form; numbers stay as they were
+    /// written.
     package func canonical(_ json: JSONView) {
         switch json.kind {
         case .null, .false, .true, .integer, .number:

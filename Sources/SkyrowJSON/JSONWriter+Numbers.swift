@@ -8,9 +8,9 @@ extension JSONWriter {
         integer(Int64(value))
     }
 
-    /// The shortest digits that read back as the same double, without a fraction when it is whole.
+    /// Writes the shortest digits that read back as the same double, without a fraction if it is whole.
     ///
-    /// Negative zero is `-0.0`, so that its sign survives. JSON has no NaN and no infinities; the caller sees to them.
+    /// Negative zero is `-0.0`, so that its sign survives. JSON has no NaN and no infinities; the caller must handle these.
     package func number(_ value: Double) {
         precondition(value.isFinite, "JSON has no number for NaN and the infinities.")
         separate()
@@ -26,7 +26,7 @@ extension JSONWriter {
         }
     }
 
-    /// The digits of an integer, without a comma before them.
+    /// Writes the digits of an integer, without a comma before them.
     func decimal(_ value: Int64) {
         let bytes = reserve(20)
         var length = 0
@@ -48,7 +48,7 @@ extension JSONWriter {
         advance(length)
     }
 
-    /// Exactly `width` digits, at most nine, with zeros in front.
+    /// Writes exactly `width` digits, at most nine, with leading zeros.
     @inline(__always)
     func decimal(_ value: Int, width: Int) {
         let bytes = reserve(width)

@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// Writes JSON into a buffer of its own that grows; commas come by themselves.
+/// Writes JSON into a growing buffer, and adds the commas.
 ///
 /// ```swift
 /// let writer = JSONWriter()
@@ -11,13 +11,13 @@ package import SkyrowModel
 /// writer.withUnsafeBytes { buffer.writeBytes($0) }
 /// ```
 ///
-/// The writer trusts its caller to balance what it begins and to write a key before each value of an object. It is for
-/// one thread at a time; `removeAll` keeps the memory for the next result.
+/// The caller must balance what it begins, and write a key before each value of an object. A writer is for one thread at a time;
+/// `removeAll` keeps the memory for the next result.
 ///
-/// What appends a few bytes is inlinable: the forms of records and values are written in SkyrowWire, byte by byte, and a
-/// call for each would cost more than the copy.
+/// Methods that append a few bytes are inlinable: SkyrowWire writes the forms of records and values byte by byte, and a call for
+/// each would cost more than the copy.
 package final class JSONWriter {
-    /// Behind a pointer, because the members of a class are checked for exclusive access at each use.
+    /// Behind a pointer, because each access to a member of a class is checked for exclusivity.
     @usableFromInline
     struct Storage {
         @usableFromInline var bytes: UnsafeMutablePointer<UInt8>
@@ -26,11 +26,11 @@ package final class JSONWriter {
     }
 
     @usableFromInline let storage: UnsafeMutablePointer<Storage>
-    /// What bounds the text, if anything does; see JSONWriter+Bound.
+    /// The account that limits the text, if any; see JSONWriter+Bound.
     package let account: ResponseAccount?
     var bound = Bound()
 
-    /// - Parameter account: where the memory is taken from as the text grows.
+    /// - Parameter account: the account that memory is taken from as the text grows.
     package init(capacity: Int = 1024, account: ResponseAccount? = nil) {
         self.account = account
         let capacity = max(capacity, 64)
@@ -43,21 +43,21 @@ package final class JSONWriter {
         storage.deallocate()
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     package var count: Int { storage.pointee.count }
 
-    /// Lends what was written.
+    /// Passes the bytes written to a closure.
     package func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         try body(UnsafeRawBufferPointer(start: storage.pointee.bytes, count: storage.pointee.count))
     }
 
-    /// What was written, copied.
+    /// The bytes written, copied.
     package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// What was written, as a text that is known to be JSON.
+    /// The bytes written, as a text that is known to be JSON.
     package var jsonText: JSONText { JSONText(validated: bytes) }
 
-    /// Forgets what was written and keeps the memory, unless it is more than `limit` bytes.
+    /// Removes what was written and keeps the memory, unless it is more than `limit` bytes.
     package func removeAll(keepingAtMost limit: Int = 64 * 1024) {
         storage.pointee.count = 0
         guard storage.pointee.capacity > limit else { return }
@@ -66,7 +66,7 @@ package final class JSONWriter {
         storage.pointee.capacity = limit
     }
 
-    /// Takes back what was written after there were `count` bytes.
+    /// Removes what was written after the first `count` bytes.
     package func truncate(to count: Int) {
         precondition((0...storage.pointee.count).contains(count), "A writer is truncated to what it has.")
         storage.pointee.count = count
@@ -74,7 +74,7 @@ package final class JSONWriter {
 
     // MARK: Raw bytes
 
-    /// Room for `length` more bytes; `advance` takes how many were used.
+    /// Returns room for `length` more bytes; `advance` takes the number of bytes used.
     @inlinable @inline(__always)
     package func reserve(_ length: Int) -> UnsafeMutablePointer<UInt8> {
         if storage.pointee.capacity - storage.pointee.count < length { grow(by: length) }
@@ -94,7 +94,7 @@ package final class JSONWriter {
         if let granted = grant(needed: needed, wanted: wanted) {
             enlarge(to: granted)
         } else {
-            // The text is not sent, so the excess is written over and over in the memory that there is.
+            // The text is not sent, so the excess overwrites itself in the existing memory.
             storage.pointee.count = bound.start
             if capacity - bound.start < length { enlarge(to: bound.start + length) }
         }
@@ -108,10 +108,10 @@ package final class JSONWriter {
         storage.pointee.capacity = capacity
     }
 
-    /// Beyond this, a text that grows leaves less unused memory behind.
+    /// Above this size a growing text leaves less unused memory behind.
     private static let doublingLimit = 4 << 20
 
-    /// Hands the memory over to the caller, who has to deallocate it, and begins anew.
+    /// Transfers the memory to the caller, who must deallocate it, and starts with new memory.
     package func release() -> (memory: UnsafeMutableRawBufferPointer, count: Int) {
         let memory = UnsafeMutableRawBufferPointer(start: storage.pointee.bytes, count: storage.pointee.capacity)
         let count = storage.pointee.count
@@ -138,9 +138,9 @@ package final class JSONWriter {
         advance(text.utf8CodeUnitCount)
     }
 
-    /// Puts the comma that a value or key needs: none at the start, behind an opening bracket or behind a colon.
+    /// Writes the comma before a value or key, except at the start and after an opening bracket or a colon.
     ///
-    /// No complete value ends in one of these three bytes, so the last one decides.
+    /// No complete value ends in one of these three bytes, so the last byte decides.
     @inlinable @inline(__always)
     package func separate() {
         let count = storage.pointee.count
@@ -171,7 +171,7 @@ package final class JSONWriter {
         append(UInt8(ascii: "]"))
     }
 
-    /// A key that needs no escapes.
+    /// Writes a key that needs no escapes.
     package func key(_ name: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
@@ -207,7 +207,7 @@ package final class JSONWriter {
         if value { append("true") } else { append("false") }
     }
 
-    /// A string that needs no escapes.
+    /// Writes a string that needs no escapes.
     package func string(_ text: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
@@ -220,7 +220,7 @@ package final class JSONWriter {
         text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
     }
 
-    /// A string from UTF-8 that is known to be valid.
+    /// Writes a string from UTF-8 that is known to be valid.
     package func string(utf8: UnsafeRawBufferPointer) {
         separate()
         append(UInt8(ascii: "\""))
@@ -228,26 +228,26 @@ package final class JSONWriter {
         append(UInt8(ascii: "\""))
     }
 
-    /// An array of strings.
+    /// Writes an array of strings.
     package func strings(_ texts: [String]) {
         beginArray()
         for text in texts { string(text) }
         endArray()
     }
 
-    /// A JSON text as it is.
+    /// Writes a JSON text as it is.
     package func json(_ text: JSONText) {
         separate()
         text.utf8.withUnsafeBufferPointer { append($0) }
     }
 
-    /// A JSON text as it is, known to be valid and without white space around it.
+    /// Writes a JSON text as it is, which is known to be valid and without white space around it.
     package func json(validated text: UnsafeRawBufferPointer) {
         separate()
         append(text.assumingMemoryBound(to: UInt8.self))
     }
 
-    /// The bytes of a string with what JSON escapes escaped, without quotes.
+    /// Writes the bytes of a string with the escapes that JSON requires, without quotes.
     package func escaped(_ utf8: UnsafeRawBufferPointer) {
         guard let start = utf8.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
         let end = start + utf8.count

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
 extension RecordValue {
-    /// An element of an array as JSON has it; nil for what no array of a column holds.
+    /// Creates an element of an array from JSON; nil for a value that no array column can have.
     package init?(element json: JSONView) {
         switch json.kind {
         case .null: self = .null
@@ -23,7 +23,7 @@ extension RecordValue {
 }
 
 extension RecordID {
-    /// What a reference in JSON is to, in either of its forms.
+    /// Creates the id in a reference in JSON, in either of its forms.
     fileprivate init?(reference json: JSONView) {
         if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
             guard let type = try? RecordTypeName(type) else { return nil }

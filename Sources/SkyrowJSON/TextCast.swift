@@ -1,26 +1,26 @@
 package import SkyrowModel
 
-/// How a text becomes a value of the type of a field, for clients that have texts only.
+/// The conversion of a text to a value of a field's type, for clients that have texts only.
 ///
-/// The whole text is a value of the type, without blanks around it; nothing is rounded. Saves and predicates read texts
-/// alike by this.
+/// The whole text must be a value of the type, without blanks around it; nothing is rounded. Saves and predicates use the same
+/// conversion.
 package enum TextCast: Hashable, Sendable {
     /// An integer of 64 bits: `-?[0-9]{1,19}`.
     case integer
-    /// A number of JSON that is finite; without fraction and exponent it stays an integer, so that no digit is lost.
+    /// A finite JSON number; without fraction and exponent it stays an integer, so that no digit is lost.
     case number
     /// `true` or `false`.
     case boolean
-    /// An instant of RFC 3339 with an offset, or an infinity; one that is finer than microseconds is none.
+    /// An instant of RFC 3339 with an offset, or an infinity; not one that is finer than microseconds.
     case datetime
     /// Base64 as this service writes it: padded, and without bits that are thrown away.
     case bytes
-    /// The id of a record of this type, without the type before it.
+    /// The id of a record of this type, without the type.
     case reference(RecordTypeName)
-    /// A type of which no text is a value.
+    /// A type that has no values as text.
     case never
 
-    /// nil for a type whose fields take texts as they are, or not at all.
+    /// Returns nil for a type whose fields take texts as they are, or do not take any.
     package init?(_ type: FieldType) {
         switch type {
         case .integer, .sequence: self = .integer
@@ -34,7 +34,7 @@ package enum TextCast: Hashable, Sendable {
         }
     }
 
-    /// The value that a text is; nil for a text that is none.
+    /// Returns the value of a text; nil if the text is not a value of the type.
     package func value(of text: String) -> RecordValue? {
         switch self {
         case .integer: Self.integer(text).map { .integer($0) }
@@ -82,7 +82,7 @@ package enum TextCast: Hashable, Sendable {
 }
 
 extension Timestamp {
-    /// Whether the text of an instant has a digit other than 0 behind those of microseconds, which would be rounded.
+    /// Whether the text of an instant has a nonzero digit after the microseconds, which would be rounded.
     package static func isFinerThanMicroseconds(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let point = text.firstIndex(of: UInt8(ascii: ".")) else { return false }
         return text[(point + 1)...].prefix(while: isDigit).dropFirst(6).contains { $0 != UInt8(ascii: "0") }

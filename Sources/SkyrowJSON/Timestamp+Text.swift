@@ -1,22 +1,22 @@
 package import SkyrowModel
 
-/// Days from PostgreSQL's epoch, 2000-01-01, to the day before 0000-03-01, on which the arithmetic below counts.
+/// The days from 0000-03-01, where the arithmetic below begins, to PostgreSQL's epoch, 2000-01-01.
 private let daysFromMarchOfYearZero = 730_425
 private let microsecondsPerDay: Int64 = 86_400_000_000
 
-/// The earliest instant of `timestamptz`, 4714-11-24 BC, and the first behind its range, 294277-01-01.
+/// From the earliest instant of `timestamptz`, 4714-11-24 BC, to the first one after its range, 294277-01-01.
 private let timestampRange: Range<Int64> = -211_813_488_000_000_000..<9_223_371_331_200_000_000
 
-/// The days of which an instant may be in that range, by some offset; the microseconds of all of them fit into 64 bits.
+/// The days that an instant in that range may have, with some offset; the microseconds of all of them fit 64 bits.
 private let timestampDays =
     Int(timestampRange.lowerBound / microsecondsPerDay) - 1...Int(timestampRange.upperBound / microsecondsPerDay) + 1
 
 extension Timestamp {
-    /// Reads an RFC 3339 instant with any offset; digits beyond microseconds are rounded.
+    /// Reads an RFC 3339 instant with any offset; digits after the microseconds are rounded.
     ///
     /// Years outside 0000 to 9999 have a sign and six digits, as in ECMAScript (`-000043-03-15T12:00:00Z` is in 44 BC).
-    /// `infinity` and `-infinity` are PostgreSQL's. Throws `108 InvalidArgument` for any other text, for dates that do
-    /// not exist (2023-02-29), leap seconds and what PostgreSQL's `timestamptz` cannot hold.
+    /// `infinity` and `-infinity` are those of PostgreSQL. Throws `108 InvalidArgument` for any other text, for dates that do not
+    /// exist (2023-02-29), for leap seconds, and for instants that PostgreSQL's `timestamptz` cannot hold.
     package init(rfc3339 text: String) throws(SkyrowError) {
         var text = text
         let parsed = text.withUTF8 { bytes in
@@ -25,7 +25,7 @@ extension Timestamp {
         self = try parsed.get()
     }
 
-    /// The same for text in UTF-8.
+    /// Reads the same from UTF-8.
     package init(rfc3339 text: UnsafeRawBufferPointer) throws(SkyrowError) {
         let mayBeInfinite = text.last == UInt8(ascii: "y")
         if mayBeInfinite, text.elementsEqual("infinity".utf8) {
@@ -38,7 +38,7 @@ extension Timestamp {
         }
     }
 
-    /// The RFC 3339 form in UTC, as the wire has it: `2019-02-07T06:42:59.871181Z`.
+    /// The RFC 3339 form in UTC, as it is sent: `2019-02-07T06:42:59.871181Z`.
     package var rfc3339: String {
         let writer = JSONWriter(capacity: 64)
         writer.rfc3339(self)
@@ -46,7 +46,7 @@ extension Timestamp {
     }
 }
 
-/// Reads the parts of an instant one after the other.
+/// Reads the parts of an instant in their order.
 private struct InstantReader {
     let text: UnsafeRawBufferPointer
     var place = 0
@@ -102,7 +102,7 @@ private struct InstantReader {
         case UInt8(ascii: "-"):
             place += 1
             let year = try digits(6)
-            // ECMAScript forbids a second name for the year zero.
+            // ECMAScript forbids `-000000`, a second form of the year zero.
             guard year > 0 else { throw InstantReader.malformed }
             return -year
         default:
@@ -110,7 +110,7 @@ private struct InstantReader {
         }
     }
 
-    /// Microseconds, rounded half up.
+    /// Reads the fraction in microseconds, rounded half up.
     private mutating func fraction() throws(SkyrowError) -> Int64 {
         guard place < text.count, text[place] == UInt8(ascii: ".") else { return 0 }
         place += 1
@@ -130,7 +130,7 @@ private struct InstantReader {
         return value
     }
 
-    /// Seconds to take away to come to UTC.
+    /// Reads the offset from UTC in seconds.
     private mutating func offset() throws(SkyrowError) -> Int {
         guard place < text.count else { throw InstantReader.malformed }
         let sign = text[place]
@@ -161,7 +161,7 @@ private struct InstantReader {
 }
 
 extension JSONWriter {
-    /// An instant as a bare string.
+    /// Writes an instant as a bare string.
     package func timestamp(_ value: Timestamp) {
         separate()
         append(UInt8(ascii: "\""))
@@ -169,7 +169,7 @@ extension JSONWriter {
         append(UInt8(ascii: "\""))
     }
 
-    /// The characters of an instant, without quotes.
+    /// Writes the characters of an instant, without quotes.
     package func rfc3339(_ value: Timestamp) {
         if value == .infinity { return append("infinity") }
         if value == .negativeInfinity { return append("-infinity") }

@@ -1,15 +1,15 @@
-/// A version 4 UUID, made of random bits (RFC 9562, 5.4), as text: `6ba7b810-9dad-41d1-80b4-00c04fd430c8`.
+/// A version 4 UUID of random bits (RFC 9562, 5.4) as text: `6ba7b810-9dad-41d1-80b4-00c04fd430c8`.
 package struct UUIDText: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// Takes all but the six bits of version and variant from two numbers.
+    /// Creates a UUID from two numbers, except for the six bits of version and variant.
     package init(high: UInt64, low: UInt64) {
         self.high = high & ~0xF000 | 0x4000
         self.low = low & ~(0b11 << 62) | (0b10 << 62)
     }
 
-    /// A UUID that cannot be guessed.
+    /// Creates a UUID that cannot be guessed.
     package init() {
         var generator = SystemRandomNumberGenerator()
         self.init(high: generator.next(), low: generator.next())

@@ -2,16 +2,16 @@ package import Glibc
 import SkyrowConcurrency
 import Synchronization
 
-/// A program to start, with exactly what it inherits.
+/// A program to start, with everything that it inherits.
 package struct Command: Sendable {
-    /// The program, looked up in the service's `PATH` when it has no slash, and its arguments.
+    /// The program, which is looked up in the service's `PATH` if it has no slash, and its arguments.
     package var arguments: [String]
     package var environment: [String: String]
     /// The child's descriptors 0, 1, 2, …; it gets no others. `FileDescriptor`s stay open at least until it has started.
     package var descriptors: [FileDescriptor]
-    /// Whether it leaves the terminal's process group, so that Ctrl-C reaches the service alone.
+    /// Whether it leaves the terminal's process group, so that Ctrl-C interrupts only the service.
     package var leavesProcessGroup = false
-    /// Whether it leads a session, so that it lives on when all of this one are killed.
+    /// Whether it starts a session, so that it survives when all processes of this session are killed.
     package var leavesSession = false
 
     package init(_ arguments: [String], environment: [String: String], descriptors: [FileDescriptor]) {
@@ -20,7 +20,7 @@ package struct Command: Sendable {
         self.descriptors = descriptors
     }
 
-    /// Starts the program and returns its process id; throws ``ToolError`` when there is no such program.
+    /// Starts the program and returns its process id; throws ``ToolError`` if there is no such program.
     package func spawn() throws(ToolError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -30,7 +30,7 @@ package struct Command: Sendable {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // First out of the way, so that no dup2 overwrites a descriptor that is still to be copied.
+        // The descriptors are copied out of the way first, so that no dup2 overwrites one that must still be copied.
         let aside = (descriptors.map(\.number).max() ?? 0) + 1
         for (place, descriptor) in descriptors.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor.number, aside + Int32(place))
@@ -38,7 +38,7 @@ package struct Command: Sendable {
         for place in descriptors.indices {
             posix_spawn_file_actions_adddup2(&actions, aside + Int32(place), Int32(place))
         }
-        // What others have opened, a socket that listens for instance, must not live on in the child.
+        // Descriptors that others have opened, such as a listening socket, must not stay open in the child.
         for open in contentsOfDirectory("/proc/self/fd") ?? [] {
             if let number = Int32(open), number >= descriptors.count {
                 posix_spawn_file_actions_addclose(&actions, number)
@@ -46,7 +46,7 @@ package struct Command: Sendable {
         }
         for place in descriptors.indices { posix_spawn_file_actions_addclose(&actions, aside + Int32(place)) }
 
-        // The service ignores some signals and an ignored signal stays ignored in a new program.
+        // The service ignores some signals, and a new program inherits that.
         var all = sigset_t()
         var none = sigset_t()
         sigfillset(&all)
@@ -87,10 +87,10 @@ package enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A running program, and the thread that started it and waits for its end.
+/// A running program, with the thread that started it and waits for its end.
 ///
-/// The thread matters: Linux sends the parent-death signal, by which an orphaned PostgreSQL learns that the service is
-/// gone, when the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
+/// The thread matters: Linux sends the parent-death signal, by which an orphaned PostgreSQL detects the end of the service, when
+/// the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
 package final class ChildProcess: Sendable {
     package let processID: pid_t
     private let isRunning = Mutex(true)
@@ -100,7 +100,7 @@ package final class ChildProcess: Sendable {
         self.processID = processID
     }
 
-    /// Starts a program; throws ``ToolError`` when it cannot be started.
+    /// Starts a program; throws ``ToolError`` if it cannot be started.
     package static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
         let started = Deferred<Result<ChildProcess, ToolError>>()
         try runOnThread {
@@ -115,21 +115,21 @@ package final class ChildProcess: Sendable {
         return try await started.value().get()
     }
 
-    /// How it ended, as soon as it has.
+    /// How the program ended; waits until it has.
     package var exit: ProcessExit {
         get async { await end.value() }
     }
 
-    /// How it ended, or nil while it runs.
+    /// How the program ended; nil while it runs.
     package var exitIfEnded: ProcessExit? { end.settled }
 
-    /// Sends a signal unless it has ended.
+    /// Sends a signal, unless the program has ended.
     package func send(signal: Int32) {
         isRunning.withLock { if $0 { _ = kill(processID, signal) } }
     }
 
     private func awaitEnd() {
-        // The id stays taken until waitpid, which happens under the lock: no signal can reach a stranger.
+        // The process id stays in use until waitpid, which runs under the lock, so no signal can go to another process.
         var info = siginfo_t()
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         let status = isRunning.withLock { isRunning -> ProcessExit in
@@ -143,7 +143,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// Runs `body` on a thread of its own, where it may block.
+/// Runs `body` on a new thread, where it may block.
 private func runOnThread(_ body: @escaping @Sendable () -> Void) throws(ToolError) {
     final class Box: Sendable {
         let body: @Sendable () -> Void

@@ -4,7 +4,7 @@ package import Glibc
 package final class FileDescriptor: Sendable {
     package let number: Int32
 
-    /// Throws ``ToolError`` when the file cannot be opened.
+    /// Throws ``ToolError`` if the file cannot be opened.
     package init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
         number = open(path, flags | O_CLOEXEC, mode)
         guard number >= 0 else { throw .system("Cannot open \(path)") }
@@ -26,7 +26,7 @@ package final class FileDescriptor: Sendable {
         close(number)
     }
 
-    /// Reads up to `count` bytes; an empty result is the end.
+    /// Reads up to `count` bytes; an empty result means the end of the file.
     package func read(upTo count: Int) throws(ToolError) -> [UInt8] {
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -41,7 +41,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Writes all of it.
+    /// Writes all of the bytes.
     package func write(_ bytes: some Collection<UInt8>) throws(ToolError) {
         let bytes = Array(bytes)
         var written = 0
@@ -56,12 +56,12 @@ package final class FileDescriptor: Sendable {
     }
 }
 
-/// The text of a small file; nil when it does not exist or cannot be read.
+/// The text of a small file; nil if it does not exist or cannot be read.
 package func contentsOfFile(_ path: String) -> String? {
     (try? bytesOfFile(path)).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The bytes of a small file; throws ``ToolError`` when it does not exist or cannot be read.
+/// The bytes of a small file; throws ``ToolError`` if it does not exist or cannot be read.
 package func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
     let file = try FileDescriptor(opening: path, O_RDONLY)
     var bytes: [UInt8] = []
@@ -69,7 +69,7 @@ package func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
     return bytes
 }
 
-/// The names in a directory without `.` and `..`; nil when it is not there or not readable.
+/// The names in a directory without `.` and `..`; nil if it does not exist or cannot be read.
 package func contentsOfDirectory(_ path: String) -> [String]? {
     guard let directory = opendir(path) else { return nil }
     defer { closedir(directory) }
@@ -83,7 +83,7 @@ package func contentsOfDirectory(_ path: String) -> [String]? {
     return names
 }
 
-/// Makes a directory for its owner alone, with its parents, unless it exists.
+/// Creates a directory that only its owner can access, with its parents, unless it exists.
 package func makeDirectory(_ path: String) throws(ToolError) {
     var made = path.hasPrefix("/") ? "" : "."
     let components = path.split(separator: "/")
@@ -94,7 +94,7 @@ package func makeDirectory(_ path: String) throws(ToolError) {
     }
 }
 
-/// Removes a directory with all it holds; symbolic links are removed, not followed.
+/// Removes a directory with its contents; symbolic links are removed, not followed.
 package func removeTree(_ path: String) throws(ToolError) {
     for name in contentsOfDirectory(path) ?? [] {
         let child = "\(path)/\(name)"
@@ -108,21 +108,21 @@ package func removeTree(_ path: String) throws(ToolError) {
     guard rmdir(path) == 0 || errno == ENOENT else { throw .system("Cannot remove \(path)") }
 }
 
-/// The target of a symbolic link, or nil.
+/// The target of a symbolic link; nil for any other path.
 package func targetOfLink(_ path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(path, &buffer, buffer.count)
     return count < 0 ? nil : String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
-/// An absolute path without `.`, `..` and links; nil when there is nothing there.
+/// The absolute path without `.`, `..` and links; nil if nothing exists there.
 package func resolvedPath(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
 }
 
-/// Whether there is a directory of this path, or a link to one.
+/// Whether the path is a directory, or a link to one.
 package func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Compresses through gzip(1) into a file that is open.
+/// Compresses through gzip(1) into an open file.
 package final class GzipWriter: Sendable {
     private let input: Mutex<FileDescriptor?>
     private let process: ChildProcess
 
-    /// Throws ``ToolError`` when gzip cannot be started.
+    /// Throws ``ToolError`` if gzip cannot be started.
     package init(to file: FileDescriptor) async throws(ToolError) {
-        // When gzip ends before its input does, the failure is reported, not the signal.
+        // If gzip ends before its input does, `write` fails instead of a signal ending the process.
         signal(SIGPIPE, SIG_IGN)
         let (reading, writing) = try FileDescriptor.pipe()
         process = try await ChildProcess.launch(try gzip("-c", from: reading, to: file))
@@ -20,28 +20,28 @@ package final class GzipWriter: Sendable {
         try pipe.write(bytes)
     }
 
-    /// Waits until everything is in the file.
+    /// Waits until all data is in the file.
     package func finish() async throws(ToolError) {
-        // The end of its input, once the pipe is closed.
+        // Closing the pipe ends the input.
         input.withLock { $0 = nil }
         let exit = await process.exit
         guard exit == .exited(0) else { throw .failure("gzip failed with \(exit): is the disk full?") }
     }
 }
 
-/// Decompresses through gzip(1) what is in a file from its present place on.
+/// Decompresses a file through gzip(1), from its present position on.
 package final class GzipReader: Sendable {
     private let output: FileDescriptor
     private let process: ChildProcess
 
-    /// Throws ``ToolError`` when gzip cannot be started.
+    /// Throws ``ToolError`` if gzip cannot be started.
     package init(from file: FileDescriptor) async throws(ToolError) {
         let (reading, writing) = try FileDescriptor.pipe()
         process = try await ChildProcess.launch(try gzip("-dc", from: file, to: writing))
         output = reading
     }
 
-    /// The next bytes; none at the end. Throws ``ToolError`` when they are not what gzip made, or not all of it.
+    /// Returns the next bytes; empty at the end. Throws ``ToolError`` if the file is not from gzip, or not complete.
     package func next() async throws(ToolError) -> [UInt8] {
         let chunk = try output.read(upTo: 256 << 10)
         if chunk.isEmpty, await process.exit != .exited(0) {

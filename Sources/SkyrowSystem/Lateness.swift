@@ -2,18 +2,18 @@
     import Glibc
     import Synchronization
 
-    /// How late something is in `make test-late`: a notice of PostgreSQL, a batch of changes, the end of a timer.
+    /// The delays of `make test-late`: of notifications of PostgreSQL, batches of changes, and timers.
     ///
-    /// Most are on time or a few milliseconds late. The few that are very late are what a busy machine makes of any of them.
+    /// Most are zero or a few milliseconds. The few long ones are what a busy machine may cause.
     package struct Lateness: Sendable {
-        /// What `nrand48` goes on from.
+        /// The state of `nrand48`.
         private var state: [UInt16]
 
         package init(seed: UInt64) {
             state = [0, 16, 32].map { UInt16(truncatingIfNeeded: seed >> $0) }
         }
 
-        /// How late the next one is.
+        /// Returns the next delay.
         package mutating func next() -> Duration {
             let kind = nrand48(&state) % 100
             let length = nrand48(&state)
@@ -26,7 +26,7 @@
     }
 
     extension Lateness {
-        /// Of the seed that `SKYROW_TEST_LATE` is; nil without it.
+        /// The delays with the seed in `SKYROW_TEST_LATE`; nil without it.
         private static let ofRun = Mutex<Lateness?>(
             getenv("SKYROW_TEST_LATE").map { text in
                 guard let seed = UInt64(String(cString: text)) else {
@@ -36,18 +36,18 @@
             }
         )
 
-        /// How late the next one of this process is.
+        /// Returns the next delay of this process.
         package static func drawn() -> Duration {
             ofRun.withLock { $0?.next() } ?? .zero
         }
 
-        /// Holds up a thread that hands something over, and so all that it hands over later.
+        /// Delays a thread that hands something over, and so everything that it hands over later.
         package static func holdThread() {
             let duration = drawn()
             if duration > .zero { usleep(UInt32(duration / .microseconds(1))) }
         }
 
-        /// Holds up a task that hands something over, and so all that it hands over later.
+        /// Delays a task that hands something over, and so everything that it hands over later.
         package static func holdTask() async {
             let duration = drawn()
             if duration > .zero { try? await Task.sleep(for: duration) }

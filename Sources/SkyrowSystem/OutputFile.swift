@@ -1,21 +1,21 @@
 import Glibc
 
-/// A file that a command writes, which gets its name when it is complete and is readable by its owner alone.
+/// A file that a command writes. It gets its name when it is complete, and only its owner can read it.
 package final class OutputFile: Sendable {
     package let path: String
-    /// Open for reading too.
+    /// Also open for reading.
     package let file: FileDescriptor
     private let draft: String
     private let replaces: Bool
 
-    /// Throws ``ToolError`` when there is such a file already, unless it is to be replaced, or none can be made.
+    /// Throws ``ToolError`` if the file exists and should not be replaced, or if it cannot be created.
     package init(path: String, replacing: Bool = false) throws(ToolError) {
         var status = stat()
-        // A link that leads nowhere is there as well.
+        // A dangling link exists as well.
         guard replacing || lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
         self.path = path
         replaces = replacing
-        // In a directory that others may write others may have put something under this name.
+        // If others can write to the directory, something may exist under this name.
         draft = "\(path).\(UInt32.random(in: .min ... .max)).partial"
         file = try FileDescriptor(opening: draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     }
@@ -25,7 +25,7 @@ package final class OutputFile: Sendable {
     }
 
     deinit {
-        // It has another name by now, unless something went wrong.
+        // The file has another name by now, unless something failed.
         unlink(draft)
     }
 
@@ -33,7 +33,7 @@ package final class OutputFile: Sendable {
         try file.write(bytes)
     }
 
-    /// Makes it durable and gives it its name; throws ``ToolError`` when the disk refuses.
+    /// Makes the file durable and gives it its name; throws ``ToolError`` if that fails.
     package func finish() throws(ToolError) {
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(path)") }
         try giveName()
@@ -42,7 +42,7 @@ package final class OutputFile: Sendable {
         guard fsync(directory.number) == 0 else { throw .system("Cannot write \(folder)") }
     }
 
-    /// Unlike rename(2), link(2) replaces nothing that has come meanwhile; neither follows a link under the name.
+    /// Unlike rename(2), link(2) does not replace a file that was created meanwhile; neither follows a link under the name.
     private func giveName() throws(ToolError) {
         if !replaces {
             if link(draft, path) == 0 { return }

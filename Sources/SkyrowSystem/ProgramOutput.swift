@@ -1,16 +1,16 @@
 import Glibc
 
-/// What a program writes, read as it comes, and what it complains about.
+/// The output of a program, read while it runs, and its error messages.
 package final class ProgramOutput: Sendable {
     private let program: String
     private let process: ChildProcess
     private let output: FileDescriptor
     private let complaints: FileDescriptor
 
-    /// Starts a program; throws ``ToolError`` when it cannot be started.
+    /// Starts a program; throws ``ToolError`` if it cannot be started.
     ///
     /// - Parameters:
-    ///   - others: descriptors that it gets as 3, 4, ….
+    ///   - others: the program's descriptors 3, 4, ….
     package init(
         of words: [String],
         environment: [String: String] = ProgramOutput.plainEnvironment,
@@ -33,7 +33,7 @@ package final class ProgramOutput: Sendable {
 
     package static let plainEnvironment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
 
-    /// The next bytes; none at the end. Throws ``ToolError`` with its complaint when it failed.
+    /// Returns the next bytes; empty at the end. Throws ``ToolError`` with the program's error messages if it failed.
     package func next() async throws(ToolError) -> [UInt8] {
         let chunk = try output.read(upTo: 256 << 10)
         guard chunk.isEmpty else { return chunk }
@@ -43,7 +43,7 @@ package final class ProgramOutput: Sendable {
         throw .failure(lines.isEmpty ? "\(program) failed with \(status)." : lines.joined(separator: "\n"))
     }
 
-    /// All of it as text.
+    /// Returns all of the output as text.
     package func text() async throws(ToolError) -> String {
         var bytes: [UInt8] = []
         while true {
@@ -53,14 +53,14 @@ package final class ProgramOutput: Sendable {
         }
     }
 
-    /// What a program writes, when it needs nothing.
+    /// Returns the output of a program without input.
     package static func text(of words: [String]) async throws(ToolError) -> String {
         try await ProgramOutput(of: words).text()
     }
 }
 
 extension FileDescriptor {
-    /// A file without a name, open for reading and writing.
+    /// Creates a file without a name, open for reading and writing.
     package static func temporary() throws(ToolError) -> FileDescriptor {
         guard let file = tmpfile() else { throw .system("Cannot make a temporary file") }
         defer { fclose(file) }
@@ -69,7 +69,7 @@ extension FileDescriptor {
         return FileDescriptor(owning: number)
     }
 
-    /// What is in a small file, from its start.
+    /// The contents of a small file, from its start.
     package var text: String {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65536)

@@ -1,6 +1,6 @@
-/// What every timer of the service sleeps by.
+/// The sleep of all timers of the service.
 package enum ServiceTimer {
-    /// Returns when a time is over, not before; throws `CancellationError` as soon as the task is cancelled.
+    /// Returns after a duration, never earlier; throws `CancellationError` as soon as the task is cancelled.
     package static func sleep(for duration: Duration) async throws {
         #if DEBUG
             try await Task.sleep(for: duration + Lateness.drawn())
@@ -9,7 +9,7 @@ package enum ServiceTimer {
         #endif
     }
 
-    /// Returns at an instant, not before; throws `CancellationError` as soon as the task is cancelled.
+    /// Returns at an instant, never earlier; throws `CancellationError` as soon as the task is cancelled.
     package static func sleep(until instant: ContinuousClock.Instant) async throws {
         try await sleep(for: max(.zero, instant - .now))
     }

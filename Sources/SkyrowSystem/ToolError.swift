@@ -1,6 +1,6 @@
 import Glibc
 
-/// How a command ended, as a shell sees it; the numbers above 1 are those of sysexits.h.
+/// The exit status of a command; the numbers above 1 are those of sysexits.h.
 package enum ExitStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failure = 1
@@ -8,7 +8,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     case unavailable = 69
     case configuration = 78
 
-    /// What the number means, for the manual.
+    /// The meaning of the number, for the manual.
     package var meaning: String {
         switch self {
         case .success: "All went well."
@@ -19,7 +19,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Every status of a command, `["skyrow", "migrate"]`, and its meaning; two commands have statuses of their own.
+    /// Returns every status of a command, `["skyrow", "migrate"]`, with its meaning; two commands have different statuses.
     package static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
         let common = allCases.filter { $0 != .success && $0 != .failure }.map { ($0.rawValue, $0.meaning) }
         return switch command {
@@ -59,7 +59,7 @@ package struct ToolError: Error, Hashable, CustomStringConvertible {
         ToolError(description: sentence, status: .unavailable)
     }
 
-    /// Anything else.
+    /// Any other failure.
     package static func failure(_ sentence: String) -> ToolError {
         ToolError(description: sentence, status: .failure)
     }
