@@ -42,8 +42,7 @@ package struct VerificationKey: Sendable {
         self.init(.secret(HMACSHA256(key: secret)))
     }
 
-    /// Creates an RSA public key from its two numbers, the most significant byte first; nil if it is too small, too large or
-    /// invalid.
+    /// Creates an RSA public key from its two numbers, most significant byte first; nil for a size or exponent that is refused.
     package init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
         // An exponent of 1 would make each message its own signature.
         let value = exponent.count <= 4 ? exponent.reduce(0) { $0 << 8 | UInt64($1) } : 0
@@ -86,8 +85,7 @@ package struct VerificationKey: Sendable {
         self.init(OpenSSLKey(owning: key))
     }
 
-    /// Creates a public key from its form in certificates and PEM files (RFC 5280, 4.1.2.7); nil for other bytes, and for a key
-    /// of another kind.
+    /// Creates a public key from its DER in certificates and PEM files (RFC 5280, 4.1.2.7); nil for other bytes or kinds of keys.
     package init?(subjectPublicKeyInfo der: [UInt8]) {
         let key = der.withUnsafeBufferPointer { bytes -> OpenSSLKey? in
             var position = bytes.baseAddress
@@ -149,8 +147,7 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// Converts the two numbers of a signature, 32 bytes each (RFC 7518, 3.4), to the form that OpenSSL takes; nil for another
-    /// length.
+    /// Converts the two numbers of a signature, 32 bytes each (RFC 7518, 3.4), to DER for OpenSSL; nil for another length.
     private static func der(_ signature: [UInt8]) -> [UInt8]? {
         guard signature.count == 64 else { return nil }
         func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {

@@ -93,8 +93,7 @@ package final class RecordTable: Sendable {
     package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
-    /// The columns of fields that are hidden from the callers of this form, but that their queries may name. No statement selects
-    /// them.
+    /// The columns of fields that are hidden from this form's callers but may be named in queries. No statement selects them.
     package let unsent: [RecordColumn]
     /// The collations of reserved text columns that differ from those of new tables.
     package let reservedCollations: [ReservedColumn: TextCollation]

@@ -334,8 +334,7 @@ package struct CatalogRow: Hashable, Sendable {
 }
 
 extension RecordColumn {
-    /// Returns nil for a column whose name is not a field name, and for a `_parent` or `_verified` that psql made for another
-    /// use.
+    /// Returns nil for a column that cannot be a field, and for a `_parent` or `_verified` that psql made for another use.
     init?(_ column: CatalogRow.Column) {
         guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else {
             return nil

@@ -90,7 +90,7 @@ package struct SchemaCatalog: Sendable {
         return table?.visible(to: reader)
     }
 
-    /// The catalog with roles as records besides the tables, for statements that read them or refer to them.
+    /// The catalog with roles as records, for statements that read them or refer to them.
     func with(roles: RecordTable) -> SchemaCatalog {
         var view = self
         view.roles = roles

@@ -6,7 +6,7 @@ package enum SchemaChange: Hashable, Sendable {
     case createType(RecordTypeName)
     /// `ALTER TABLE note ADD COLUMN title text`
     case addField(FieldName, FieldType, FieldAttributes = FieldAttributes(), to: RecordTypeName)
-    /// `ALTER TABLE note ALTER COLUMN stars TYPE double precision`: an integer field met a fraction.
+    /// `ALTER TABLE note ALTER COLUMN stars TYPE double precision`, for a fraction in an integer field.
     case widenField(FieldName, of: RecordTypeName)
     /// `ALTER TABLE note RENAME COLUMN title TO name`
     case renameField(FieldName, to: FieldName, of: RecordTypeName)

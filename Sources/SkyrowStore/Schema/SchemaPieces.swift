@@ -53,8 +53,7 @@ package struct TableLock: Hashable, Sendable {
 }
 
 extension PostgresTransaction {
-    /// Locks the tables of several changes, in the total time that others may wait for one, and in the same order in every
-    /// process.
+    /// Locks the tables of several changes, in the total time that others may wait for one; in the same order in every process.
     ///
     /// Following statements wait no longer than that for any other lock.
     package func lock(_ locks: some Sequence<TableLock>, in schema: SQLIdentifier) async throws {

@@ -33,8 +33,7 @@ package struct AccessShape: Hashable, Sendable {
     /// The database in the lowest byte, then a byte for each clause, at most seven. One number, since a shape is made for every
     /// request.
     private var packed: UInt64
-    /// All terms, if ``packed`` cannot hold them: several terms, more than seven clauses, or a clause that names a field or
-    /// relations. Usually nil.
+    /// All terms, if ``packed`` cannot hold them: several, over seven clauses, or one with a field or relations. Usually nil.
     private var terms: [[RuledClause]]?
 
     /// A clause with the field or the relations that it names.
@@ -152,10 +151,9 @@ package struct AccessShape: Hashable, Sendable {
             """
     }
 
-    /// Returns the condition that the list has an entry for the user's relation to the owner of the record.
-    ///
-    /// It has three parts: the list has such an entry, the user has any relation of the kind (looked up once per statement), and
-    /// the user has it with the owner. The last two use the primary key of the relation table.
+    /// Returns the condition that the list has an entry for the user's relation to the owner of the record: the list has such an
+    /// entry, the user has any relation of the kind (looked up once per statement), and has it with the owner. The last two use
+    /// the primary key of the relation table.
     ///
     /// ```sql
     /// "r"."_access" ? 'relation:friend'
@@ -221,8 +219,7 @@ package struct AccessShape: Hashable, Sendable {
         }
     }
 
-    /// Returns the condition that a field contains the user's id. The catalog has verified that the column exists
-    /// (``MemberField``).
+    /// Returns the condition that a field contains the user's id. The catalog has checked that the column exists.
     static func member(
         of field: MemberField,
         on table: SQLIdentifier,

@@ -167,8 +167,7 @@ extension QueryText {
         """
     }
 
-    /// The least or greatest value. PostgreSQL 15 has no `min` or `max` of booleans and bytes; hexadecimal digits sort like the
-    /// bytes.
+    /// The least or greatest value. PostgreSQL 15 has no `min` or `max` of booleans and bytes; hex digits sort like bytes.
     private func least(_ value: SQL, _ kind: ValueKind, isGreatest: Bool) -> SQL {
         let function: SQL = isGreatest ? "max" : "min"
         switch kind {

@@ -44,8 +44,7 @@ package struct BatchPlan: Sendable {
     ///   - mode: in development mode, an operator with a fraction turns an integer field into a number field.
     ///   - maximumAccessEntries: the most entries that an access list may have.
     ///   - freshIDs: the temporary ids (`post/$1`) that already have an id.
-    ///   - access: the access with which conditions on stored records are evaluated; without it, a draft with a condition is
-    ///     refused.
+    ///   - access: the access with which conditions on stored records are evaluated; a draft with a condition requires it.
     ///   - makeID: returns a new id for each other temporary id.
     package init(
         _ items: [SaveRequest.Item],

@@ -1,6 +1,6 @@
 /// Returns the strongly connected components of a graph, dependencies first.
 ///
-/// `edges[n]` are the nodes that node `n` depends on. A component of one node without an edge to itself is no cycle.
+/// `edges[n]` are the nodes that node `n` depends on. A component of one node without an edge to itself is not a cycle.
 /// Tarjan's algorithm, without recursion: a request may chain ten thousand records.
 func stronglyConnectedComponents(edges: [[Int]]) -> [[Int]] {
     var components: [[Int]] = []

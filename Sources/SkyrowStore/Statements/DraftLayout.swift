@@ -12,7 +12,7 @@ final class DraftLayouts: Sendable {
 
     /// Returns the layout of a draft in the table that owns these layouts.
     ///
-    /// Throws as ``DraftLayout/init(of:in:)``.
+    /// Throws the errors of ``DraftLayout/init(of:in:)``.
     func layout(of draft: RecordDraft, in table: RecordTable) throws(SkyrowError) -> DraftLayout {
         // A draft may have many fields, so layouts are compared without the lock.
         let known = kept.withLock { $0 }

@@ -91,7 +91,7 @@ struct SaveIntent {
     }
 
     /// - Parameters:
-    ///   - table: the table of the type; nil if there is none yet.
+    ///   - table: the table of the type; nil before the type exists.
     ///   - access: the access of the caller.
     init(_ draft: RecordDraft, table: RecordTable?, access: RecordAccess) {
         precondition = draft.precondition

@@ -40,8 +40,8 @@ extension QueryText {
 
     /// `"r"."tags" && ARRAY(SELECT "s1"."_id" FROM … WHERE <access> AND (<predicate>))`; NULL if there is no array.
     ///
-    /// Uses an index on the array. Returns nil if there is none, and if the predicate may hold for many records: each row that
-    /// another index finds would be compared with all of their ids, which PostgreSQL does not expect.
+    /// Uses an index on the array. Returns nil without such an index, and if the predicate may hold for many records: each row
+    /// that another index finds would be compared with all of their ids, which PostgreSQL does not expect.
     func sharedElement(_ elements: ResolvedElements) -> SQL? {
         let column = elements.column
         // In `_union` each database may have another record with the value.

@@ -47,8 +47,7 @@ extension QueryText {
             default: stored
             }
         switch relation {
-        // The subscripts of an array that psql wrote may begin at any number. It is then another array for "=", but its slice is
-        // not.
+        // psql may write an array whose subscripts begin at any number. It then differs for "=", but its slice does not.
         case .equal: return "(\(sql) @> \(list.sql) AND (\(sql))[:] = \(list.sql))"
         case .holdsAll: return "\(sql) @> \(list.sql)"
         case .holdsAny: return "\(sql) && \(list.sql)"

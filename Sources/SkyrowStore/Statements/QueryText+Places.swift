@@ -39,7 +39,7 @@ extension QueryText {
             return Self.any(
                 polygon.copies.map { rings in
                     let area: SQL = "\(WellKnownBinary(polygon: rings).bytes)::\(home).geometry"
-                    // ST_Covers builds a tree of the edges, which costs 20 times as much for a polygon whose edges lie above each
+                    // ST_Covers builds a tree of the edges, which costs 20 times as much if edges of a polygon lie above each
                     // other.
                     return "(\(point) OPERATOR(\(home).&&) \(area) AND \(home).ST_DWithin(\(area), \(point), 0))"
                 }

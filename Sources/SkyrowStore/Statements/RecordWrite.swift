@@ -102,8 +102,7 @@ package struct RecordWrite: Sendable {
     }
 }
 
-/// What a write has only with operators, with a condition, or if it cannot create a record. An object, so that other writes are
-/// no larger for it.
+/// The parts of a write with operators or a condition, or that cannot create. An object, so that other writes are no larger.
 private final class WriteOperators: Sendable {
     let operators: [SettledOperator]
     let insertRefusal: SkyrowError?

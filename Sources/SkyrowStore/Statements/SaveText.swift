@@ -44,8 +44,7 @@ struct SaveText: Hashable, Sendable {
     /// Who may change access lists, if not every caller who may write the record.
     struct GuardedAccess: Hashable, Sendable {
         var update: FieldStanding
-        /// The records in which the list is visible to the caller. For others a save must not reveal whether the caller guessed
-        /// an entry.
+        /// The records in which the list is visible to the caller. For others a save must not reveal that it guessed an entry.
         var read: FieldStanding
     }
 
@@ -244,8 +243,7 @@ struct SaveText: Hashable, Sendable {
         update.condition(on: "r")
     }
 
-    /// Returns the condition that fields and the access list keep their values in records in which the caller may not change
-    /// them.
+    /// Returns the condition that fields and the access list keep their values where the caller may not change them.
     ///
     /// A value that the rules let no one change must stay the same in records of the owner, too. Access lists are compared as
     /// they are stored; an equivalent list in another order is recognised after the refusal (``SaveVerdict``).

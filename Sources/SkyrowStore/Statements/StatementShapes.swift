@@ -47,8 +47,7 @@ package final class StatementShapes: Sendable {
         shapes.value(text) { text.template(on: table) }
     }
 
-    /// Returns the fetch by one id and its coalesced form. All uses of a shape share one ``CoalescedStatement``, which brings
-    /// them together.
+    /// Returns the fetch by one id and its coalesced form. All uses of a shape share one ``CoalescedStatement``.
     func coalescing(_ access: AccessShape, on table: RecordTable) -> (StatementTemplate, CoalescedStatement) {
         coalesced.value(access) {
             let many = FetchStatement.coalesced(access, on: table)

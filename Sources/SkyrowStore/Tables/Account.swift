@@ -104,8 +104,7 @@ package struct AccountCredentials: Hashable, Sendable {
     package var hasSecondFactor = false
     /// Whether the address of the account has been verified.
     package var hasProvedAddress = false
-    /// Whether a login by a code from a mail requires the second factor. A factor from before the first verification of the
-    /// address ends with that.
+    /// Whether a login by a mailed code requires the second factor: a factor from before the address was verified ends.
     package var asksForFactorAfterMail: Bool { hasSecondFactor && hasProvedAddress }
     /// The age of the password in seconds, by PostgreSQL's clock.
     package var passwordAge = 0.0

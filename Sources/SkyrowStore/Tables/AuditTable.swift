@@ -26,7 +26,7 @@ package struct AuditEvent: Hashable, Sendable {
         /// A second factor was added or replaced, or removed.
         case factorAdd = "factor.add"
         case factorRemove = "factor.remove"
-        /// A recovery code was used up by a log-in.
+        /// A recovery code was used up by a login.
         case recovery
         /// Sessions were ended by `session:revoke`.
         case session
@@ -156,8 +156,7 @@ package struct AuditEvent: Hashable, Sendable {
 }
 
 extension AuditEvent? {
-    /// Returns a further part of a statement that stores the event, if there is one, for each row of another part. Begins with a
-    /// comma.
+    /// Returns a further part of a statement that stores the event, if any, for each row of another part. Begins with a comma.
     ///
     /// The parameters are those of ``AuditEvent/insertion(into:from:user:session:data:)``.
     func part(into schema: SQLIdentifier, from source: SQL, user: SQL = "NULL", data: SQL = "NULL") -> SQL {

@@ -145,8 +145,7 @@ package struct CodeTable: Sendable {
             """
     }
 
-    /// Inserts a code in place of the client's previous one: for the account in `meant` with its epoch and the address, or for no
-    /// account.
+    /// Inserts a code in place of the client's previous one, for the account in `meant` with its epoch and address, or for none.
     func insertionOfRow(_ code: NewCode) -> SQL {
         """
         INSERT INTO \(schema.internal)._code AS known (
@@ -226,8 +225,7 @@ package struct CodeTable: Sendable {
         }
     }
 
-    /// Uses a code to verify its address, and returns the account; nil if the code is not valid, or the account has another
-    /// address now.
+    /// Uses a code to verify its address, and returns the account; nil for an invalid code, or if the address has changed.
     ///
     /// The first verification confirms a sign-up: password and sessions stay. An account that is anonymous, or that already
     /// requires a second factor, may have been created by someone other than the owner of the address. Its password, sessions,
@@ -287,8 +285,7 @@ package struct CodeTable: Sendable {
 
     /// Records in the profile of a user that the verification of its address has begun, if it has this address.
     ///
-    /// Not for a request by address alone: it may come from a stranger, to whom the changed record would show whose address it
-    /// is.
+    /// Not for a request by address alone, which may be a stranger's: the changed record would show whose address it is.
     package func begin(_ user: UserID, at address: String) async throws(SkyrowError) {
         try await store.write(
             """
@@ -353,12 +350,10 @@ extension UserTable {
     /// the address; returns nil if the code is not valid.
     ///
     /// The account's epoch changes, so the later of two statements with one code finds it invalid. If the address was not
-    /// verified before, linked providers and second factors end, since someone other than the owner of the address may have added
-    /// them.
+    /// verified before, linked providers and second factors end, since the owner of the address need not have added them.
     ///
     /// - Parameters:
-    ///   - session: opened, if given, and the source of the recorded event. An account that requires a second factor gets no
-    ///     session.
+    ///   - session: opened, if given, and determines the recorded event. An account that requires a second factor gets none.
     ///   - event: recorded without a session.
     ///   - historySize: how many of the last passwords the next one is compared with.
     package func resetPassword(

@@ -66,8 +66,7 @@ package struct FactorTable: Sendable {
         }
     }
 
-    /// Stores a secret that takes effect with its first code, in place of another pending one. Returns false if the session has
-    /// ended.
+    /// Stores a secret that takes effect with its first code, replacing a pending one. Returns false if the session has ended.
     ///
     /// - Parameter tokenHash: the token hash of the caller's session; nil for the master key.
     package func enrol(
@@ -380,8 +379,7 @@ extension UserTable {
 }
 
 extension SessionTable {
-    /// Records that the user of a session has authenticated again with a code; nil if the session has ended, or the code was
-    /// used.
+    /// Records that the user of a session has authenticated again with a code; nil if the session has ended or the code was used.
     package func elevate(
         _ tokenHash: [UInt8],
         of user: UserID,

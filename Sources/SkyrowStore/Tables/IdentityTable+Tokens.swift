@@ -106,8 +106,7 @@ extension IdentityTable {
         }
     }
 
-    /// Removes an address from the accounts that have not verified it, with the codes that were sent to it. Returns how many
-    /// accounts had it.
+    /// Removes an address from the accounts that have not verified it, with the codes sent to it; returns the number of accounts.
     @discardableResult
     package func release(_ address: String, from origin: RequestOrigin) async throws(SkyrowError) -> Int {
         try await store.reporting {

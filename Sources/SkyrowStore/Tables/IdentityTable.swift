@@ -50,7 +50,7 @@ package enum LinkOutcome: Hashable, Sendable {
     case taken
     /// The account is linked with another identity of the provider.
     case providerTaken
-    /// The account has as many identities as it may have.
+    /// The account has the maximum number of identities.
     case tooMany
     /// The account does not exist or is disabled, or the session has ended.
     case ended

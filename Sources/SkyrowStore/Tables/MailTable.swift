@@ -63,8 +63,7 @@ package struct MailTable: Sendable {
         }
     }
 
-    /// Records the result of sending a mail, unless another process has taken it over meanwhile. Codes are removed with the last
-    /// attempt.
+    /// Records the result of sending a mail, unless another process has taken it over. The last attempt removes its codes.
     ///
     /// Returns whether the mail was given up.
     @discardableResult
@@ -120,8 +119,8 @@ package struct MailTable: Sendable {
     }
 
     /// Gives up mails whose link has expired or that have waited for a day, for example because mail is off, and the oldest ones
-    /// above the limit of the queue. Removes mails that no limit counts any more; those that were given up are kept for 30 days.
-    /// Returns how many were given up.
+    /// above the limit of the queue. Removes mails that no limit counts any more; dead ones are kept for 30 days. Returns how
+    /// many it gave up.
     package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {
         try await store.reporting {
             _ = try await store.client.write(

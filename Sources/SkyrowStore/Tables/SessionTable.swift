@@ -69,9 +69,8 @@ package struct StoredSession: Hashable, Sendable {
 
 /// The access tokens that were issued, by their hashes.
 ///
-/// Everything that ends a session sends a notification on the session channel (``RecordStore/channel(of:)``), after the schema
-/// and a slash: `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database send it, so that it includes
-/// changes by psql.
+/// Everything that ends a session notifies the session channel (``RecordStore/channel(of:)``) with the schema, a slash and
+/// `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database do so, which includes changes by psql.
 package struct SessionTable: Sendable {
     let store: RecordStore
 

@@ -307,8 +307,7 @@ package struct UserTable: Sendable {
     ///   - further: named parts that do more with `account`.
     ///   - profile: a part that changes and returns the profile; nil for the change that a login makes, or for no change.
     ///   - registers: whether an anonymous account becomes a registered one.
-    ///   - secondFactor: the state of the second factor if a session is opened. If it is missing, an account that requires one
-    ///     gets no session.
+    ///   - secondFactor: whether the second factor was given. Otherwise an account that requires one gets no session.
     func signIn(
         after former: [(name: SQL, part: SQL)] = [],
         updating update: SQL,
