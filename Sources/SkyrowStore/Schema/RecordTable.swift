@@ -113,7 +113,7 @@ package final class RecordTable: Sendable {
     package let rules: TypeRules
     /// The fields that are hidden from the callers of this form.
     package let hidden: Set<FieldName>
-    /// The contention that its statements may have to wait for.
+    /// The table lock that its statements may have to wait for.
     package let contention: PostgresContention
     /// The fields that this form hides, and those that it shows in some records only.
     private let view: FieldView

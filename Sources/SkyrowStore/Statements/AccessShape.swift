@@ -152,8 +152,8 @@ package struct AccessShape: Hashable, Sendable {
     }
 
     /// Returns the condition that the list has an entry for the user's relation to the owner of the record: the list has such an
-    /// entry, the user has any relation of the kind (looked up once per statement), and has it with the owner. The last two use
-    /// the primary key of the relation table.
+    /// entry, the user has any relation of the kind (looked up once per statement), and has it with the owner. The last two are
+    /// index lookups.
     ///
     /// ```sql
     /// "r"."_access" ? 'relation:friend'
@@ -219,7 +219,7 @@ package struct AccessShape: Hashable, Sendable {
         }
     }
 
-    /// Returns the condition that a field contains the user's id. The catalog has checked that the column exists.
+    /// Returns the condition that a field contains the user's id. The catalog has checked the column (``MemberField``).
     static func member(
         of field: MemberField,
         on table: SQLIdentifier,
