@@ -105,7 +105,7 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// Removes users; those who were not added are skipped. Relations that they have made themselves stay.
+    /// Removes users, skipping any that were not added. Relations that they have made themselves stay.
     package func remove(
         _ relation: UserRelation,
         from user: UserID,
