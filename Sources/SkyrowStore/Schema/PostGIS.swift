@@ -23,9 +23,9 @@ package enum PostGIS {
 
     /// Creates the extension if it is missing, and makes its types known by their bare names until the transaction ends.
     ///
-    /// Only a superuser may make it: in the embedded PostgreSQL a function of the administrator's does
-    /// (Documentation/Decisions/tables-and-values.md). A function of that name is called only where it is a
-    /// superuser's, since elsewhere another role could have put it there for a service that is one.
+    /// Only a superuser may create it: in the embedded PostgreSQL a function of the administrator does
+    /// (Documentation/Decisions/tables-and-values.md). A function of that name is called only if a superuser owns it,
+    /// since elsewhere another role could have created it to be run by a service that is a superuser.
     package static let requirement = SQL(
         trustedText: """
             DO $postgis$

@@ -8,8 +8,9 @@ package import SkyrowPostgres
 ///     GENERATED ALWAYS AS ("app"._words('pg_catalog.english'::regconfig, "title")) STORED
 /// ```
 ///
-/// No field is called so, since names of fields do not begin with an underscore. The column is known by what it is computed from
-/// and not by its name, which stays as it is when the field is renamed (Documentation/Decisions/text-and-places.md).
+/// No field has such a name, since field names do not begin with an underscore. The column is identified by its generation
+/// expression and not by its name, which stays the same when the field is renamed
+/// (Documentation/Decisions/text-and-places.md).
 package enum StoredWords {
     /// The prefix of the columns' names.
     private static let prefix = "_words_"

@@ -7,8 +7,8 @@ internal import SkyrowPostgres
 /// SELECT … FROM "app"."note" AS "r" WHERE "r"."_id" = $1 AND <access>
 /// ```
 ///
-/// Fetches of one record that wait at the same time, for any caller, are one statement too: each brings its values of the
-/// condition as a row, so each record is judged for the one who asked for it
+/// Single-record fetches that wait at the same time are coalesced into one statement, also those of different callers. Each
+/// brings its parameters as a row, so access is evaluated for the caller of each fetch
 /// (Documentation/Decisions/postgres-client.md):
 ///
 /// ```sql

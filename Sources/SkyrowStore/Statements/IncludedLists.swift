@@ -25,8 +25,8 @@ extension QueryText {
     }
 }
 
-/// The statements that bring the records which arrays of references of a page lead to: one for each array that inclusions lead
-/// through, whatever the number of records (Documentation/Decisions/queries.md).
+/// The statements that read the records to which the arrays of references of a page lead: one statement for each array that
+/// inclusions go through, for any number of records (Documentation/Decisions/queries.md).
 struct IncludedLists {
     struct Inclusion {
         let name: String

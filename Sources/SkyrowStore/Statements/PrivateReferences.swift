@@ -3,8 +3,8 @@ internal import SkyrowPostgres
 
 /// The references of private records to the public records of a type, which do not prevent these from being deleted.
 ///
-/// A delete sets them to NULL first (Documentation/Decisions/relations-and-references.md). They are other users' rows,
-/// so a statement changes a bounded number of them.
+/// A delete sets them to NULL first (Documentation/Decisions/relations-and-references.md). They are rows of other
+/// users, so one statement changes a bounded number of them.
 struct PrivateReferences {
     /// The most private rows that one statement changes.
     static let maximumRows = 1000

@@ -7,10 +7,9 @@ extension QueryText {
 
     /// Returns the condition that a part of a text matches a regular expression.
     ///
-    /// PostgreSQL would look an expression up in an index of trigrams by itself, and miss texts: in a column of the collation
-    /// `"C"` it takes a letter beyond ASCII that is not in lower case for one that there is not
-    /// (Documentation/Decisions/text-and-places.md). Under another collation of bytes than the column's it does not
-    /// ask an index; the parts that every match has are looked up in its place.
+    /// PostgreSQL would use a trigram index for the expression by itself, and miss texts: in a column with the collation `"C"` it
+    /// treats a non-ASCII letter that is not in lower case as absent (Documentation/Decisions/text-and-places.md). With
+    /// another byte-order collation than the column's it uses no index; the parts that every match has are looked up instead.
     func matching(_ column: ResolvedColumn, _ pattern: RegexPattern) -> SQL {
         let text = pattern.postgresText
         guard column.collation.equatesByBytes else { return "\(equated(column)) ~ \(text)" }

@@ -2,8 +2,8 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// Queries inside of a predicate. `IN` finds a value by either table's index; `NOT EXISTS` is right where a key is NULL, for
-// which `NOT IN` finds nothing (Documentation/Decisions/queries.md).
+// Subqueries of a predicate. `IN` finds a value by either table's index; `NOT EXISTS` is correct if a key is NULL, for which `NOT
+// IN` finds nothing (Documentation/Decisions/queries.md).
 
 extension QueryText {
     /// Creates the interpreter of a resolved query.
