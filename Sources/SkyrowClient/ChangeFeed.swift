@@ -3,7 +3,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
-    /// The records of a query, kept current: first all of them, then what changes, for as long as the feed is iterated.
+    /// The records of a query, kept current: first all of them, then their changes, for as long as the feed is iterated.
     ///
     /// ```swift
     /// for try await page in notes.changes(of: RecordQuery("note"), from: stored) {
@@ -14,17 +14,17 @@ extension RecordDatabase {
     /// }
     /// ```
     ///
-    /// A page is applied as a whole and stored with its position, from which another feed goes on. Applying it twice does no
-    /// harm. Where a position leads no further, since it is too old, rights have changed or the service was restored, the
-    /// feed compares what is held with what is there and brings the difference; where the type has another form it begins
-    /// anew.
+    /// Apply each page as a whole and store it with its position, from which a later feed continues. Applying a page twice is
+    /// harmless. A position becomes invalid when it is too old, when the caller's rights change, or when the service is
+    /// restored; the feed then compares what the client holds with the database and returns the difference. When the form of
+    /// the type has changed, the feed starts over.
     ///
     /// - Parameters:
-    ///   - query: its type, predicate and selected fields count; the predicate may ask of each record by itself alone.
-    ///   - position: of the last page that was stored; nil for a client that holds nothing.
-    ///   - waiting: for how long a call waits for changes, 0 to 30 seconds; nil ends the feed when it is up to date.
-    ///   - held: what the client holds and in which revision, asked for when it is to be compared; without it the feed begins
-    ///     anew then.
+    ///   - query: its type, predicate and selected fields count; the predicate may only depend on the record itself.
+    ///   - position: that of the last stored page; nil for a client that holds nothing.
+    ///   - waiting: how long a call waits for changes, 0 to 30 seconds; with nil the feed ends when it is up to date.
+    ///   - held: returns the ids and revisions that the client holds, for a comparison; without it the feed starts over
+    ///     instead.
     public func changes(
         of query: RecordQuery,
         from position: ChangeFeed.Position? = nil,
@@ -35,31 +35,31 @@ extension RecordDatabase {
     }
 }
 
-/// What a client of a feed has to do to be up to date.
+/// A page of a change feed: what a client applies to be up to date.
 public struct ChangePage: Hashable, Sendable {
-    /// Whether the client drops all that it holds first.
+    /// Whether the client first drops all records that it holds.
     public var beginsAnew = false
-    /// The records to drop, before the others are taken; some of them the client may never have had.
+    /// The records to drop, before `changed` is applied; the client may not hold all of them.
     public var removed: [RecordID] = []
-    /// The records to put in the place of what the client has.
+    /// The records to store in place of the client's versions.
     public var changed: [Record] = []
-    /// Where a feed goes on that has applied the page.
+    /// The position from which a feed continues after this page.
     public var position: ChangeFeed.Position
-    /// Whether the client has now all that there was when the page was asked for.
+    /// Whether the client is up to date as of the request for this page.
     public var isUpToDate = false
 }
 
-/// The pages of a change feed, each of which is asked for when it is iterated to; errors are `ClientError`.
+/// The pages of a change feed, each requested when the iterator reaches it; errors are `ClientError`.
 ///
-/// A call that fails is repeated as the client's ``RetryPolicy`` says; after that the error is thrown, and another feed goes on
-/// from the last position.
+/// A failed call is retried by the client's ``RetryPolicy``. After that the error is thrown, and a new feed can continue from
+/// the last position.
 public struct ChangeFeed: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = ChangePage
-    /// What a call throws.
+    /// The error of a call.
     public typealias Failure = ClientError
 
-    /// A place in a feed, to be stored as text.
+    /// A position in a feed, which can be stored as text.
     public struct Position: Hashable, Sendable, Codable, LosslessStringConvertible {
         enum Kind: String {
             case token = "t"
@@ -74,7 +74,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
             self.text = text
         }
 
-        /// nil for a text that is no position.
+        /// Parses a position; nil when the text is not one.
         public init?(_ description: String) {
             guard let kind = description.first.flatMap({ Kind(rawValue: String($0)) }) else { return nil }
             self.init(kind, String(description.dropFirst()))
@@ -108,32 +108,32 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     let waiting: Duration?
     let held: (@Sendable () async -> [RecordID: Int64])?
 
-    /// Begins at the feed's position.
+    /// Starts at the feed's position.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(feed: self, position: position)
     }
 
-    /// Asks for one page after another.
+    /// Requests one page after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// A page.
         public typealias Element = ChangePage
-        /// What a call throws.
+        /// The error of a call.
         public typealias Failure = ClientError
 
         let feed: ChangeFeed
         var position: Position?
         /// Whether the last page was up to date, so that the next call may wait.
         var isUpToDate = false
-        /// Whether the client is to drop all before the next page.
+        /// Whether the client drops all records before the next page.
         var beginsAnew = false
         var hasEnded = false
 
-        /// Asks for the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
+        /// Requests the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
         public mutating func next() async throws(ClientError) -> ChangePage? {
             try await next(isolation: nil)
         }
 
-        /// Asks for the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
+        /// Requests the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> ChangePage? {
             while !hasEnded, !Task.isCancelled {
                 if isUpToDate, feed.waiting == nil { break }
@@ -173,7 +173,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 let wasUpToDate = isUpToDate
                 position = next
                 isUpToDate = next.kind == .token
-                // What brings nothing is no page, but for the first one that says so.
+                // A page without changes is skipped, unless it is the first one that is up to date.
                 if wasUpToDate, isUpToDate, response.changed.isEmpty, response.removed.isEmpty, !beginsAnew { continue }
                 defer { beginsAnew = false }
                 return ChangePage(
@@ -189,10 +189,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         }
     }
 
-    /// How many records are fetched at once.
+    /// The number of records in one fetch.
     private static let batch = 100
 
-    /// The difference between what is held and what is there.
+    /// Returns the difference between what the client holds and the database.
     private func compare(with held: [RecordID: Int64]) async throws(ClientError) -> ChangePage {
         var there: [RecordID: Int64] = [:]
         var cursor: String?
@@ -210,7 +210,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         for start in stride(from: 0, to: differing.count, by: Self.batch) {
             let ids = Array(differing[start..<Swift.min(start + Self.batch, differing.count)])
             for result in try await database.fetch(ids) {
-                // What has gone meanwhile is of the next page.
+                // The next page reports a record that was deleted meanwhile.
                 if case .success(let record) = result { page.changed.append(record) }
             }
         }

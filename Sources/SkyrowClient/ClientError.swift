@@ -10,7 +10,7 @@ public import SkyrowModel
 /// }
 /// ```
 public struct ClientError: Error, Sendable {
-    /// What kind of failure it is; the set is open, later versions may have more.
+    /// The kind of failure. The set is open: later versions may add more.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -18,26 +18,26 @@ public struct ClientError: Error, Sendable {
             self.rawValue = rawValue
         }
 
-        /// The server refused the call; `serverError` says why.
+        /// The server refused the call; `serverError` has the reason.
         public static let refused = Code(rawValue: "refused")
-        /// No response arrived: no connection, a time-out, a proxy without a server behind it.
+        /// No response arrived: no connection, a timeout, or a proxy without a server behind it.
         ///
-        /// A call that changes something may have been carried out all the same.
+        /// A call that changes data may still have been carried out.
         public static let noResponse = Code(rawValue: "noResponse")
-        /// What came was no response of a Skyrow server.
+        /// The response is not that of a Skyrow server.
         public static let invalidResponse = Code(rawValue: "invalidResponse")
         /// The calling task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// The transport cannot do what is asked of it.
+        /// The transport does not support the request.
         public static let unsupported = Code(rawValue: "unsupported")
     }
 
     public var code: Code
     /// One English sentence.
     public var message: String
-    /// What the server said, when it said something.
+    /// The error that the server returned, if any.
     public var serverError: SkyrowError?
-    /// What the transport reported, when it failed.
+    /// The error that the transport threw, if any.
     public var underlying: (any Error)?
 
     public init(_ code: Code, _ message: String, serverError: SkyrowError? = nil, underlying: (any Error)? = nil) {
@@ -47,7 +47,7 @@ public struct ClientError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// The number of the registry when the server refused the call.
+    /// The error code when the server refused the call.
     public var serverCode: ErrorCode? { serverError?.code }
 
     static func refused(_ error: SkyrowError) -> ClientError {

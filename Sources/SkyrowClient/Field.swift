@@ -10,14 +10,14 @@ public struct Field: Hashable, Sendable {
     public let keyPath: FieldPath
     private(set) var function: FieldFunction?
 
-    /// The service refuses a malformed or unknown path with `120 RecordQueryInvalid`.
+    /// Creates a field; the service refuses a malformed or unknown path with `120 RecordQueryInvalid`.
     public init(_ path: String) {
         keyPath = FieldPath(unchecked: path)
     }
 
-    /// A value inside a json field, `Field("meta.width", as: .number)`; a value of another type is as if there were none.
+    /// A value inside a JSON field, such as `Field("meta.width", as: .number)`; a value of another JSON type counts as missing.
     ///
-    /// As `.datetime` it is a text of RFC 3339 with an offset, or a date that was saved inside of the JSON:
+    /// `.datetime` reads an RFC 3339 text with an offset, or a date that was saved inside the JSON:
     /// `Field("meta.at", as: .datetime) >= .datetime(yesterday)`.
     public init(_ path: String, as type: JSONValueType) {
         var path = FieldPath(unchecked: path)
@@ -28,14 +28,14 @@ public struct Field: Hashable, Sendable {
     /// The text in lower case: `Field("title").folded == "star wars"`.
     public var folded: Field { applying(.fold) }
 
-    /// How many elements an array has: `Field("tags").size > 3`.
+    /// The number of elements of an array: `Field("tags").size > 3`.
     public var size: Field { applying(.size) }
 
-    /// How many metres a location is away from another one: `Field("at").distance(from: here) < 5000`, which holds at 5000 too.
+    /// The distance in metres from another location: `Field("at").distance(from: here) < 5000`, which includes exactly 5000.
     public func distance(from location: Location) -> Field { applying(.distance(location)) }
 
-    /// How well a text has the words that the query's only ``hasWords(_:)`` asks of it, for the order of records and as a number to
-    /// send along.
+    /// How well a text matches the words of the query's only ``hasWords(_:)``, as a sort key or as a computed number to
+    /// include.
     ///
     /// ```swift
     /// let query = try RecordQuery("film").filter(Field("title").hasWords("star wars"))
@@ -43,10 +43,10 @@ public struct Field: Hashable, Sendable {
     /// ```
     public var rank: Field { applying(.rank) }
 
-    /// The text in the order of a language, for the order of records alone: `.sorted(by: Field("name").inOrder(of: "sv"))`.
+    /// The text in the collation of a language, as a sort key only: `.sorted(by: Field("name").inOrder(of: "sv"))`.
     ///
-    /// - Parameter language: as PostgreSQL names its collations of ICU, `sv` or `de-AT`; the service refuses an unknown one with
-    ///   `108 InvalidArgument`.
+    /// - Parameter language: the name of an ICU collation in PostgreSQL, `sv` or `de-AT`; the service refuses an unknown one
+    ///   with `108 InvalidArgument`.
     public func inOrder(of language: String) -> Field { applying(.collate(language)) }
 
     private func applying(_ function: FieldFunction) -> Field {
@@ -69,12 +69,13 @@ public struct Field: Hashable, Sendable {
         compare(.ilike, .string(pattern))
     }
 
-    /// Whether the text has some words: `Field("title").hasWords("star -trek wars*")`.
+    /// Whether the text contains words: `Field("title").hasWords("star -trek wars*")`.
     public func hasWords(_ words: String) -> RecordPredicate {
         .match(operand, words)
     }
 
-    /// Whether a part of the text is as a regular expression of the service's subset says: `Field("title").matches("^Star (Wars|Trek)")`.
+    /// Whether part of the text matches a regular expression of the subset that the service supports:
+    /// `Field("title").matches("^Star (Wars|Trek)")`.
     public func matches(_ expression: String, ignoringCase: Bool = false) -> RecordPredicate {
         .regex(operand, expression, ignoresCase: ignoringCase)
     }
@@ -84,17 +85,17 @@ public struct Field: Hashable, Sendable {
         .comparison(.in, operand, .list(values))
     }
 
-    /// Whether the value is none of these; with an empty list this holds where there is no value too.
+    /// Whether the value is none of these; an empty list also matches records without a value.
     public func isNotIn(_ values: [RecordValue]) -> RecordPredicate {
         .comparison(.nin, operand, .list(values))
     }
 
-    /// Whether the value is one of these or between them.
+    /// Whether the value is between these two, both included.
     public func isBetween(_ least: RecordValue, _ most: RecordValue) -> RecordPredicate {
         .between(operand, least, most)
     }
 
-    /// Whether a text begins with this one; an index on the field serves it.
+    /// Whether a text begins with this one; an index on the field supports it.
     public func hasPrefix(_ text: String) -> RecordPredicate {
         compare(.startsWith, .string(text))
     }
@@ -104,12 +105,13 @@ public struct Field: Hashable, Sendable {
         compare(.endsWith, .string(text))
     }
 
-    /// Whether this text is part of a string field, or this string an element of an array.
+    /// Whether a string field contains this text, or an array has this string as an element.
     public func contains(_ text: String) -> RecordPredicate {
         contains(.string(text))
     }
 
-    /// Whether this value is an element of an array, this string part of a string field, or this location in a geometry.
+    /// Whether an array has this value as an element, a string field contains this string, or a geometry contains this
+    /// location.
     public func contains(_ value: RecordValue) -> RecordPredicate {
         compare(.contains, value)
     }
@@ -123,14 +125,14 @@ public struct Field: Hashable, Sendable {
         contains(.location(location))
     }
 
-    /// Whether a query finds the value: its records' ids, or the values of one of their fields.
+    /// Whether another query returns the value: as the id of a record, or as the value of one of its fields.
     ///
     /// ```swift
     /// try Field("author").isFound(in: "person", where: Field("city") == "Graz")
     /// try Field("_id").isFound(in: "comment", key: "post")
     /// ```
     ///
-    /// Throws `108 InvalidArgument` when the type's name is none.
+    /// Throws `108 InvalidArgument` when the type name is invalid.
     public func isFound(
         in type: String,
         where predicate: RecordPredicate? = nil,
@@ -139,7 +141,8 @@ public struct Field: Hashable, Sendable {
         .found(operand, by: try Self.query(type, predicate, key), isNegated: false)
     }
 
-    /// Whether there is a value and a query does not find it; throws `108 InvalidArgument` when the type's name is none.
+    /// Whether the field has a value that another query does not return; throws `108 InvalidArgument` when the type name is
+    /// invalid.
     public func isNotFound(
         in type: String,
         where predicate: RecordPredicate? = nil,
@@ -148,7 +151,7 @@ public struct Field: Hashable, Sendable {
         .found(operand, by: try Self.query(type, predicate, key), isNegated: true)
     }
 
-    /// Whether a query finds the value, such as the first records of an order.
+    /// Whether another query returns the value, such as one for the first records of an order.
     ///
     /// ```swift
     /// let newest = Subquery(type: film, sort: [SortKey(Field("_created_at").keyPath, .descending)], limit: 10)
@@ -158,7 +161,7 @@ public struct Field: Hashable, Sendable {
         .found(operand, by: query, isNegated: false)
     }
 
-    /// Whether there is a value and a query does not find it.
+    /// Whether the field has a value that another query does not return.
     public func isNotFound(by query: Subquery) -> RecordPredicate {
         .found(operand, by: query, isNegated: true)
     }
@@ -171,25 +174,25 @@ public struct Field: Hashable, Sendable {
         Subquery(type: try RecordTypeName(type), predicate: predicate, key: key.map { Field($0).keyPath })
     }
 
-    /// Whether each of these is an element of an array.
+    /// Whether all of these are elements of an array.
     public func containsAll(_ values: [RecordValue]) -> RecordPredicate {
         .comparison(.containsAll, operand, .list(values))
     }
 
-    /// Whether one of these is an element of an array.
+    /// Whether at least one of these is an element of an array.
     public func containsAny(_ values: [RecordValue]) -> RecordPredicate {
         .comparison(.containsAny, operand, .list(values))
     }
 
-    /// Whether each element of an array is one of these.
+    /// Whether every element of an array is one of these.
     public func isContained(in values: [RecordValue]) -> RecordPredicate {
         .comparison(.containedBy, operand, .list(values))
     }
 
-    /// The element itself, in a predicate that is asked of elements.
+    /// The element itself, in the predicate of ``any(_:)`` or ``all(_:)``.
     public static let element = Field(FieldPath.element)
 
-    /// Whether a predicate holds for one of the elements of an array; its fields begin at the element.
+    /// Whether a predicate holds for at least one element of an array; its key paths begin at the element.
     ///
     /// ```swift
     /// Field("ratings").any(Field.element >= 4)
@@ -201,25 +204,25 @@ public struct Field: Hashable, Sendable {
         .elements(keyPath, .any, predicate)
     }
 
-    /// Whether a predicate holds for each of the elements of an array, as it does where there is none.
+    /// Whether a predicate holds for every element of an array; it also holds when there are no elements.
     public func all(_ predicate: RecordPredicate) -> RecordPredicate {
         .elements(keyPath, .all, predicate)
     }
 
-    /// Whether a location is at most this many metres away, or anywhere when nil.
+    /// Whether a location is at most this many metres away, or at any distance when nil.
     ///
-    /// A query without a sort has the nearest records first. It has one such condition, which stands in `&&` only.
+    /// A query without a sort returns the nearest records first. A query can have one such condition, combined by `&&` only.
     public func isNear(_ location: Location, within radius: Double? = nil) -> RecordPredicate {
         .place(keyPath, .near(location, radius: radius))
     }
 
-    /// Whether a location, or a geometry as a whole, is in a box, edges included, which goes eastwards from the first corner to the second: across the
-    /// meridian of 180 degrees where that has the smaller longitude.
+    /// Whether a location, or a whole geometry, is in a box, edges included. The box extends eastwards from the first corner to
+    /// the second; it crosses the meridian of 180 degrees when the second has the smaller longitude.
     public func isInBox(southWest: Location, northEast: Location) -> RecordPredicate {
         .place(keyPath, .inBox(southWest: southWest, northEast: northEast))
     }
 
-    /// Whether a location, or a geometry as a whole, is in a polygon of 3 to 1000 vertices, edges included.
+    /// Whether a location, or a whole geometry, is in a polygon of 3 to 1000 vertices, edges included.
     public func isInPolygon(_ vertices: [Location]) -> RecordPredicate {
         .place(keyPath, .inPolygon([vertices]))
     }
@@ -235,7 +238,7 @@ public struct Field: Hashable, Sendable {
     }
 
     public static func == (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.eq, value) }
-    /// As in SQL, a record whose field has no value is not different from anything.
+    /// As in SQL, a record without a value in the field does not match.
     public static func != (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.neq, value) }
     public static func < (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.lt, value) }
     public static func <= (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.lte, value) }
@@ -244,7 +247,7 @@ public struct Field: Hashable, Sendable {
 }
 
 extension RecordPredicate {
-    /// Both hold.
+    /// Both predicates hold.
     public static func && (a: RecordPredicate, b: RecordPredicate) -> RecordPredicate {
         switch (a, b) {
         case (.and(let first), .and(let second)): .and(first + second)
@@ -254,7 +257,7 @@ extension RecordPredicate {
         }
     }
 
-    /// One of them holds, or both.
+    /// At least one of the predicates holds.
     public static func || (a: RecordPredicate, b: RecordPredicate) -> RecordPredicate {
         switch (a, b) {
         case (.or(let first), .or(let second)): .or(first + second)
@@ -264,12 +267,12 @@ extension RecordPredicate {
         }
     }
 
-    /// None of them holds; unlike `!`, this is so where a field has no value.
+    /// None of the predicates holds; unlike `!`, this also matches where a field has no value.
     public static func none(of predicates: RecordPredicate...) -> RecordPredicate {
         .none(predicates)
     }
 
-    /// It does not hold.
+    /// The predicate does not hold.
     public static prefix func ! (a: RecordPredicate) -> RecordPredicate {
         .not(a)
     }

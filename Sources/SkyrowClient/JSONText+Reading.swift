@@ -4,7 +4,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension JSONText {
-    /// Takes an array or object in JSON, checked against RFC 8259; throws `108 InvalidArgument` when it is none.
+    /// Parses an array or object in JSON by RFC 8259; throws `108 InvalidArgument` when the data is neither.
     public init(_ data: Data) throws(SkyrowError) {
         let document: JSONDocument
         do throws(JSONParseError) {

@@ -1,7 +1,7 @@
 public import SkyrowModel
 
 extension RecordDatabase {
-    /// The pages of a query one after another, each of at most its `limit` records.
+    /// The pages of a query, one after another, each with at most its `limit` records.
     ///
     /// ```swift
     /// for try await page in notes.pages(of: RecordQuery("note").sorted(by: "due").limited(to: 100)) {
@@ -9,8 +9,8 @@ extension RecordDatabase {
     /// }
     /// ```
     ///
-    /// A record that is there all the time and keeps its sort values comes exactly once, however many others come and go. A
-    /// query of the last records goes backwards: to the records before them, with each page in the order of the query.
+    /// A record that exists throughout and keeps its sort values appears exactly once, even when others are created or deleted.
+    /// A query for the last records continues backwards, to the records before them, with each page in the order of the query.
     public func pages(of query: RecordQuery) -> QueryPages {
         QueryPages(database: self, query: query)
     }
@@ -21,51 +21,51 @@ extension RecordDatabase {
     /// for try await note in notes.records(of: RecordQuery("note").sorted(by: "due")) { show(note) }
     /// ```
     ///
-    /// - Parameter query: its limit is the number of records of a page. Of a query of the last records, the last comes first.
+    /// - Parameter query: its limit is the page size. A query for the last records returns the last record first.
     public func records(of query: RecordQuery) -> QueryRecords {
         QueryRecords(pages: pages(of: query), isReversed: query.position.isBackwards)
     }
 }
 
-/// The pages of a query, each of which is asked for when it is iterated to; errors are `ClientError`.
+/// The pages of a query, each requested when the iterator reaches it; errors are `ClientError`.
 public struct QueryPages: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = QueryPage
-    /// What a call throws.
+    /// The error of a call.
     public typealias Failure = ClientError
 
     let database: RecordDatabase
     let query: RecordQuery
 
-    /// Begins with the first page.
+    /// Starts with the first page.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(database: database, upcoming: query)
     }
 
-    /// Asks for one page after another.
+    /// Requests one page after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// A page.
         public typealias Element = QueryPage
-        /// What a call throws.
+        /// The error of a call.
         public typealias Failure = ClientError
 
         let database: RecordDatabase
-        /// The query of the next page; nil behind the last one.
+        /// The query of the next page; nil after the last one.
         var upcoming: RecordQuery?
 
-        /// Asks for the next page; nil behind the last one, and after an error.
+        /// Requests the next page; nil after the last one, and after an error.
         public mutating func next() async throws(ClientError) -> QueryPage? {
             try await next(isolation: nil)
         }
 
-        /// Asks for the next page; nil behind the last one, and after an error.
+        /// Requests the next page; nil after the last one, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> QueryPage? {
             guard let query = upcoming else { return nil }
             upcoming = nil
             let page = try await database.query(query)
             if page.hasMore, let cursor = page.cursor {
                 var following = query.position.isBackwards ? query.before(cursor) : query.after(cursor)
-                // It was for the first page.
+                // These apply to the first page only.
                 following.offset = 0
                 following.isRequired = false
                 following.counting = nil
@@ -76,26 +76,26 @@ public struct QueryPages: AsyncSequence, Sendable {
     }
 }
 
-/// The records of a query, which are read page by page; errors are `ClientError`.
+/// The records of a query, read page by page; errors are `ClientError`.
 public struct QueryRecords: AsyncSequence, Sendable {
     /// A record.
     public typealias Element = Record
-    /// What a call throws.
+    /// The error of a call.
     public typealias Failure = ClientError
 
     let pages: QueryPages
     let isReversed: Bool
 
-    /// Begins with the first record.
+    /// Starts with the first record.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(pages: pages.makeAsyncIterator(), isReversed: isReversed)
     }
 
-    /// Goes through the records of a page, then asks for the next one.
+    /// Returns the records of a page, then requests the next page.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// A record.
         public typealias Element = Record
-        /// What a call throws.
+        /// The error of a call.
         public typealias Failure = ClientError
 
         var pages: QueryPages.AsyncIterator
@@ -103,12 +103,12 @@ public struct QueryRecords: AsyncSequence, Sendable {
         var records: [Record] = []
         var place = 0
 
-        /// The next record; nil behind the last one, and after an error.
+        /// Returns the next record; nil after the last one, and after an error.
         public mutating func next() async throws(ClientError) -> Record? {
             try await next(isolation: nil)
         }
 
-        /// The next record; nil behind the last one, and after an error.
+        /// Returns the next record; nil after the last one, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> Record? {
             while place == records.count {
                 guard let page = try await pages.next(isolation: actor) else { return nil }

@@ -4,10 +4,10 @@ import SkyrowWire
 
 /// The bytes of one JSON-RPC call and of its response.
 enum RPCBody {
-    /// A request has one call, so one id does for all.
+    /// A request has one call, so a constant id suffices.
     private static let id = 1
 
-    /// Responses may be nested deeper than requests: included records stand inside of records.
+    /// Responses may be nested deeper than requests, since included records are inside records.
     private static let responseDepthLimit = 128
 
     static func call(_ action: ActionName, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {
@@ -27,7 +27,7 @@ enum RPCBody {
         return writer.bytes
     }
 
-    /// A batch of calls that begin subscriptions, each with the id of its response.
+    /// Returns a batch of calls that start subscriptions, each with the id of its response.
     static func subscriptions(_ calls: [(id: Int, request: LiveRequest)]) -> [UInt8] {
         let writer = JSONWriter()
         writer.beginArray()
@@ -54,7 +54,7 @@ enum RPCBody {
         return writer.bytes
     }
 
-    /// Reads a response; throws what the server said, or that it was no response.
+    /// Reads a response; throws the server's error, or that the response is not from the service.
     static func result<Result>(
         of response: TransportResponse,
         read: (JSONView) throws(SkyrowError) -> Result
@@ -76,7 +76,7 @@ enum RPCBody {
         }
     }
 
-    /// A response that is not the service's own, such as a proxy's.
+    /// The error for a response that is not from the service, such as a proxy's.
     private static func foreign(_ response: TransportResponse, underlying: (any Error)?) -> ClientError {
         switch response.status {
         case 502, 503, 504:

@@ -3,7 +3,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
-    /// Computes what the records of a type have in groups.
+    /// Groups the records of a type and computes aggregates of each group.
     ///
     /// ```swift
     /// let years = try await films.aggregate(
@@ -33,14 +33,14 @@ extension AggregateGroups {
 /// The result of an `AggregateQuery`.
 public struct AggregateGroups: Hashable, Sendable {
     public var groups: [AggregateGroup]
-    /// Whether further groups were left out because of the limit.
+    /// Whether the limit left out further groups.
     public var hasMore = false
 }
 
-/// The keys and aggregates of one group by their names.
+/// The keys and aggregates of one group, by name.
 public struct AggregateGroup: Hashable, Sendable {
     private var values: [String: RecordValue] = [:]
-    /// The sums that 64 bits do not hold.
+    /// The sums that exceed 64 bits.
     private var longSums: [String: String] = [:]
 
     init(_ json: JSONView) throws(SkyrowError) {
@@ -53,10 +53,10 @@ public struct AggregateGroup: Hashable, Sendable {
         }
     }
 
-    /// The value under a name; nil where the records of the group have none, and for a sum of more than 64 bits.
+    /// The value under a name; nil when the records of the group have no value, and for a sum that exceeds 64 bits.
     public subscript(name: String) -> RecordValue? { values[name] }
 
-    /// The digits of a sum of integers, however many there are; nil for any other value.
+    /// The digits of a sum of integers of any size; nil for any other value.
     public func digits(of name: String) -> String? {
         if case .integer(let sum)? = values[name] { return "\(sum)" }
         return longSums[name]
@@ -64,47 +64,47 @@ public struct AggregateGroup: Hashable, Sendable {
 }
 
 extension AggregateQuery {
-    /// A question about all records of a type; throws `108 InvalidArgument` when the text is no name.
+    /// Creates a query over all records of a type; throws `108 InvalidArgument` when the text is not a type name.
     public init(_ type: String) throws(SkyrowError) {
         self.init(type: try RecordTypeName(type))
     }
 
-    /// Only of records for which this holds too.
+    /// Restricts the query to records that also match this predicate.
     public func filter(_ predicate: RecordPredicate) -> AggregateQuery {
         var query = self
         query.predicate = self.predicate.map { $0 && predicate } ?? predicate
         return query
     }
 
-    /// In groups of records with the same value, under the name of the field or another.
+    /// Groups records by a value, under the name of the field or another one.
     public func grouped(by path: String, as name: String? = nil) -> AggregateQuery {
         var query = self
         query.groupKeys.append(GroupKey(name ?? path, Field(path).keyPath))
         return query
     }
 
-    /// In groups of records whose instants are in the same stretch of time.
+    /// Groups records whose dates are in the same time bucket.
     public func grouped(by path: String, in bucket: TimeBucket, as name: String? = nil) -> AggregateQuery {
         var query = self
         query.groupKeys.append(GroupKey(name ?? path, Field(path).keyPath, in: bucket))
         return query
     }
 
-    /// With what a function makes of the values of each group; without a key path `count` is of its records.
+    /// Computes an aggregate of the values of each group; `count` without a key path counts the records.
     public func computing(_ name: String, _ function: Aggregate.Function, of path: String? = nil) -> AggregateQuery {
         var query = self
         query.aggregates.append(Aggregate(name, function, path.map { Field($0).keyPath }))
         return query
     }
 
-    /// Only groups for which this holds, whose fields are the names of keys and aggregates.
+    /// Restricts the result to groups that match this condition, whose fields are the names of keys and aggregates.
     public func having(_ condition: RecordPredicate) -> AggregateQuery {
         var query = self
         query.having = having.map { $0 && condition } ?? condition
         return query
     }
 
-    /// Sorted by the name of a key or an aggregate, after those that the question already has.
+    /// Sorts by the name of a key or an aggregate, after the sort keys that the query already has.
     public func sorted(
         by name: String,
         _ direction: SortKey.Direction = .ascending,
@@ -115,7 +115,7 @@ extension AggregateQuery {
         return query
     }
 
-    /// At most this many groups (0 to 1000).
+    /// Limits the number of groups (0 to 1000).
     public func limited(to limit: Int) -> AggregateQuery {
         var query = self
         query.limit = limit

@@ -4,16 +4,16 @@ public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
-    /// Changes all records of a type that match, or none; records that may be read and not written are named and left alone.
+    /// Changes all matching records of a type, or none. Records that the caller may read but not write are reported and left
+    /// alone.
     ///
     /// ```swift
     /// let late = try await tasks.update(task, where: Field("due") < today, set: RecordChanges(["late": true]), atMost: 500)
     /// print(late.changed.count, late.notPermitted)
     /// ```
     ///
-    /// Throws `108 InvalidArgument` with `info.count` where more records match than `atMost`, and `115
-    /// AtomicOperationFailure` where one of them cannot be changed so. With `isDryRun` nothing is changed, and the result
-    /// says what would be.
+    /// Throws `108 InvalidArgument` with `info.count` when more than `atMost` records match, and `115 AtomicOperationFailure`
+    /// when one of them cannot be changed. With `isDryRun` nothing is changed, and the result reports what would be.
     @discardableResult
     public func update(
         _ type: RecordTypeName,
@@ -25,7 +25,7 @@ extension RecordDatabase {
         try await change(.predicate(predicate), of: type, changes, atMost: atMost, isDryRun)
     }
 
-    /// Changes records of one type by their ids, or none; the result names those that were not found.
+    /// Changes records of one type by their ids, all or none; the result reports the ids that were not found.
     @discardableResult
     public func update(
         _ ids: [RecordID],
@@ -36,7 +36,7 @@ extension RecordDatabase {
         return try await change(.ids(ids), of: type, changes, atMost: nil, isDryRun)
     }
 
-    /// Deletes all records of a type that match, or none.
+    /// Deletes all matching records of a type, or none.
     @discardableResult
     public func delete(
         _ type: RecordTypeName,
@@ -73,13 +73,13 @@ extension RecordDatabase {
 }
 
 extension RecordChanges {
-    /// Fields to set and operators to apply; throws `108 InvalidArgument` when a text is no name.
+    /// Creates changes from fields to set and operators to apply; throws `108 InvalidArgument` when a text is not a field name.
     ///
     /// ```swift
     /// let changes = try RecordChanges(["late": true], applying: ["reminders": .increment(by: 1)])
     /// ```
     ///
-    /// - Parameter operators: changes that the service makes of what is stored, none of a field that gets a value.
+    /// - Parameter operators: changes that the service computes from stored values; a field has either an operator or a value.
     public init(
         _ fields: KeyValuePairs<String, RecordValue> = [:],
         applying operators: KeyValuePairs<String, FieldOperator> = [:],

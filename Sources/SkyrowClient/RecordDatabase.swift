@@ -3,10 +3,10 @@ import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 
-/// The records of one database, as a client sees them.
+/// The records of one database.
 ///
-/// Saves and deletes carry an idempotency key of their own, so that the client can repeat them when a response is lost
-/// and the service carries them out once.
+/// Each save and delete carries a fresh idempotency key, so that the client can repeat it after a lost response and the service
+/// carries it out only once.
 public struct RecordDatabase: Sendable {
     public let name: DatabaseName
     let client: SkyrowClient
@@ -24,7 +24,7 @@ public struct RecordDatabase: Sendable {
         try only(try await save([draft]))
     }
 
-    /// The record of that id; throws `110 ResourceNotFound` also when it may not be read.
+    /// Returns the record of an id; throws `110 ResourceNotFound` also when the caller may not read it.
     public func fetch(_ id: RecordID) async throws(ClientError) -> Record {
         try only(try await fetch([id]))
     }
@@ -39,9 +39,9 @@ public struct RecordDatabase: Sendable {
     /// Saves records; returns the outcome of each, in the order of the drafts.
     ///
     /// - Parameters:
-    ///   - drafts: the records, or the fields of them that change.
-    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
-    ///   - members: what is returned of each record.
+    ///   - drafts: the records, or their changed fields.
+    ///   - atomically: whether one failure undoes all; the call then throws `115 AtomicOperationFailure`.
+    ///   - members: the members of each record to return.
     public func save(
         _ drafts: [RecordDraft],
         atomically: Bool = false,
@@ -78,7 +78,7 @@ public struct RecordDatabase: Sendable {
     ///
     /// - Parameters:
     ///   - ids: the records.
-    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    ///   - atomically: whether one failure undoes all; the call then throws `115 AtomicOperationFailure`.
     public func delete(
         _ ids: [RecordID],
         atomically: Bool = false
@@ -87,12 +87,11 @@ public struct RecordDatabase: Sendable {
         return zip(ids, results).map { id, result in result.map { _ in id } }
     }
 
-    /// Deletes records; returns for each, in the order of the ids, what was deleted with it by the rules of references
-    /// (`DeleteRule`).
+    /// Deletes records; returns for each, in the order of the ids, what the rules of references (`DeleteRule`) deleted with it.
     ///
     /// - Parameters:
     ///   - ids: the records.
-    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    ///   - atomically: whether one failure undoes all; the call then throws `115 AtomicOperationFailure`.
     public func deleteWithDependents(
         _ ids: [RecordID],
         atomically: Bool = false
@@ -110,7 +109,7 @@ public struct RecordDatabase: Sendable {
 
     // MARK: Queries
 
-    /// Returns the records that match, and their number when the query counts.
+    /// Returns the records that match, and their number when the query counts them.
     public func query(_ query: RecordQuery) async throws(ClientError) -> QueryPage {
         let database = name
         return try await client.call(.recordQuery) {
@@ -148,20 +147,20 @@ public struct RecordDatabase: Sendable {
 /// The result of a query.
 public struct QueryPage: Hashable, Sendable {
     public var records: [Record]
-    /// The records that these include, where the query asks for each of them once (`includingEachOnce`).
+    /// The included records, when the query returns each of them once (`includingEachOnce`).
     public var included: [RecordID: Record] = [:]
-    /// How many records match before position, limit and offset; nil unless the query asked.
+    /// The number of matching records, regardless of position, limit and offset; nil unless the query counts them.
     public var count: Int?
-    /// What the count is, when the query asked for an estimate.
+    /// The kind of the count, when the query asked for an estimate.
     public var countKind: CountKind?
-    /// The place from which the next page goes on: that of the last record, or of the first one where the page was read
+    /// The cursor from which the next page continues: that of the last record, or of the first one when the page was read
     /// backwards; nil without records.
     public var cursor: String?
-    /// Whether further records match, which were left out because of the limit.
+    /// Whether more records match than the limit allows.
     public var hasMore = false
 }
 
-/// One result an entry; a list of another length cannot be matched to the ids and is an invalid response.
+/// Reads one result per entry; a list of another length cannot be matched to the ids and is an invalid response.
 func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
     guard json.isArray, json.count == count else {
         throw .invalidArgument("There is not one entry for each that was asked for.")

@@ -3,7 +3,7 @@ import SkyrowJSON
 public import SkyrowModel
 
 extension RecordDraft {
-    /// A draft of a record by id; throws `108 InvalidArgument` when a text is no id or name.
+    /// Creates a draft of a record by id; throws `108 InvalidArgument` when a text is not an id or a field name.
     ///
     /// ```swift
     /// let draft = try RecordDraft("note/1", ["title": "Milk", "stars": 3])
@@ -11,8 +11,8 @@ extension RecordDraft {
     /// ```
     ///
     /// - Parameters:
-    ///   - operators: changes that the service makes of what is stored, none of a field that gets a value.
-    ///   - condition: what must hold of the stored record, of its own fields only; without a record it does not hold.
+    ///   - operators: changes that the service computes from stored values; a field has either an operator or a value.
+    ///   - condition: what must hold for the stored record, on its own fields only; it does not hold when no record exists.
     public init(
         _ id: String,
         _ fields: KeyValuePairs<String, RecordValue> = [:],
@@ -26,7 +26,7 @@ extension RecordDraft {
         for (name, change) in operators { self.operators.append((try FieldName(name), change)) }
     }
 
-    /// A draft of a record that does not exist yet, with an id of its own.
+    /// Returns a draft of a new record with a fresh id.
     public static func new(
         _ type: String,
         _ fields: KeyValuePairs<String, RecordValue>,

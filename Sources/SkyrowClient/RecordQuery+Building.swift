@@ -1,8 +1,8 @@
 public import SkyrowModel
 
 extension RecordQuery {
-    /// A query for all records of a type; throws `108 InvalidArgument` when the text is no name. `"_role"` is for the roles that
-    /// the caller sees.
+    /// Creates a query for all records of a type; throws `108 InvalidArgument` when the text is not a type name. `"_role"`
+    /// queries the roles that the caller may see.
     ///
     /// ```swift
     /// let query = try RecordQuery("movie")
@@ -14,16 +14,16 @@ extension RecordQuery {
         self.init(type: try RecordTypeName(readable: type))
     }
 
-    /// Only records for which this holds too.
+    /// Restricts the query to records that also match this predicate.
     public func filter(_ predicate: RecordPredicate) -> RecordQuery {
         var query = self
         query.predicate = self.predicate.map { $0 && predicate } ?? predicate
         return query
     }
 
-    /// Sorted by a key path, after the keys that the query already has.
+    /// Sorts by a key path, after the sort keys that the query already has.
     ///
-    /// - Parameter nulls: where records without a value come; last ascending and first descending when nil.
+    /// - Parameter nulls: the position of records without a value; when nil, last in ascending and first in descending order.
     public func sorted(
         by path: String,
         _ direction: SortKey.Direction = .ascending,
@@ -34,7 +34,7 @@ extension RecordQuery {
         return query
     }
 
-    /// Sorted by a field, such as a text without regard to upper and lower case: `sorted(by: Field("title").folded)`.
+    /// Sorts by a field or a function of it, such as without regard to letter case: `sorted(by: Field("title").folded)`.
     public func sorted(
         by field: Field,
         _ direction: SortKey.Direction = .ascending,
@@ -47,26 +47,26 @@ extension RecordQuery {
         return query
     }
 
-    /// Each with the record that a reference field points at, under the field's name or another in `transient`.
+    /// Includes the record that a reference field points to, in `transient` under the field's name or another one.
     public func including(_ path: String, as name: String? = nil) -> RecordQuery {
         var query = self
         query.include.append(Inclusion(name: name ?? path, keyPath: Field(path).keyPath))
         return query
     }
 
-    /// Each with a number under a name in `computed`, such as `including(Field("at").distance(from: here), as: "metres")`.
+    /// Includes a number under a name in `computed`, such as `including(Field("at").distance(from: here), as: "metres")`.
     public func including(_ field: Field, as name: String) -> RecordQuery {
         var query = self
         query.include.append(Inclusion(name: name, keyPath: field.keyPath, function: field.function))
         return query
     }
 
-    /// Each with the records that its reference fields point at, under their names in `transient`.
+    /// Includes the records that all reference fields point to, in `transient` under the names of the fields.
     public func includingEveryReference() -> RecordQuery {
         including(Inclusion.everyReference)
     }
 
-    /// With each included record once in the response, however many records include it.
+    /// Returns each included record once per response, even when many records include it.
     ///
     /// ```swift
     /// let films = try await database.query(RecordQuery("film").including("author").includingEachOnce())
@@ -74,15 +74,15 @@ extension RecordQuery {
     /// films.included[try RecordID("person/9")]
     /// ```
     ///
-    /// Responses are smaller where many records share a few others. A record has the fields that any of the inclusions which lead
-    /// to its type asks for.
+    /// Responses are smaller when many records share a few others. An included record has the fields that any inclusion of its
+    /// type asks for.
     public func includingEachOnce() -> RecordQuery {
         var query = self
         query.includeForm = .table
         return query
     }
 
-    /// Each with the records that an array of references leads to, in `lists`, up to a limit for each.
+    /// Includes the records that an array of references leads to, in `lists`, up to a limit for each array.
     ///
     /// ```swift
     /// RecordQuery("post").including("tags", limit: 20) { $0.sort = [SortKey(try FieldPath("name"))] }
@@ -101,21 +101,21 @@ extension RecordQuery {
         return query
     }
 
-    /// With these fields only, besides the reserved ones.
+    /// Selects these fields only, besides the reserved ones.
     public func selecting(_ fields: [String]) -> RecordQuery {
         var query = self
         query.desiredFields = fields
         return query
     }
 
-    /// Without these fields, where no others were selected.
+    /// Omits these fields, unless other fields are selected.
     public func omitting(_ fields: [String]) -> RecordQuery {
         var query = self
         query.omittedFields = fields
         return query
     }
 
-    /// At most this many records (0 to 1000), after leaving out the first ones.
+    /// Limits the number of records (0 to 1000), after skipping the first ones.
     public func limited(to limit: Int, offset: Int = 0) -> RecordQuery {
         var query = self
         query.limit = limit
@@ -123,21 +123,21 @@ extension RecordQuery {
         return query
     }
 
-    /// The page behind the place of a cursor, which a page of the same query had.
+    /// Continues after a cursor, which a page of the same query returned.
     public func after(_ cursor: String) -> RecordQuery {
         var query = self
         query.position = .after(cursor)
         return query
     }
 
-    /// The page before the place of a cursor, which a page of the same query had.
+    /// Reads the page before a cursor, which a page of the same query returned.
     public func before(_ cursor: String) -> RecordQuery {
         var query = self
         query.position = .before(cursor)
         return query
     }
 
-    /// The last page, of this many records; without a sort those that were made last.
+    /// Reads the last page, of this many records; without a sort, the records that were created last.
     public func last(_ count: Int) -> RecordQuery {
         var query = self
         query.position = .last
@@ -145,14 +145,14 @@ extension RecordQuery {
         return query
     }
 
-    /// Failing with `110 ResourceNotFound` when no record matches.
+    /// Fails the query with `110 ResourceNotFound` when no record matches.
     public func required() -> RecordQuery {
         var query = self
         query.isRequired = true
         return query
     }
 
-    /// With the number of all records that match, or an estimate of it, which costs less.
+    /// Counts all matching records, or estimates their number, which costs less.
     public func counted(_ counting: Counting = .exact) -> RecordQuery {
         var query = self
         query.counting = counting

@@ -2,7 +2,7 @@ public import Foundation
 public import SkyrowModel
 
 extension Record {
-    /// The value of a field; nil when it has none.
+    /// The value of a field; nil when the field has no value.
     public subscript(_ field: String) -> RecordValue? {
         guard let name = try? FieldName(field) else { return nil }
         return fields[name]
@@ -14,7 +14,7 @@ extension RecordValue {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The value of an integer, or of a number that is whole.
+    /// The value of an integer, or of a number without a fraction.
     public var integerValue: Int64? {
         switch self {
         case .integer(let value): value
@@ -23,7 +23,7 @@ extension RecordValue {
         }
     }
 
-    /// The value of a number; a whole one comes without a fraction from the service, and so as an integer.
+    /// The value of a number; the service sends a whole number without a fraction, so it arrives as an integer.
     public var numberValue: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -48,24 +48,24 @@ extension RecordValue {
         if case .bytes(let bytes) = self { bytes } else { nil }
     }
 
-    /// The JSON text of an array or object, for a decoder of your choice.
+    /// The JSON text of an array or object, for any decoder.
     public var jsonValue: Data? {
         if case .json(let text) = self { Data(text.utf8) } else { nil }
     }
 
-    /// An instant, to the microsecond.
+    /// A date, to the microsecond.
     public static func date(_ date: Date) -> RecordValue {
         .datetime(Timestamp(date))
     }
 
-    /// An array or object in JSON; throws `108 InvalidArgument` when it is none.
+    /// Parses an array or object in JSON; throws `108 InvalidArgument` when the data is neither.
     public static func json(_ data: Data) throws(SkyrowError) -> RecordValue {
         .json(try JSONText(data))
     }
 }
 
 extension Timestamp {
-    /// Rounded to the microsecond; what PostgreSQL cannot hold becomes one of the infinities.
+    /// Rounds a date to the microsecond; a date that PostgreSQL cannot store becomes one of the infinities.
     public init(_ date: Date) {
         let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
         let offset = Double(Timestamp.unixEpochOffset)
@@ -75,7 +75,7 @@ extension Timestamp {
         }
     }
 
-    /// The distant past and future stand for the infinities.
+    /// The date; an infinity becomes the distant past or future.
     public var date: Date {
         switch self {
         case .infinity: .distantFuture

@@ -10,7 +10,7 @@ extension RecordValue {
     /// let tags = record["tags"]?.arrayValue?.compactMap(\.stringValue)
     /// ```
     ///
-    /// An element that is NULL in the database is ``null``, and one that is an array or object of its own is ``json(_:)``.
+    /// An element that is NULL in the database is ``null``; a nested array or object is ``json(_:)``.
     public var arrayValue: [RecordValue]? {
         switch self {
         case .array(let elements): elements

@@ -6,7 +6,7 @@ extension RecordValue {
         if case .location(let location) = self { location } else { nil }
     }
 
-    /// A location in degrees of WGS 84; throws `108 InvalidArgument` for a number that is out of its range.
+    /// A location in degrees of WGS 84; throws `108 InvalidArgument` for a number out of range.
     ///
     /// ```swift
     /// let draft = try RecordDraft("shop/1", ["place": .location(latitude: 22.28, longitude: 114.15)])

@@ -1,15 +1,15 @@
 import SkyrowModel
 
-/// How often and how soon a call is made again.
+/// How often a call is retried, and after which delays.
 ///
-/// Only what cannot happen twice is repeated: calls that read, saves and deletes (which carry an idempotency key), and
-/// calls of which the server said that it did nothing.
+/// Only calls that cannot take effect twice are retried: reads, saves and deletes (which carry an idempotency key), and calls
+/// that the server refused before it did anything.
 public struct RetryPolicy: Hashable, Sendable {
-    /// Calls altogether; 1 means that nothing is repeated.
+    /// The total number of attempts; 1 disables retries.
     public var maximumAttempts: Int
-    /// The longest wait before the second attempt; it doubles with every further one.
+    /// The longest delay before the second attempt; it doubles with each further attempt.
     public var initialDelay: Duration
-    /// The longest wait of all.
+    /// Upper bound on every delay.
     public var maximumDelay: Duration
 
     public init(
@@ -22,23 +22,23 @@ public struct RetryPolicy: Hashable, Sendable {
         self.maximumDelay = maximumDelay
     }
 
-    /// No call is made twice.
+    /// The policy without retries.
     public static let never = RetryPolicy(maximumAttempts: 1)
 }
 
 /// Whether a call may be carried out twice without harm.
 enum Repeatability: Hashable {
-    /// It reads, or the server recognises it by its idempotency key.
+    /// The call only reads, or the server recognises it by its idempotency key.
     case safe
     case unsafe
 }
 
 extension RetryPolicy {
-    /// How long to wait before the next attempt; nil when there is none.
+    /// Returns the delay before the next attempt; nil when the call is not retried.
     ///
     /// - Parameters:
-    ///   - attempt: how many there were, 1 after the first.
-    ///   - share: where in the range to wait, 0 to 1; at random, so that clients do not come back together.
+    ///   - attempt: the number of attempts so far, 1 after the first.
+    ///   - share: the position in the range of delays, 0 to 1; random, so that clients do not retry at the same time.
     func delay(
         afterAttempt attempt: Int,
         failure: ClientError,
@@ -48,7 +48,7 @@ extension RetryPolicy {
         guard attempt < maximumAttempts, isWorthRepeating(failure, repeatability) else { return nil }
         let longest = min(initialDelay * (1 << min(attempt - 1, 20)), maximumDelay)
         let jittered = longest * (0.5 + share / 2)
-        // A server that says when to come back is obeyed, within reason.
+        // The server's `retry_after` is a lower bound; one above the maximum delay ends the retries.
         guard case .integer(let seconds) = failure.serverError?.info["retry_after"] else { return jittered }
         let asked = Duration.seconds(max(seconds, 0))
         return asked > maximumDelay ? nil : max(asked, jittered)
@@ -58,9 +58,9 @@ extension RetryPolicy {
         switch failure.code {
         case .refused:
             switch failure.serverCode {
-            // Nothing was done.
+            // The server did nothing.
             case .overloaded, .rateLimited: true
-            // It may have been done, or the next attempt may meet another server.
+            // The call may have been carried out, or the next attempt may reach another server.
             case .outcomeUnknown, .responseTimeout, .unexpectedUnableToOpenDatabase: repeatability == .safe
             default: false
             }

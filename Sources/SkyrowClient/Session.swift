@@ -1,7 +1,7 @@
 public import SkyrowModel
 import Synchronization
 
-/// Who is logged in.
+/// The logged-in user and their access token.
 public struct Session: Hashable, Sendable {
     public var userID: UserID
     /// A secret: its holder has all rights of the user.
@@ -19,17 +19,17 @@ extension Session: CustomStringConvertible, CustomDebugStringConvertible, Custom
     public var customMirror: Mirror { Mirror(self, children: ["userID": userID]) }
 }
 
-/// Keeps the session of a client, such as in a keychain, so that a user stays logged in between runs.
+/// The storage of a client's session, such as a keychain, so that a user stays logged in between runs.
 ///
-/// Both functions may be called by several tasks at once.
+/// Several tasks may call both methods at once.
 public protocol SessionStorage: Sendable {
-    /// The session that was stored last, nil when there is none.
+    /// Returns the stored session; nil without one.
     func load() -> Session?
-    /// Stores a session, or takes the stored one away.
+    /// Stores a session; nil removes the stored one.
     func store(_ session: Session?)
 }
 
-/// Keeps the session as long as the program runs.
+/// A storage that keeps the session until the process exits.
 public final class MemorySessionStorage: SessionStorage {
     private let session: Mutex<Session?>
 
@@ -37,12 +37,12 @@ public final class MemorySessionStorage: SessionStorage {
         self.session = Mutex(session)
     }
 
-    /// The session that was stored last.
+    /// Returns the stored session; nil without one.
     public func load() -> Session? {
         session.withLock { $0 }
     }
 
-    /// Stores a session, or takes the stored one away.
+    /// Stores a session; nil removes the stored one.
     public func store(_ session: Session?) {
         self.session.withLock { $0 = session }
     }

@@ -3,7 +3,8 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Who creates, reads, updates and deletes the records of a type, and what new ones begin with; with the master key.
+    /// Returns who creates, reads, updates and deletes the records of a type, and the default access of new ones; requires the
+    /// master key.
     public func classAccess(of type: RecordTypeName) async throws(ClientError) -> ClassAccess {
         try await call(.schemaAccessGet) {
             $0.classAccessParameters(of: type)
@@ -12,7 +13,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Changes the rules of a type, with the master key, and returns all of them.
+    /// Changes the rules of a type and returns all of them; requires the master key.
     ///
     /// ```swift
     /// var change = ClassAccessChange(type: report)
@@ -30,7 +31,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Says which access list the new public records of the user get that bring none; nil for that of their type.
+    /// Sets the access list of the user's new public records that are saved without one; nil for the default of their type.
     public func setDefaultAccess(_ access: AccessList?) async throws(ClientError) {
         let request = DefaultAccessRequest(access: access)
         try await call(.authDefaultAccessSet, repeatability: .safe) {
@@ -39,9 +40,9 @@ extension SkyrowClient {
         }
     }
 
-    /// Gives public records to another owner; returns the outcome of each, in the order of the ids.
+    /// Transfers public records to another owner; returns the outcome of each, in the order of the ids.
     ///
-    /// The owner of a record may do so where the rules of its type say so (`transfer_by`).
+    /// The owner of a record may transfer it when the rules of its type allow that (`transfer_by`).
     public func transfer(
         _ ids: [RecordID],
         to owner: UserID

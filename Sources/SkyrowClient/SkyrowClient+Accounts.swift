@@ -2,30 +2,30 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// An account as the service shows it to its owner.
+/// An account, as its owner sees it.
 public struct Account: Hashable, Sendable {
     public var userID: UserID
     /// The record `user/<id>`.
     public var profile: Record
-    /// The roles that were given to the user.
+    /// The roles that are assigned to the user.
     public var roles: [RoleName]
-    /// The same with those that contain them: all that count for the user.
+    /// The assigned roles and all roles that contain them: all roles that the user has.
     public var heldRoles: [RoleName] = []
     /// The groups of the user.
     public var groups: [GroupName] = []
     /// Whether the address of the account is verified.
     public var isVerified = false
-    /// When the user logged in before this time.
+    /// When the user last logged in before this login.
     public var lastLoginAt: Timestamp?
     public var lastSeenAt: Timestamp?
-    /// Whether a login by a provider or a custom token has just made it.
+    /// Whether a login by a provider or a custom token has just created the account.
     public var isNew = false
-    /// Whether it has no way to log in but its token.
+    /// Whether the access token is the account's only credential.
     public var isAnonymous = false
 }
 
 extension SkyrowClient {
-    /// Makes an account and logs in to it.
+    /// Creates an account and logs in to it.
     ///
     /// ```swift
     /// try await client.signUp(["username": "ann"], password: "correct horse", profile: ["age": 33])
@@ -33,7 +33,7 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - authData: one or more complete login keys.
-    ///   - password: what the user logs in with from now on.
+    ///   - password: the password of the account.
     ///   - profile: further fields of the user's record.
     ///   - device: by which the user recognises the session.
     @discardableResult
@@ -52,17 +52,17 @@ extension SkyrowClient {
         return try await logIn(.authSignUp) { $0.signUpParameters(request) }
     }
 
-    /// Makes an account without login key and password, which is lost with its session.
+    /// Creates an account without a login key and password, which is lost with its session.
     @discardableResult
     public func signUpAnonymously() async throws(ClientError) -> Account {
         try await logIn(.authSignUp, parameters: nil)
     }
 
-    /// Gives an anonymous account login keys and a password; what it has saved stays its own.
+    /// Gives an anonymous account login keys and a password; the account keeps its records.
     ///
     /// - Parameters:
     ///   - authData: one or more complete login keys.
-    ///   - password: what the user logs in with from now on.
+    ///   - password: the password of the account.
     ///   - profile: further fields of the user's record.
     @discardableResult
     public func register(
@@ -92,8 +92,9 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - authData: the login key by its name, `["username": "ann"]`.
-    ///   - password: the account's.
-    ///   - newPassword: takes its place, as where the service refuses it as too old (126 with the reason `PasswordExpired`).
+    ///   - password: the password of the account.
+    ///   - newPassword: replaces the password, such as one that the service refuses as too old (126 with the reason
+    ///     `PasswordExpired`).
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func logIn(
@@ -113,32 +114,32 @@ extension SkyrowClient {
 
     /// Ends the session, here in any case and on the service when it can be reached.
     ///
-    /// Throws when the service does not respond; the session is forgotten in any case, and expires there.
+    /// Throws when the service does not respond; the client's session is removed in any case, and the service's expires.
     public func logOut() async throws(ClientError) {
         guard session != nil else { return }
         defer { store(nil) }
         do throws(ClientError) {
-            // To end a session twice is the same as to end it once.
+            // Ending a session twice has the effect of ending it once.
             try await call(.authLogOut, repeatability: .safe) { _ throws(SkyrowError) in }
         } catch {
-            // The session had ended before.
+            // The session had already ended.
             guard error.serverCode == .accessTokenNotAccepted else { throw error }
         }
     }
 
-    /// Changes the password, which ends every session of the user and begins a new one.
+    /// Changes the password, ends every session of the user, and begins a new one.
     @discardableResult
     public func changePassword(from oldPassword: String, to password: String) async throws(ClientError) -> Account {
         let request = ChangePasswordRequest(oldPassword: oldPassword, password: password)
         return try await logIn(.authPassword) { $0.changePasswordParameters(request) }
     }
 
-    /// Disables an account, as an administrator: it cannot log in, and its sessions end.
+    /// Disables an account, as an administrator: its user cannot log in, and its sessions end.
     ///
     /// - Parameters:
-    ///   - userID: whose account it is.
-    ///   - message: the message for its user.
-    ///   - expiry: when it opens again by itself; nil means never.
+    ///   - userID: the user of the account.
+    ///   - message: a message for the user.
+    ///   - expiry: when the account is enabled again automatically; nil means never.
     public func disableAccount(
         _ userID: UserID,
         message: String? = nil,
@@ -162,12 +163,12 @@ extension SkyrowClient {
         }
     }
 
-    /// The logged-in user, with the access token that the session has.
+    /// Returns the account of the logged-in user; the session keeps its access token.
     public func me() async throws(ClientError) -> Account {
         try await logIn(.me, parameters: nil)
     }
 
-    /// Calls an action that returns an account with an access token, and keeps the token.
+    /// Calls an action that returns an account with an access token, and stores the token.
     func logIn(
         _ action: ActionName,
         parameters: ((JSONWriter) -> Void)?

@@ -2,10 +2,10 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// A code that was asked for; it goes with the digits that the user reads in the mail.
+/// The handle of a requested code, which is sent with the digits that the user reads in the mail.
 public struct CodeHandle: Hashable, Sendable {
     public var handle: String
-    /// Until when digits count.
+    /// When the digits expire.
     public var expiresAt: Timestamp
 
     public init(handle: String, expiresAt: Timestamp) {
@@ -15,7 +15,7 @@ public struct CodeHandle: Hashable, Sendable {
 }
 
 extension SkyrowClient {
-    /// Has a mail sent with a code that sets a new password; nothing reveals whether an account has the address.
+    /// Sends a mail with a code that sets a new password; the result does not reveal whether an account has the address.
     ///
     /// ```swift
     /// let code = try await client.requestPasswordReset(of: "ann@example.org")
@@ -25,7 +25,7 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - email: the address of the account, in any case and form.
-    ///   - language: that of the mail, such as `de`.
+    ///   - language: the language of the mail, such as `de`.
     public func requestPasswordReset(
         of email: String,
         language: String? = nil
@@ -33,12 +33,12 @@ extension SkyrowClient {
         try await requestCode(.authResetRequest, CodeRequest(email: email, language: language))
     }
 
-    /// Sets a new password with a code, which ends every session of the account, and logs in.
+    /// Sets a new password with a code, ends every session of the account, and logs in.
     ///
     /// - Parameters:
-    ///   - password: the new one.
+    ///   - password: the new password.
     ///   - code: the code of a link, or the digits of a mail.
-    ///   - handle: what the request for the code returned; needed with digits.
+    ///   - handle: the result of the request for the code; required with digits.
     @discardableResult
     public func resetPassword(
         to password: String,
@@ -49,11 +49,11 @@ extension SkyrowClient {
         return try await logIn(.authResetConfirm) { $0.codeConfirmationParameters(confirmation, password: password) }
     }
 
-    /// Has a mail sent with a code that proves an address; nothing reveals whether an account has it.
+    /// Sends a mail with a code that verifies an address; the result does not reveal whether an account has it.
     ///
     /// - Parameters:
     ///   - email: the address; nil for that of the logged-in user.
-    ///   - language: that of the mail, such as `de`.
+    ///   - language: the language of the mail, such as `de`.
     public func requestVerification(
         of email: String? = nil,
         language: String? = nil
@@ -61,21 +61,22 @@ extension SkyrowClient {
         try await requestCode(.authVerifyRequest, CodeRequest(email: email, language: language))
     }
 
-    /// Proves an address with a code.
+    /// Verifies an address with a code.
     ///
     /// - Parameters:
     ///   - code: the code of a link, or the digits of a mail.
-    ///   - handle: what the request for the code returned; needed with digits.
+    ///   - handle: the result of the request for the code; required with digits.
     public func verifyAddress(code: String, handle: CodeHandle? = nil) async throws(ClientError) {
         let confirmation = CodeConfirmation(code: code, handle: handle?.handle)
-        // A code that was used counts no more, so that a second call would fail where the first one has not.
+        // A code is valid once, so a repeated call would fail although the first one succeeded.
         try await call(.authVerifyConfirm) {
             $0.codeConfirmationParameters(confirmation)
         } read: { _ throws(SkyrowError) in
         }
     }
 
-    /// Has digits mailed to a new address of the account; nothing reveals whether another account has it.
+    /// Sends digits by mail to a new address of the account; the result does not reveal whether another account has the
+    /// address.
     ///
     /// ```swift
     /// let code = try await client.requestAddressChange(to: "ann@example.com", password: "correct horse")
@@ -83,12 +84,12 @@ extension SkyrowClient {
     /// try await client.confirmAddressChange(code: "491302", handle: code)
     /// ```
     ///
-    /// Throws `138 StepUpRequired` without a password where the user has not proved within the last minutes who it is.
+    /// Without a password, throws `138 StepUpRequired` unless the user has proved their identity within the last minutes.
     ///
     /// - Parameters:
     ///   - email: the new address.
-    ///   - password: the account's; nil after ``stepUp(password:)``.
-    ///   - language: that of the mail, such as `de`.
+    ///   - password: the password of the account; nil after ``stepUp(password:)``.
+    ///   - language: the language of the mail, such as `de`.
     public func requestAddressChange(
         to email: String,
         password: String? = nil,
@@ -98,11 +99,11 @@ extension SkyrowClient {
         return try await requestCode(.authEmailChange) { $0.emailChangeParameters(request) }
     }
 
-    /// Changes the address of the account with the digits of a mail, which ends its other sessions.
+    /// Changes the address of the account with the digits of a mail, and ends its other sessions.
     ///
     /// - Parameters:
     ///   - code: the digits.
-    ///   - handle: what the request for them returned.
+    ///   - handle: the result of the request for the digits.
     public func confirmAddressChange(code: String, handle: CodeHandle) async throws(ClientError) {
         let confirmation = CodeConfirmation(code: code, handle: handle.handle)
         try await call(.authEmailConfirm) {
@@ -111,9 +112,9 @@ extension SkyrowClient {
         }
     }
 
-    /// Gives an account the address back that it had, by the code of a mail to that address.
+    /// Restores the former address of an account, with the code of a mail to that address.
     ///
-    /// The account's sessions end, and it takes a new password.
+    /// The account's sessions end, and it requires a new password.
     public func undoAddressChange(code: String) async throws(ClientError) {
         try await call(.authEmailUndo) {
             $0.codeConfirmationParameters(CodeConfirmation(code: code))
@@ -121,11 +122,11 @@ extension SkyrowClient {
         }
     }
 
-    /// Has a code mailed that logs in; nothing reveals whether an account has the address.
+    /// Sends a mail with a code that logs in; the result does not reveal whether an account has the address.
     ///
     /// - Parameters:
     ///   - email: the address of the account, in any case and form.
-    ///   - language: that of the mail, such as `de`.
+    ///   - language: the language of the mail, such as `de`.
     public func requestLogInCode(of email: String, language: String? = nil) async throws(ClientError) -> CodeHandle {
         try await requestCode(.authLinkRequest, CodeRequest(email: email, language: language))
     }
@@ -134,8 +135,8 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - code: the code of a link, or the digits of a mail.
-    ///   - handle: what the request for the code returned.
-    ///   - device: for which device the session is.
+    ///   - handle: the result of the request for the code.
+    ///   - device: the device of the session.
     @discardableResult
     public func logIn(
         code: String,
@@ -146,11 +147,11 @@ extension SkyrowClient {
         return try await logIn(.authLinkLogIn) { $0.linkLogInParameters(request) }
     }
 
-    /// Sets the password of an account with the master key, which ends its sessions, and logs in to it.
+    /// Sets the password of an account, ends its sessions, and logs in to it; requires the master key.
     ///
     /// - Parameters:
     ///   - userID: the account.
-    ///   - password: the new one.
+    ///   - password: the new password.
     @discardableResult
     public func setPassword(of userID: UserID, to password: String) async throws(ClientError) -> Account {
         let request = SetPasswordRequest(userID: userID, password: password)

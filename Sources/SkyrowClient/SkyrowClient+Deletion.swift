@@ -2,23 +2,23 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// What the deletion of an account has done.
+/// The result of deleting an account.
 public struct AccountDeletion: Hashable, Sendable {
-    /// Whether the account is gone; otherwise it is disabled, and the service goes on by itself.
+    /// Whether the account is deleted; otherwise it is disabled, and the service completes the deletion by itself.
     public var isFinished: Bool
-    /// How many records were deleted.
+    /// The number of deleted records.
     public var deleted: Int
-    /// How many records stay that name no user any more.
+    /// The number of remaining records that no longer name a user.
     public var anonymised: Int
-    /// How many records have another owner now.
+    /// The number of records with a new owner.
     public var transferred: Int
-    /// How many records were to be deleted, and stay without a name since records of others refer to them.
+    /// The number of records that remain without a name, instead of being deleted, since records of others refer to them.
     public var kept: Int
 }
 
-/// What the merge of an anonymous account has done.
+/// The result of merging an anonymous account.
 public struct AccountMerge: Hashable, Sendable {
-    /// A private record that has another id now, or lacks values.
+    /// A private record whose id changed, or that lost values.
     public struct Change: Hashable, Sendable {
         public var from: RecordID
         public var to: RecordID
@@ -26,16 +26,16 @@ public struct AccountMerge: Hashable, Sendable {
         public var clearedFields: [String]
     }
 
-    /// Whether everything has moved; otherwise the service goes on by itself.
+    /// Whether everything has moved; otherwise the service completes the merge by itself.
     public var isFinished: Bool
-    /// How many records are the user's now.
+    /// The number of records that belong to the user now.
     public var records: Int
-    /// At most 1,000 of them.
+    /// The changed private records, at most 1,000 of them.
     public var changes: [Change]
 }
 
 extension SkyrowClient {
-    /// Moves the records and relations of an anonymous account to that of the user, and deletes it.
+    /// Moves the records and relations of an anonymous account to the user's account, and deletes the anonymous account.
     ///
     /// ```swift
     /// let guest = client.session?.accessToken
@@ -43,7 +43,7 @@ extension SkyrowClient {
     /// if let guest { try await client.merge(tokenOfAnonymousAccount: guest) }
     /// ```
     ///
-    /// The same call again returns the same.
+    /// Repeating the call returns the same result.
     @discardableResult
     public func merge(tokenOfAnonymousAccount token: String) async throws(ClientError) -> AccountMerge {
         try await call(.authMerge) {
@@ -60,14 +60,14 @@ extension SkyrowClient {
         }
     }
 
-    /// Deletes the account of the user with its private records, and forgets the session.
+    /// Deletes the user's account with its private records, and removes the session.
     ///
     /// ```swift
     /// try await client.stepUp(password: "correct horse")
     /// try await client.deleteAccount()
     /// ```
     ///
-    /// Throws `138 StepUpRequired` where the user has not proved within the last minutes who it is.
+    /// Throws `138 StepUpRequired` unless the user has proved their identity within the last minutes.
     @discardableResult
     public func deleteAccount() async throws(ClientError) -> AccountDeletion {
         let deletion = try await call(.authDelete) { json throws(SkyrowError) in try AccountDeletion(json) }
@@ -75,11 +75,11 @@ extension SkyrowClient {
         return deletion
     }
 
-    /// Makes an account for the user of an address, as an administrator; a mail brings a link to choose its password.
+    /// Creates an account for an email address, as an administrator; a mail contains a link to choose the password.
     ///
     /// - Parameters:
     ///   - email: the address.
-    ///   - language: that of the mail, such as `de`.
+    ///   - language: the language of the mail, such as `de`.
     @discardableResult
     public func invite(_ email: String, language: String? = nil) async throws(ClientError) -> UserID {
         let request = CodeRequest(email: email, language: language)
@@ -91,11 +91,11 @@ extension SkyrowClient {
         }
     }
 
-    /// Deletes the account of a user, with the master key.
+    /// Deletes the account of a user; requires the master key.
     ///
     /// - Parameters:
-    ///   - userID: whose account it is.
-    ///   - releasing: whether references of other records to the profile become null that would keep it.
+    ///   - userID: the user.
+    ///   - releasing: whether references of other records to the profile, which would otherwise keep it, become null.
     @discardableResult
     public func deleteUser(_ userID: UserID, releasing: Bool = false) async throws(ClientError) -> AccountDeletion {
         let request = DeleteUserRequest(userID: userID, releases: releasing)

@@ -2,16 +2,16 @@ import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 
-/// A log-in whose password was right, and that waits for a code of the second factor.
+/// A log-in with the correct password that requires a code of the second factor.
 public struct SecondFactorRequest: Hashable, Sendable {
-    /// Goes with the code.
+    /// The handle of the log-in, which is sent with the code.
     public var handle: String
-    /// By which factors it may go on.
+    /// The factors that can complete the log-in.
     public var factors: [AccountFactor.Kind]
 }
 
 extension ClientError {
-    /// What a log-in waits for that was refused with 137; nil for any other error.
+    /// The log-in that was refused with 137 until a code is sent; nil for any other error.
     ///
     /// ```swift
     /// do {
@@ -33,14 +33,14 @@ extension ClientError {
 }
 
 extension SkyrowClient {
-    /// Goes on with a log-in by a code of the second factor.
+    /// Completes a log-in with a code of the second factor.
     @discardableResult
     public func logIn(_ request: SecondFactorRequest, code: String) async throws(ClientError) -> Account {
         let request = FactorLogInRequest(handle: request.handle, code: code)
         return try await logIn(.authLogInFactor) { $0.factorLogInParameters(request) }
     }
 
-    /// Makes a secret for codes by time, which takes effect with ``confirmTOTP(code:)``. It takes ``stepUp(password:)``.
+    /// Creates a secret for time-based codes, which takes effect with ``confirmTOTP(code:)``. Requires ``stepUp(password:)``.
     public func enrolTOTP() async throws(ClientError) -> TOTPEnrolment {
         try await call(.authTOTPEnrol) { json throws(SkyrowError) in
             guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else {
@@ -50,7 +50,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Puts the secret into effect whose code comes, and returns recovery codes, which are shown once.
+    /// Activates the secret that the code belongs to; returns recovery codes, which are shown only once.
     public func confirmTOTP(code: String) async throws(ClientError) -> [String] {
         try await call(.authTOTPConfirm) {
             $0.factorCodeParameters(code)
@@ -62,12 +62,12 @@ extension SkyrowClient {
         }
     }
 
-    /// Removes the second factor with its recovery codes. It takes ``stepUp(password:)``.
+    /// Removes the second factor with its recovery codes. Requires ``stepUp(password:)``.
     public func removeTOTP() async throws(ClientError) {
         try await call(.authTOTPRemove) { _ throws(SkyrowError) in }
     }
 
-    /// The second factors of the logged-in user.
+    /// Returns the second factors of the logged-in user.
     public func factors() async throws(ClientError) -> [AccountFactor] {
         try await call(.authFactorList) { json throws(SkyrowError) in
             var factors: [AccountFactor] = []

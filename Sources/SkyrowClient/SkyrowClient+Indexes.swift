@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// The indexes of a record type, or of all, but for those that every type has.
+    /// Returns the indexes of a record type, or of all types, without those that every type has.
     public func indexes(of type: RecordTypeName? = nil) async throws(ClientError) -> [RecordIndex] {
         let request = IndexListRequest(type: type)
         return try await call(.schemaIndexList) {
@@ -13,13 +13,13 @@ extension SkyrowClient {
         }
     }
 
-    /// Has an index built; ``indexes(of:)`` says when it is ready.
+    /// Requests an index; ``indexes(of:)`` reports when it is built.
     ///
     /// ```swift
     /// try await client.createIndex(IndexDefinition(of: film, [IndexField("year", .descending)]))
     /// ```
     ///
-    /// An index that was asked for before is the same one; it is begun anew where it failed.
+    /// Requesting an existing index returns it; a failed one is built again.
     @discardableResult
     public func createIndex(_ definition: IndexDefinition) async throws(ClientError) -> RecordIndex {
         let request = IndexCreateRequest(definition)
@@ -30,11 +30,11 @@ extension SkyrowClient {
         }
     }
 
-    /// Has an index dropped.
+    /// Requests that an index is dropped.
     ///
     /// - Parameters:
-    ///   - name: that of the index.
-    ///   - forces: whether it goes although it was made by other means than ``createIndex(_:)``.
+    ///   - name: the name of the index.
+    ///   - forces: whether to drop an index that ``createIndex(_:)`` did not create.
     @discardableResult
     public func deleteIndex(_ name: String, forces: Bool = false) async throws(ClientError) -> RecordIndex {
         let request = IndexDeleteRequest(name: name, forces: forces)

@@ -2,38 +2,38 @@ import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 
-/// A key with scopes of an application, as those see it who hold the master key.
+/// A key with scopes of an application, as the holder of the master key sees it.
 public struct AccessKey: Hashable, Sendable {
-    /// By which keys are named; it opens nothing.
+    /// The id of the key, which is not a credential.
     public var id: String
     public var name: String
     public var kind: Kind
-    /// What it may do, such as `read`, `type:note` or `action:schema:fetch`; empty: all that is open to its kind.
+    /// What the key may do, such as `read`, `type:note` or `action:schema:fetch`; empty for all that its kind may do.
     public var scopes: [String]
-    /// From where it counts, as addresses and ranges; empty: from everywhere.
+    /// The addresses and ranges from which the key is accepted; empty for any.
     public var networks: [String]
     public var createdAt: Timestamp
-    /// When it ends by itself; nil: never.
+    /// When the key expires; nil means never.
     public var expiresAt: Timestamp?
     public var revokedAt: Timestamp?
-    /// To a minute or two; nil: it was not used yet.
+    /// When the key was last used, to a minute or two; nil before its first use.
     public var lastUsedAt: Timestamp?
     /// Until when the text before the last ``SkyrowClient/rotateKey(_:overlap:)`` is accepted.
     public var previousUntil: Timestamp?
 
-    /// What a key is for.
+    /// The purpose of a key.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// It lets clients in, as an API key does.
+        /// Identifies a client, as an API key does.
         case client
-        /// It passes the rules of records within its scopes.
+        /// Passes the rules of records within its scopes.
         case server
     }
 }
 
-/// A key and its text, which the service shows this once.
+/// A key and its text, which the service shows only once.
 public struct IssuedAccessKey: Hashable, Sendable {
     public var key: AccessKey
-    /// A secret: clients send it as their API key.
+    /// A secret, which clients send as their API key.
     public var text: String
 }
 
@@ -44,7 +44,7 @@ extension IssuedAccessKey: CustomStringConvertible, CustomDebugStringConvertible
 }
 
 extension SkyrowClient {
-    /// Makes a key with the master key; its text is in the result, and nowhere else.
+    /// Creates a key; requires the master key. Only this result contains the text of the key.
     ///
     /// ```swift
     /// let issued = try await client.createKey("ios", scopes: ["read", "type:note"])
@@ -52,11 +52,11 @@ extension SkyrowClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: what it is for.
+    ///   - name: the purpose of the key.
     ///   - kind: whether clients or a server send it.
-    ///   - scopes: what it may do; none: all that is open to its kind.
-    ///   - networks: addresses and ranges from which it counts; none: from everywhere.
-    ///   - expiresAt: when it ends by itself; nil: never.
+    ///   - scopes: what the key may do; empty for all that its kind may do.
+    ///   - networks: the addresses and ranges from which the key is accepted; empty for any.
+    ///   - expiresAt: when the key expires; nil means never.
     public func createKey(
         _ name: String,
         kind: AccessKey.Kind = .client,
@@ -77,7 +77,7 @@ extension SkyrowClient {
         }
     }
 
-    /// The keys of the application, those that were revoked within 90 days too, with the master key.
+    /// Returns the keys of the application, including those revoked within 90 days; requires the master key.
     public func keys() async throws(ClientError) -> [AccessKey] {
         try await call(.keyList) { json throws(SkyrowError) in
             var keys: [AccessKey] = []
@@ -89,11 +89,11 @@ extension SkyrowClient {
         }
     }
 
-    /// Gives a key another text with the master key.
+    /// Gives a key a new text; requires the master key.
     ///
     /// - Parameters:
-    ///   - id: that of the key.
-    ///   - overlap: how long the text so far is accepted beside the new one; nil: a week.
+    ///   - id: the id of the key.
+    ///   - overlap: how long the former text remains accepted; nil means a week.
     public func rotateKey(_ id: String, overlap: Duration? = nil) async throws(ClientError) -> IssuedAccessKey {
         try await call(.keyRotate) {
             $0.keyIDParameters(id, overlap: overlap)
@@ -102,7 +102,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Ends a key with the master key; within a second no process of the service accepts it.
+    /// Revokes a key; requires the master key. Within a second no process of the service accepts it.
     public func revokeKey(_ id: String) async throws(ClientError) {
         try await call(.keyRevoke, repeatability: .safe) {
             $0.keyIDParameters(id)

@@ -3,17 +3,16 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Makes a role as an administrator, or changes the list of one.
+    /// Creates a role, or changes its access list, as an administrator.
     ///
     /// ```swift
     /// let moderators = try await client.saveRole("Moderators", access: AccessList([AccessEntry(.user("ann"), .update)]))
     /// ```
     ///
     /// - Parameters:
-    ///   - name: of 1 to 64 bytes; it never changes.
-    ///   - access: who sees the role with its members, changes them and deletes it; nil: administrators alone.
-    ///   - forces: whether the name may be that of a role which was deleted within 30 days, and which access lists may still
-    ///     name.
+    ///   - name: the name, of 1 to 64 bytes; it never changes.
+    ///   - access: who sees the role with its members, changes them and deletes it; nil for administrators only.
+    ///   - forces: whether the name may be that of a role that was deleted within 30 days, which access lists may still name.
     @discardableResult
     public func saveRole(
         _ name: RoleName,
@@ -28,7 +27,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Deletes a role; its users and the roles in it stay.
+    /// Deletes a role; its users and the roles in it remain.
     public func deleteRole(_ name: RoleName) async throws(ClientError) {
         try await call(.roleDelete) {
             $0.roleNameParameters(name)
@@ -36,7 +35,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Puts users and roles into a role; returns how many were not in it before.
+    /// Adds users and roles to a role; returns how many were not in it before.
     @discardableResult
     public func add(
         users: [UserID] = [],
@@ -51,7 +50,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Takes users and roles out of a role; returns how many were in it.
+    /// Removes users and roles from a role; returns how many were in it.
     @discardableResult
     public func remove(
         users: [UserID] = [],
@@ -66,12 +65,12 @@ extension SkyrowClient {
         }
     }
 
-    /// A part of what a role contains itself, roles before users.
+    /// Returns a page of the direct members of a role, roles before users.
     ///
     /// - Parameters:
-    ///   - role: whose members they are.
-    ///   - limit: how many there are at most in the part.
-    ///   - after: the cursor of the part before.
+    ///   - role: the role.
+    ///   - limit: the largest number of members in the page.
+    ///   - after: the cursor of the previous page.
     public func members(
         ofRole role: RoleName,
         limit: Int = 100,
@@ -90,11 +89,11 @@ extension SkyrowClient {
         }
     }
 
-    /// A part of the roles that the caller sees, in the order of their names.
+    /// Returns a page of the roles that the caller sees, ordered by name.
     ///
     /// - Parameters:
-    ///   - limit: how many there are at most in the part.
-    ///   - after: the cursor of the part before.
+    ///   - limit: the largest number of roles in the page.
+    ///   - after: the cursor of the previous page.
     public func roles(limit: Int = 100, after: String? = nil) async throws(ClientError) -> MemberPage<Role> {
         try await call(.roleList) {
             $0.pageParameters(PageRequest(limit: limit, after: after))
@@ -107,29 +106,29 @@ extension SkyrowClient {
         }
     }
 
-    /// Gives a user groups, and returns all of the user's, sorted.
+    /// Adds groups to a user; returns all groups of the user, sorted.
     ///
     /// - Parameters:
-    ///   - groups: those that the user carries from now on, besides others.
-    ///   - user: nil for the one who is logged in.
+    ///   - groups: the groups to add.
+    ///   - user: the user; nil for the logged-in user.
     @discardableResult
     public func addGroups(_ groups: [GroupName], to user: UserID? = nil) async throws(ClientError) -> [GroupName] {
         try await changeGroups(.groupAdd, groups, user)
     }
 
-    /// Takes groups from a user, and returns those that are left, sorted.
+    /// Removes groups from a user; returns the remaining groups, sorted.
     ///
     /// - Parameters:
-    ///   - groups: those that the user carries no more.
-    ///   - user: nil for the one who is logged in.
+    ///   - groups: the groups to remove.
+    ///   - user: the user; nil for the logged-in user.
     @discardableResult
     public func removeGroups(_ groups: [GroupName], from user: UserID? = nil) async throws(ClientError) -> [GroupName] {
         try await changeGroups(.groupRemove, groups, user)
     }
 
-    /// The groups of a user, sorted.
+    /// Returns the groups of a user, sorted.
     ///
-    /// - Parameter user: nil for the one who is logged in.
+    /// - Parameter user: the user; nil for the logged-in user.
     public func groups(of user: UserID? = nil) async throws(ClientError) -> [GroupName] {
         try await call(.groupList) {
             $0.groupParameters(user: user)
@@ -143,7 +142,7 @@ extension SkyrowClient {
         _ groups: [GroupName],
         _ user: UserID?
     ) async throws(ClientError) -> [GroupName] {
-        // To have a group twice is to have it once.
+        // Adding or removing a group twice has the effect of doing it once.
         try await call(action, repeatability: .safe) {
             $0.groupParameters(groups: groups, user: user)
         } read: { json throws(SkyrowError) in

@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Logs in with the id token of a provider; the service makes the account where there is none yet.
+    /// Logs in with the id token of a provider; the service creates the account on the first login.
     ///
     /// ```swift
     /// let account = try await client.logIn(provider: "google", idToken: token, nonce: nonce)
@@ -11,10 +11,10 @@ extension SkyrowClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - provider: its name in the settings of the service.
-    ///   - idToken: what the provider gave the application.
-    ///   - nonce: what the application drew for this sign-in and sent to the provider.
-    ///   - accessToken: what came with the id token, to have both compared.
+    ///   - provider: the name of the provider in the settings of the service.
+    ///   - idToken: the id token that the provider gave the application.
+    ///   - nonce: the random text that the application sent to the provider for this sign-in.
+    ///   - accessToken: the access token that came with the id token; the service then compares the two.
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func logIn(
@@ -28,7 +28,7 @@ extension SkyrowClient {
         return try await logIn(.authProviderLogIn) { $0.providerTokenParameters(token, device: device) }
     }
 
-    /// Logs in with a token that a server of the application's own has signed.
+    /// Logs in with a token that the application's own server has signed.
     @discardableResult
     public func logIn(
         customToken token: String,
@@ -38,13 +38,14 @@ extension SkyrowClient {
         return try await logIn(.ssoCustomTokenLogIn) { $0.customTokenParameters(request) }
     }
 
-    /// Lets the logged-in user log in by a provider too. An anonymous account keeps everything and is registered from then on.
+    /// Links a provider to the logged-in user, who can then log in by it. An anonymous account keeps everything and becomes
+    /// registered.
     ///
     /// - Parameters:
-    ///   - provider: its name in the settings of the service.
-    ///   - idToken: what the provider gave the application.
-    ///   - nonce: what the application drew for this sign-in and sent to the provider.
-    ///   - accessToken: what came with the id token, to have both compared.
+    ///   - provider: the name of the provider in the settings of the service.
+    ///   - idToken: the id token that the provider gave the application.
+    ///   - nonce: the random text that the application sent to the provider for this sign-in.
+    ///   - accessToken: the access token that came with the id token; the service then compares the two.
     public func linkProvider(
         _ provider: String,
         idToken: String,
@@ -52,14 +53,14 @@ extension SkyrowClient {
         accessToken: String? = nil
     ) async throws(ClientError) {
         let token = ProviderToken(provider: provider, idToken: idToken, nonce: nonce, accessToken: accessToken)
-        // A token counts once, so that a second call would fail where the first one has not.
+        // A token is valid once, so a repeated call would fail although the first one succeeded.
         try await call(.authProviderLink) {
             $0.providerTokenParameters(token)
         } read: { _ throws(SkyrowError) in
         }
     }
 
-    /// Lets the logged-in user log in by a provider no more; refused where there is no other way.
+    /// Unlinks a provider from the logged-in user; refused when it is the user's only way to log in.
     public func unlinkProvider(_ provider: String) async throws(ClientError) {
         try await call(.authProviderUnlink) {
             $0.providerParameters(provider)
@@ -67,7 +68,7 @@ extension SkyrowClient {
         }
     }
 
-    /// By which providers the logged-in user logs in.
+    /// Returns the providers by which the logged-in user can log in.
     public func identities() async throws(ClientError) -> [AccountIdentity] {
         try await call(.authProviderList) { json throws(SkyrowError) in
             var identities: [AccountIdentity] = []
@@ -76,7 +77,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Begins a sign-in with a provider by way of the browser; open the address of the result there.
+    /// Starts a sign-in with a provider in the browser; open the address of the result there.
     ///
     /// ```swift
     /// let start = try await client.startProvider("google", redirect: "com.example.app:/in", codeChallenge: challenge)
@@ -85,13 +86,13 @@ extension SkyrowClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - provider: its name in the settings of the service.
-    ///   - redirect: where the user goes back to, one of the addresses in these settings.
+    ///   - provider: the name of the provider in the settings of the service.
+    ///   - redirect: the address to which the browser returns, one of those in the settings.
     ///   - codeChallenge: the SHA-256, in base64url, of a fresh random text of 43 to 128 characters.
-    ///   - state: what comes back with the user.
-    ///   - links: whether the logged-in user is to log in by the provider too.
-    ///   - stepsUp: whether the logged-in user proves once more who they are.
-    ///   - scopes: what this sign-in asks the provider for beside what each one does.
+    ///   - state: a text that is returned with the redirect.
+    ///   - links: whether to link the provider to the logged-in user.
+    ///   - stepsUp: whether the logged-in user proves their identity again.
+    ///   - scopes: the scopes that this sign-in requests from the provider, besides those that every sign-in requests.
     public func startProvider(
         _ provider: String,
         redirect: String,
@@ -116,11 +117,12 @@ extension SkyrowClient {
         }
     }
 
-    /// Ends a sign-in by way of the browser with the code that came back, which counts once and for a minute.
+    /// Completes a sign-in in the browser with the code of the redirect, which is valid once and for a minute.
     ///
     /// - Parameters:
-    ///   - code: what the redirect of the provider's page has brought.
-    ///   - codeVerifier: that of which ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:scopes:)`` had the hash.
+    ///   - code: the code that the redirect brought.
+    ///   - codeVerifier: the text whose hash was given to
+    ///     ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:scopes:)``.
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func finishProvider(
@@ -132,7 +134,7 @@ extension SkyrowClient {
         return try await logIn(.authProviderFinish) { $0.providerFinishParameters(request) }
     }
 
-    /// The tokens that a provider gave for the logged-in user, where the service keeps them.
+    /// Returns the tokens that a provider issued for the logged-in user, when the service keeps them.
     public func tokens(of provider: String) async throws(ClientError) -> ProviderTokens {
         try await call(.authProviderToken) {
             $0.providerParameters(provider)

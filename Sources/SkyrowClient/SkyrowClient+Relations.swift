@@ -5,9 +5,9 @@ import SkyrowWire
 /// A user to whom the caller has a relation.
 public struct RelatedUser: Hashable, Sendable {
     public var id: UserID
-    /// nil where the caller may not read it.
+    /// The user's profile; nil when the caller may not read it.
     public var profile: Record?
-    /// Whether each has added the other, which makes friends of two.
+    /// Whether both users have added each other, which makes them friends.
     public var isMutual: Bool
 
     public init(id: UserID, profile: Record?, isMutual: Bool) {
@@ -17,10 +17,10 @@ public struct RelatedUser: Hashable, Sendable {
     }
 }
 
-/// A part of the users of a relation.
+/// A page of the users of a relation.
 public struct RelatedUsers: Hashable, Sendable {
     public var users: [RelatedUser]
-    /// How many there are in all.
+    /// The total number of users.
     public var count: Int
 
     public init(users: [RelatedUser], count: Int) {
@@ -30,13 +30,13 @@ public struct RelatedUsers: Hashable, Sendable {
 }
 
 extension SkyrowClient {
-    /// Adds users as friends, or follows them; one outcome a user, in the order of the request.
+    /// Adds users as friends, or follows them; returns one outcome per user, in the order of the request.
     ///
     /// ```swift
     /// let outcomes = try await client.addRelations(.friend, to: ["u2"])
     /// ```
     ///
-    /// To add a friend is to ask for it: they are friends when both have added each other.
+    /// Adding a friend is a request: two users are friends when both have added each other.
     @discardableResult
     public func addRelations(
         _ relation: UserRelation,
@@ -58,7 +58,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Takes users from the friends of the caller, or follows them no more.
+    /// Removes users from the caller's friends, or stops following them.
     public func removeRelations(_ relation: UserRelation, to users: [UserID]) async throws(ClientError) {
         let request = RelationChangeRequest(relation, users)
         try await call(.relationRemove, repeatability: .safe) {
@@ -67,7 +67,7 @@ extension SkyrowClient {
         }
     }
 
-    /// A part of the users of a relation, as far as their profiles may be read.
+    /// Returns a page of the users of a relation, with the profiles that the caller may read.
     public func relations(
         _ relation: UserRelation,
         _ direction: RelationDirection = .mutual,
@@ -77,7 +77,7 @@ extension SkyrowClient {
         try await relatedUsers(.relationQuery, RelationQuery(relation, direction, limit: limit, offset: offset))
     }
 
-    /// A part of the users who have added the caller as a friend, and whom the caller has not added.
+    /// Returns a page of the users who have added the caller as a friend and whom the caller has not added.
     public func relationRequests(limit: Int = 100, offset: Int = 0) async throws(ClientError) -> RelatedUsers {
         try await relatedUsers(
             .relationRequests,
@@ -85,8 +85,8 @@ extension SkyrowClient {
         )
     }
 
-    /// Keeps users from adding the caller and ends every relation with them, or lets them again; returns those of whom it
-    /// holds.
+    /// Blocks users, which ends every relation with them and prevents new ones, or unblocks them; returns the ids of the users
+    /// for which that succeeded.
     @discardableResult
     public func block(_ users: [UserID], _ isBlocked: Bool = true) async throws(ClientError) -> [UserID] {
         let request = RelationBlockRequest(users, isBlocked: isBlocked)
@@ -123,7 +123,7 @@ extension RelatedUser {
 }
 
 extension JSONView {
-    /// The error of an entry that is one.
+    /// The error of an error entry; nil for another entry.
     fileprivate var relationError: SkyrowError? {
         guard self["type"]?.string == "error", let data = self["data"] else { return nil }
         return SkyrowError(

@@ -3,16 +3,16 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Gives roles to users, as an administrator; roles that are not there come into being.
+    /// Assigns roles to users, as an administrator; missing roles are created.
     public func assignRoles(_ roles: [RoleName], to users: [UserID]) async throws(ClientError) {
-        // To have a role twice is to have it once.
+        // Assigning a role twice has the effect of assigning it once.
         try await call(.roleAssign, repeatability: .safe) {
             $0.roleParameters(roles: roles, users: users)
         } read: { _ throws(SkyrowError) in
         }
     }
 
-    /// Takes roles away from users, as an administrator.
+    /// Revokes roles from users, as an administrator.
     public func revokeRoles(_ roles: [RoleName], from users: [UserID]) async throws(ClientError) {
         try await call(.roleRevoke, repeatability: .safe) {
             $0.roleParameters(roles: roles, users: users)
@@ -20,7 +20,7 @@ extension SkyrowClient {
         }
     }
 
-    /// The roles of each of these users, as one of them or an administrator.
+    /// Returns the roles of each of these users; the caller must be one of them or an administrator.
     public func roles(of users: [UserID]) async throws(ClientError) -> [UserID: [RoleName]] {
         try await call(.roleGet) {
             $0.roleParameters(users: users)
@@ -31,13 +31,13 @@ extension SkyrowClient {
         }
     }
 
-    /// Replaces the roles that new users get, with the master key.
+    /// Replaces the roles that new users get; requires the master key.
     @discardableResult
     public func setDefaultRoles(_ roles: [RoleName]) async throws(ClientError) -> [RoleName] {
         try await setRoles(.roleDefault, roles)
     }
 
-    /// Replaces the roles that make an administrator, with the master key.
+    /// Replaces the roles that make an administrator; requires the master key.
     @discardableResult
     public func setAdministratorRoles(_ roles: [RoleName]) async throws(ClientError) -> [RoleName] {
         try await setRoles(.roleAdmin, roles)

@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Every record type with its fields.
+    /// Returns all record types with their fields.
     public func schema() async throws(ClientError) -> RecordSchema {
         try await call(.schemaFetch) { json throws(SkyrowError) in try RecordSchema(result: json) }
     }

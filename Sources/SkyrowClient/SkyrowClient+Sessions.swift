@@ -3,20 +3,20 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Goes on with the session of an access token, such as one that another part of the application has.
+    /// Adopts the session of an access token, such as one that another part of the application holds.
     @discardableResult
     public func become(token: String) async throws(ClientError) -> Account {
         let request = BecomeRequest(token: token)
         return try await logIn(.authBecome) { $0.becomeParameters(request) }
     }
 
-    /// Gives the session another access token; the one before is accepted for 30 seconds more.
+    /// Replaces the session's access token; the former one is accepted for another 30 seconds.
     @discardableResult
     public func rotateToken() async throws(ClientError) -> Account {
         try await logIn(.authRotate, parameters: nil)
     }
 
-    /// The sessions of the logged-in user, those used last first.
+    /// Returns the sessions of the logged-in user, most recently used first.
     public func sessions() async throws(ClientError) -> [AccountSession] {
         try await call(.sessionList) { json throws(SkyrowError) in
             var sessions: [AccountSession] = []
@@ -25,7 +25,8 @@ extension SkyrowClient {
         }
     }
 
-    /// Proves once more who the user is, for what takes that (138), and returns until when it counts for the session.
+    /// Proves the user's identity again, for actions that require it (138); returns until when the proof is valid for the
+    /// session.
     ///
     /// ```swift
     /// try await client.stepUp(password: "correct horse")
@@ -36,12 +37,12 @@ extension SkyrowClient {
         try await stepUp(.password(password))
     }
 
-    /// The same by a provider by which the user logs in, and with which the user has just signed in again.
+    /// Proves the user's identity again by a linked provider, where the user has just signed in again.
     ///
     /// - Parameters:
-    ///   - provider: its name in the settings of the service.
-    ///   - idToken: what the provider gave the application within the last ten minutes.
-    ///   - nonce: what the application drew for this sign-in and sent to the provider.
+    ///   - provider: the name of the provider in the settings of the service.
+    ///   - idToken: the id token that the provider gave the application within the last ten minutes.
+    ///   - nonce: the random text that the application sent to the provider for this sign-in.
     @discardableResult
     public func stepUp(provider: String, idToken: String, nonce: String) async throws(ClientError) -> Timestamp {
         try await stepUp(.token(ProviderToken(provider: provider, idToken: idToken, nonce: nonce)))
@@ -58,25 +59,26 @@ extension SkyrowClient {
         }
     }
 
-    /// The same by a code of the second factor.
+    /// Proves the user's identity again with a code of the second factor.
     @discardableResult
     public func stepUp(code: String) async throws(ClientError) -> Timestamp {
         try await stepUp(.code(code))
     }
 
-    /// Ends sessions of the logged-in user; returns how many of them there were.
+    /// Ends sessions of the logged-in user; returns how many were ended.
     @discardableResult
     public func revokeSessions(_ ids: [String]) async throws(ClientError) -> Int {
         try await revoke(.ids(ids))
     }
 
-    /// Ends all sessions of the logged-in user but this one; returns how many there were. It takes ``stepUp(password:)``.
+    /// Ends all other sessions of the logged-in user; returns how many were ended. Requires ``stepUp(password:)``.
     @discardableResult
     public func revokeOtherSessions() async throws(ClientError) -> Int {
         try await revoke(.all(exceptCurrent: true))
     }
 
-    /// Ends all sessions of the logged-in user, this one too; returns how many there were. It takes ``stepUp(password:)``.
+    /// Ends all sessions of the logged-in user, including this one; returns how many were ended. Requires
+    /// ``stepUp(password:)``.
     @discardableResult
     public func revokeAllSessions() async throws(ClientError) -> Int {
         let count = try await revoke(.all(exceptCurrent: false))

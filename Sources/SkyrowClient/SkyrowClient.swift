@@ -3,7 +3,7 @@ import SkyrowJSON
 @_exported public import SkyrowModel
 import SkyrowWire
 
-/// A connection to a Skyrow service: who is logged in, and a call for every action.
+/// A client of a Skyrow service: the current session, and a method for every action.
 ///
 /// ```swift
 /// let client = SkyrowClient(endpoint: URL(string: "http://127.0.0.1:3000")!, apiKey: "…")
@@ -14,24 +14,24 @@ import SkyrowWire
 ///
 /// Calls throw `ClientError`. A client can be shared by any number of tasks.
 public final class SkyrowClient: Sendable {
-    /// Where the service is; calls go to `rpc` below it.
+    /// The address of the service; requests go to `rpc` below it.
     public let endpoint: URL
     let retryPolicy: RetryPolicy
-    /// The event stream of all live queries.
+    /// The event stream that all live queries share.
     let live: LiveStream
     private let apiKey: String
     private let transport: any Transport
     private let sessions: any SessionStorage
     let pause: @Sendable (Duration) async throws -> Void
 
-    /// Makes a client, which sends nothing yet.
+    /// Creates a client; it sends no request yet.
     ///
     /// - Parameters:
-    ///   - endpoint: where the service is, such as `http://127.0.0.1:3000`.
+    ///   - endpoint: the address of the service, such as `http://127.0.0.1:3000`.
     ///   - apiKey: the service's API key, or its master key in an administrator's tool.
-    ///   - transport: what carries requests.
-    ///   - sessions: where the session is kept; the client goes on with the one that it finds there.
-    ///   - retryPolicy: how often, and after what pauses, calls are repeated that may be.
+    ///   - transport: sends the requests.
+    ///   - sessions: stores the session; the client resumes the session that it finds there.
+    ///   - retryPolicy: how often calls are retried, and after which delays.
     public convenience init(
         endpoint: URL,
         apiKey: String,
@@ -67,7 +67,7 @@ public final class SkyrowClient: Sendable {
         self.pause = pause
     }
 
-    /// Who is logged in.
+    /// The current session; nil when no user is logged in.
     public var session: Session? { sessions.load() }
 
     /// The id of the logged-in user.
@@ -76,10 +76,10 @@ public final class SkyrowClient: Sendable {
     /// The database that all users share.
     public var publicDatabase: RecordDatabase { database(.everyone) }
 
-    /// The database that only the logged-in user sees.
+    /// The private database of the logged-in user.
     public var privateDatabase: RecordDatabase { database(.own) }
 
-    /// Any database by name; those of others are for the master key.
+    /// Returns a database by its name; the private databases of other users require the master key.
     public func database(_ name: DatabaseName) -> RecordDatabase {
         RecordDatabase(client: self, name: name)
     }
@@ -90,7 +90,7 @@ public final class SkyrowClient: Sendable {
         if before?.userID != session?.userID { live.callerChanged() }
     }
 
-    /// Takes a session away that has ended, so that later calls do not use it.
+    /// Removes a session that has ended from the storage, so that later calls do not use it.
     func forget(_ session: Session?) {
         if session != nil, sessions.load() == session { sessions.store(nil) }
     }
@@ -99,11 +99,12 @@ public final class SkyrowClient: Sendable {
 // MARK: Calls
 
 extension SkyrowClient {
-    /// Calls an action, again when that is safe and useful, and reads its result.
+    /// Calls an action, retries it where that is safe and useful, and reads its result.
     ///
     /// - Parameters:
-    ///   - repeatability: nil for what the action catalog says: safe when it changes nothing.
-    ///   - parameters: writes the named parameters, an object.
+    ///   - repeatability: whether the call may be repeated; nil for the action catalog's rule: safe when the action changes no
+    ///     data.
+    ///   - parameters: writes the named parameters as an object.
     func call<Result>(
         _ action: ActionName,
         repeatability: Repeatability? = nil,
@@ -123,7 +124,7 @@ extension SkyrowClient {
             } catch {
                 failure = error
             }
-            // Where a key is needed, the session's token is not looked at.
+            // An action that requires a key ignores the session's token.
             if failure.serverCode == .accessTokenNotAccepted, ActionCatalog[action].requirement != .key {
                 forget(session)
             }
@@ -144,7 +145,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Goes on with the token that a response brings in place of the session's.
+    /// Stores the renewed token of a response in place of the session's token.
     private func keepRenewedToken(of headers: [(name: String, value: String)], for session: Session) {
         let name = "x-skyrow-access-token"
         guard let token = headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
@@ -161,7 +162,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Opens an event stream with the calls of a batch.
+    /// Opens an event stream with a batch of calls.
     func openStream(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportStream {
         do {
             let stream = try await transport.stream(request(body, accepting: "text/event-stream", session))

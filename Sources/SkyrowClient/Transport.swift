@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Carries a request to the server and its response back.
+/// Sends requests to the server and returns its responses.
 ///
-/// The client comes with `URLSessionTransport`; another one can be given to it, for tests or for another HTTP library.
-/// `send` throws when no complete response arrived, and returns every response, whatever its status. It may be called by
-/// several tasks at once, and ends early when the calling task is cancelled.
+/// The client comes with `URLSessionTransport`; pass another transport for tests or for another HTTP library. `send` throws
+/// when no complete response arrived, and returns every response, regardless of its status. Several tasks may call it at once,
+/// and it ends early when the calling task is cancelled.
 ///
 /// ```swift
 /// struct Logging: Transport {
@@ -23,9 +23,9 @@ public import Foundation
 public protocol Transport: Sendable {
     /// Sends a request and returns the whole response.
     func send(_ request: TransportRequest) async throws -> TransportResponse
-    /// Sends a request and returns the head of the response; the body follows as it arrives, for hours if need be.
+    /// Sends a request and returns the head of the response; the body follows as it arrives, possibly for hours.
     ///
-    /// Live queries need it; a transport without it throws `ClientError` with the code `unsupported`.
+    /// Live queries require it; a transport without it throws `ClientError` with the code `unsupported`.
     func stream(_ request: TransportRequest) async throws -> TransportStream
 }
 
@@ -39,7 +39,7 @@ extension Transport {
 /// An HTTP `POST`.
 public struct TransportRequest: Sendable {
     public var url: URL
-    /// Names and values, each name once.
+    /// Names and values; each name occurs once.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
@@ -53,7 +53,7 @@ public struct TransportRequest: Sendable {
 /// An HTTP response.
 public struct TransportResponse: Sendable {
     public var status: Int
-    /// Names and values, in any case; a transport may leave out all but `X-Skyrow-Access-Token`.
+    /// Names and values, in any letter case; a transport may leave out all but `X-Skyrow-Access-Token`.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
@@ -64,7 +64,7 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// The head of an HTTP response, whose body arrives bit by bit.
+/// The head of an HTTP response whose body arrives in chunks.
 ///
 /// ```swift
 /// let stream = try await transport.stream(request)
@@ -73,19 +73,19 @@ public struct TransportResponse: Sendable {
 public struct TransportStream: Sendable {
     /// The HTTP status.
     public var status: Int
-    /// Names and values, in any case; a transport may leave out all but `Content-Type` and `X-Skyrow-Access-Token`.
+    /// Names and values, in any letter case; a transport may leave out all but `Content-Type` and `X-Skyrow-Access-Token`.
     public var headers: [(name: String, value: String)]
-    /// The bytes of the body as they arrive; throws when the connection breaks, and ends the request when it is dropped.
+    /// The bytes of the body as they arrive. Throws when the connection breaks; dropping it ends the request.
     public var body: AsyncThrowingStream<[UInt8], any Error>
 
-    /// A response whose body comes from a stream.
+    /// Creates a response whose body comes from a stream.
     public init(status: Int, headers: [(name: String, value: String)], body: AsyncThrowingStream<[UInt8], any Error>) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// Whether it is an event stream.
+    /// Whether the response is an event stream.
     var isEventStream: Bool {
         let type = headers.first { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
         return status == 200 && type.hasPrefix("text/event-stream")

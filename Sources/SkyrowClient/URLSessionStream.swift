@@ -6,22 +6,22 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Gives the bytes of responses on as they arrive.
+/// Delivers the bytes of responses as they arrive.
 final class StreamReceiver: NSObject, URLSessionDataDelegate {
     typealias Head = Deferred<Result<TransportStream, any Error>>
 
     private struct Response {
-        /// Nil once it has arrived: it has the stream, which ends when its reader has no reference to it any more.
+        /// Nil once it has arrived: it refers to the stream, which ends when its reader drops the last reference.
         var head: Head?
         var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
     }
 
-    /// How many pieces may wait to be read, of some 16 KB each; a stream with more of them is ended.
+    /// Upper bound on unread chunks, of some 16 KB each; a stream that exceeds it is ended.
     private static let waitingPieces = 1024
 
     private let responses = Mutex<[Int: Response]>([:])
 
-    /// The response of a task, which is resumed afterwards.
+    /// Returns the future response of a task, which must be resumed afterwards.
     func response(of task: URLSessionDataTask) -> Head {
         let head = Head()
         responses.withLock { $0[task.taskIdentifier] = Response(head: head) }
@@ -69,7 +69,7 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
         response?.body?.finish(throwing: error)
     }
 
-    /// Keeps key and token from going wherever a response points.
+    /// Refuses redirects, so that a response cannot direct the key and token elsewhere.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,

@@ -5,14 +5,14 @@ import SkyrowConcurrency
     import FoundationNetworking
 #endif
 
-/// The transport of the platform's own HTTP client.
+/// A transport over the platform's own HTTP client.
 ///
 /// ```swift
 /// let client = SkyrowClient(endpoint: endpoint, apiKey: key, transport: URLSessionTransport(timeout: .seconds(10)))
 /// ```
 public final class URLSessionTransport: Transport {
     private let session: URLSession
-    /// What streams are read with, whose delegate gets their bytes as they arrive.
+    /// The session for streams, whose delegate receives the bytes as they arrive.
     private let streams: URLSession
     private let receiver = StreamReceiver()
 
@@ -23,7 +23,7 @@ public final class URLSessionTransport: Transport {
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
         session = URLSession(configuration: configuration, delegate: RedirectionRefusal(), delegateQueue: nil)
-        // A stream may be silent; who reads it decides for how long.
+        // A stream may be silent; its reader decides for how long.
         configuration.timeoutIntervalForRequest = 24 * 3600
         streams = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
@@ -50,7 +50,7 @@ public final class URLSessionTransport: Transport {
         return try await withTaskCancellationHandler {
             let head = receiver.response(of: task)
             task.resume()
-            // It may have been cancelled before it began.
+            // The task may have been cancelled before the request began.
             if Task.isCancelled { task.cancel() }
             return try await head.value().get()
         } onCancel: {
@@ -70,13 +70,13 @@ extension TransportRequest {
 }
 
 extension HTTPURLResponse {
-    /// Those of these fields that it has.
+    /// Returns these fields, without those that the response lacks.
     func fields(_ names: String...) -> [(name: String, value: String)] {
         names.compactMap { name in value(forHTTPHeaderField: name).map { (name: name, value: $0) } }
     }
 }
 
-/// Keeps key and token from going wherever a response points.
+/// Refuses redirects, so that a response cannot direct the key and token elsewhere.
 private final class RedirectionRefusal: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession,

@@ -1,4 +1,4 @@
-/// Reads an event stream (`text/event-stream`) in pieces of any size, by the rules of the HTML standard, section 9.2.6.
+/// Parses an event stream (`text/event-stream`) in chunks of any size, by the rules of the HTML standard, section 9.2.6.
 ///
 /// ```swift
 /// var parser = EventStreamParser()
@@ -6,14 +6,14 @@
 /// try parser.take(Array(":\"gap\"}\n\n".utf8))                          // one event
 /// ```
 ///
-/// The same bytes give the same events, however they are cut. What follows the last blank line is no event.
+/// The same bytes give the same events, regardless of the chunks. Data after the last blank line is not an event.
 struct EventStreamParser {
     struct Event: Hashable, Sendable {
-        /// `message` where the stream says nothing else.
+        /// `message` unless the stream names the event.
         var name: String
-        /// The lines of the data with a line feed between them.
+        /// The data lines, joined by line feeds.
         var data: [UInt8]
-        /// The id that was set last, by this event or one before it.
+        /// The last id, set by this event or an earlier one.
         var lastID: String
     }
 
@@ -25,7 +25,7 @@ struct EventStreamParser {
     private let maximumLineBytes: Int
     private let maximumEventBytes: Int
 
-    /// The pause before a new connection that the stream asked for last.
+    /// The reconnection delay that the stream set last.
     private(set) var retry: Duration?
     private(set) var lastID = ""
 
@@ -34,7 +34,7 @@ struct EventStreamParser {
     private var data: [UInt8] = []
     private var id = ""
     private var isAtFirstLine = true
-    /// Whether a line feed would be the second half of a line's end.
+    /// Whether a line feed would belong to the line end of the previous byte, a carriage return.
     private var isBehindReturn = false
     private var failure: Failure?
 
@@ -46,7 +46,8 @@ struct EventStreamParser {
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// Takes the next bytes and returns the events that end in them; throws, then and ever after, what is too long.
+    /// Parses the next bytes and returns the events that end in them; throws on too long a line or event, and on each later
+    /// call.
     mutating func take(_ bytes: [UInt8]) throws(Failure) -> [Event] {
         if let failure { throw failure }
         var events: [Event] = []
@@ -89,7 +90,7 @@ struct EventStreamParser {
         }
     }
 
-    /// Reads a whole line.
+    /// Parses a whole line.
     private mutating func finish(_ whole: ArraySlice<UInt8>, _ events: inout [Event]) throws(Failure) {
         var line = whole
         if isAtFirstLine {

@@ -1,6 +1,6 @@
 public import SkyrowModel
 
-/// What a live query says.
+/// An event of a live query.
 ///
 /// ```swift
 /// for try await event in database.live(try RecordQuery("task").filter(Field("done") == false)) {
@@ -14,35 +14,36 @@ public import SkyrowModel
 /// }
 /// ```
 ///
-/// An event may come twice, and after an interruption ``changed(_:)`` and ``removed(_:)`` bring what happened meanwhile, without
-/// the states in between. ``LiveRecords`` makes the present records of it.
+/// An event may arrive twice. After an interruption, ``changed(_:)`` and ``removed(_:)`` report what happened meanwhile,
+/// without the states in between. ``LiveRecords`` turns events into the current records.
 public enum LiveEvent: Hashable, Sendable {
-    /// A record that matches at the beginning.
+    /// A record that matches when the query starts.
     case initial(Record)
     /// A new record that matches.
     case created(Record)
-    /// A record that did not match before, or was out of sight; with the old values of the fields that changed, where the query asks for them.
+    /// A record that did not match or was not visible before; with the old values of the changed fields, when the query asks
+    /// for them.
     case entered(Record, previous: [FieldName: RecordValue])
-    /// A record that matched and still does; with the old values of the fields that changed, where the query asks for them.
+    /// A record that matched and still does; with the old values of the changed fields, when the query asks for them.
     case updated(Record, previous: [FieldName: RecordValue])
-    /// A record that matches no longer.
+    /// A record that no longer matches.
     case left(Record, previous: [FieldName: RecordValue])
-    /// A record that is gone, or out of sight.
+    /// A record that was deleted, or is no longer visible.
     case deleted(RecordID)
-    /// A record that was created or changed while the query had no connection, as it is now.
+    /// A record that was created or changed while the query was disconnected, as it is now.
     case changed(Record)
-    /// A record that no longer matches, is gone or out of sight since the query had no connection.
+    /// A record that stopped matching, was deleted or became invisible while the query was disconnected.
     case removed(RecordID)
-    /// What came up to here is the present state; it comes after the beginning and after each interruption.
+    /// The events so far make up the current state; follows the initial records and each interruption.
     case ready
-    /// The query begins anew; what the service says from here to ``ready`` brings the records up to date.
+    /// The query starts over; the events up to the next ``ready`` bring the records up to date.
     ///
-    /// A query without initial records learns by it that changes may have been missed.
+    /// For a query without initial records, it means that changes may have been missed.
     case reset(LiveReset)
 }
 
 extension LiveEvent {
-    /// The record that it is about; nil where it has an id alone, or is about none.
+    /// The record of the event; nil when the event has only an id, or no record.
     ///
     /// ```swift
     /// if let task = event.record { show(task) }
@@ -55,7 +56,7 @@ extension LiveEvent {
         }
     }
 
-    /// The id of the record that it is about.
+    /// The id of the event's record.
     ///
     /// ```swift
     /// if let id = event.id { print("\(id) has changed") }
@@ -68,27 +69,27 @@ extension LiveEvent {
     }
 }
 
-/// Why a live query begins anew; the set is open, later versions may have more.
+/// The reason why a live query starts over. The set is open: later versions may add more.
 ///
 /// ```swift
 /// if case .reset(.access) = event { print("Your rights have changed.") }
 /// ```
 public struct LiveReset: RawRepresentable, Hashable, Sendable {
-    /// As it is on the wire.
+    /// The name of the reason on the wire.
     public let rawValue: String
 
-    /// A reason by its name on the wire.
+    /// Creates a reason from its name on the wire.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// Changes may have been missed.
     public static let gap = LiveReset(rawValue: "gap")
-    /// So much changed at once that it is not sent change by change.
+    /// Too much changed at once to be sent change by change.
     public static let bulk = LiveReset(rawValue: "bulk")
-    /// The user has other rights now, or is another one.
+    /// The user's rights have changed, or another user has logged in.
     public static let access = LiveReset(rawValue: "access")
-    /// The database was restored, or another server has taken its place.
+    /// The database was restored, or another server has replaced it.
     public static let branch = LiveReset(rawValue: "branch")
     /// The connection was lost for longer than deletions are kept.
     public static let expired = LiveReset(rawValue: "expired")
@@ -99,6 +100,6 @@ public struct LiveReset: RawRepresentable, Hashable, Sendable {
 }
 
 extension LiveReset: CustomStringConvertible {
-    /// The reason as it is on the wire.
+    /// The name of the reason on the wire.
     public var description: String { rawValue }
 }

@@ -7,25 +7,25 @@ enum LiveNotice: Sendable {
     struct Change: Hashable, Sendable {
         enum Content: Hashable, Sendable {
             case event(LiveEvent)
-            /// Of a result that is kept current.
+            /// A change of a watched result.
             case result(WatchedChange)
         }
 
         var subscription: String
         var content: Content
-        /// The length of its JSON.
+        /// The length of its JSON in bytes.
         var byteCount: Int
     }
 
-    /// The response of the call with that id; nil where the id is not one of a call.
+    /// The response to the call with this id; nil when the id is not that of a call.
     case response(id: Int?, SkyrowError?)
-    /// The changes of a commit, or of a result; where they are the whole of a result, the subscription that they are of.
+    /// The changes of a commit, or of a watched result; `wholeOf` is the subscription when they are its whole result.
     case changes([Change], wholeOf: String?)
     case checkpoint(tokens: [String: String], isReady: Bool)
     case reset(subscription: String, LiveReset, token: String?, pause: Duration?)
-    /// The stream ends: the code that a WebSocket would be closed with, and when to come back where that is said.
+    /// The end of the stream, with the code that would close a WebSocket and the reconnection delay, if given.
     case closed(code: Int?, pause: Duration?)
-    /// What this version does not define.
+    /// A message that this version does not define.
     case unknown
 }
 
@@ -33,7 +33,7 @@ extension LiveNotice {
     /// Records may be nested deeper than requests.
     private static let depthLimit = 128
 
-    /// Reads an event; throws `108 InvalidArgument` when it is not what the service sends.
+    /// Reads an event; throws `108 InvalidArgument` when it is malformed.
     init(_ event: EventStreamParser.Event) throws(SkyrowError) {
         guard ["response", "live:changes", "live:checkpoint", "live:reset", "close"].contains(event.name) else {
             self = .unknown
@@ -80,7 +80,7 @@ extension LiveNotice {
         return .changes(changes, wholeOf: isInitial ? json["subscription"]?.string : nil)
     }
 
-    /// nil for an event that this version does not define.
+    /// Returns nil for an event that this version does not define.
     private static func content(
         _ kind: String,
         _ json: JSONView,
@@ -90,7 +90,7 @@ extension LiveNotice {
         return try event(kind, json, isInitial: isInitial).map { .event($0) }
     }
 
-    /// nil for an event that this version does not define.
+    /// Returns nil for an event that this version does not define.
     private static func event(
         _ kind: String,
         _ json: JSONView,
@@ -149,7 +149,7 @@ extension LiveNotice {
         )
     }
 
-    /// When to come back, a minute at most.
+    /// Returns the reconnection delay, at most a minute.
     private static func pause(_ json: JSONView) -> Duration? {
         let seconds: Double? =
             switch json["retry_after"]?.number {

@@ -1,21 +1,21 @@
 import SkyrowModel
 
-/// What an event stream brings to one live query.
+/// An item that an event stream delivers to one live query.
 enum LiveItem: Hashable, Sendable {
     /// The events of one commit.
     case changes([LiveEvent])
-    /// What is different in a result that is kept current, or the whole of it.
+    /// The changes of a watched result, or the whole result.
     case result([WatchedChange], isWhole: Bool)
     case checkpoint(token: String, isReady: Bool)
     case reset(LiveReset, token: String?, pause: Duration?)
-    /// The subscription was made anew, without a token: what follows is not a continuation.
+    /// The subscription was started again without a token: the following items do not continue the earlier ones.
     case restarted
-    /// More came than the query takes in, and was dropped.
+    /// More data arrived than the query buffers, and was dropped.
     case dropped
     case refused(ClientErrorValue)
 }
 
-/// A refusal of the service, or a response that is none of its.
+/// A refusal of the service, or an invalid response.
 enum ClientErrorValue: Hashable, Sendable {
     case refused(SkyrowError)
     case invalid(String)
@@ -28,13 +28,13 @@ enum ClientErrorValue: Hashable, Sendable {
     }
 }
 
-/// Where a subscription begins.
+/// The position from which a subscription starts.
 enum LiveStart: Hashable, Sendable {
     case anew
     case since(String)
 }
 
-/// How far a live query has come, and what is to be done next: a value without a connection.
+/// The progress of a live query and its next step: a value without a connection.
 ///
 /// ```swift
 /// var progress = LiveProgress(type: task, loadsRecords: true)
@@ -45,11 +45,11 @@ enum LiveStart: Hashable, Sendable {
 /// ```
 struct LiveProgress {
     enum Step: Hashable {
-        /// Subscribe, after a pause.
+        /// Subscribe, after a delay.
         case attach(LiveStart, after: Duration?)
-        /// Wait for what the stream brings.
+        /// Wait for the next item of the stream.
         case listen
-        /// Read ids and revisions, and see what differs from what is held.
+        /// Read ids and revisions, and compare them with the held ones.
         case compare(cursor: String?, after: Duration?)
         /// Fetch these records, which differ.
         case fetch([String])
@@ -58,23 +58,23 @@ struct LiveProgress {
     }
 
     private let type: RecordTypeName
-    /// Whether the records that match are held: they are sent at the beginning.
+    /// Whether the query holds the matching records, because they are sent at the start.
     let loadsRecords: Bool
     private(set) var step = Step.attach(.anew, after: nil)
-    /// Whether it has been ready once.
+    /// Whether the query has been ready.
     private(set) var isEstablished = false
-    /// The token of the last checkpoint; nil before the first one and while what is held is in doubt.
+    /// The token of the last checkpoint; nil before the first one, and while the held records are in doubt.
     private(set) var token: String?
-    /// The revisions of what matches, by the part of the id behind the type.
+    /// The revisions of the matching records, by id without the type.
     private(set) var held: [TextKey: Int64] = [:]
-    /// What has come since all began anew; nil while it goes on.
+    /// The ids that have arrived since the query started over; nil while it continues.
     private var fresh: Set<TextKey>?
-    /// What a comparison has listed.
+    /// The ids that a comparison has listed.
     private var listed: Set<TextKey> = []
-    /// What a comparison has found to differ.
+    /// The ids that a comparison has found to differ.
     private var differing: [String] = []
 
-    /// The most records that are fetched in one call.
+    /// Upper bound on the records of one fetch.
     static let fetchLimit = 100
 
     init(type: RecordTypeName, loadsRecords: Bool) {
@@ -86,12 +86,12 @@ struct LiveProgress {
         step = .listen
     }
 
-    /// Has the subscription made again after a pause.
+    /// Schedules another subscription after a delay.
     mutating func attachAgain(after pause: Duration) {
         step = .attach(token.map { .since($0) } ?? .anew, after: pause)
     }
 
-    /// Takes what the stream brought; returns what is reported of it.
+    /// Applies an item of the stream; returns the events to report.
     mutating func take(_ item: LiveItem) -> [LiveEvent] {
         switch item {
         case .changes(let events):
@@ -145,7 +145,7 @@ struct LiveProgress {
         return says ? [.reset(reason)] : []
     }
 
-    /// Keeps what is held current; false for what need not be reported.
+    /// Updates the held revisions; returns false for an event that need not be reported.
     private mutating func note(_ event: LiveEvent) -> Bool {
         guard loadsRecords else { return true }
         switch event {
@@ -171,7 +171,7 @@ struct LiveProgress {
         return held.removeValue(forKey: TextKey(id.id)) != nil
     }
 
-    /// What was held before all began anew and has not come again.
+    /// Removes the records that were held before the query started over and did not arrive again.
     private mutating func settle() -> [LiveEvent] {
         guard let fresh else { return [] }
         self.fresh = nil
@@ -188,14 +188,14 @@ struct LiveProgress {
 // MARK: Catching up by calls
 
 extension LiveProgress {
-    /// Takes a page of `changes:compare`.
+    /// Applies a page of `changes:compare`.
     mutating func compared(_ page: ComparedPage) -> [LiveEvent] {
         if let reason = page.reset {
             if reason == .schema {
                 step = .attach(.anew, after: nil)
                 return beginAnew(reason, says: true)
             }
-            // The pass lost its ground: once more from the beginning.
+            // The comparison became invalid, so it starts again.
             listed = []
             differing = []
             step = .compare(cursor: nil, after: .seconds(1))
@@ -218,7 +218,7 @@ extension LiveProgress {
         return events
     }
 
-    /// Takes records that differed; nil for what is gone meanwhile.
+    /// Applies records that differed; nil for a record that is gone meanwhile.
     mutating func fetched(_ records: [(id: String, record: Record?)]) -> [LiveEvent] {
         var events: [LiveEvent] = []
         for (id, record) in records {
@@ -242,7 +242,7 @@ extension LiveProgress {
         }
     }
 
-    /// Takes a page of `changes:fetch` from the beginning.
+    /// Applies a page of `changes:fetch` from the beginning.
     mutating func loaded(_ page: LoadedPage) -> [LiveEvent] {
         if page.reset != nil {
             fresh = []

@@ -3,7 +3,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
-    /// The records that match a query, and what becomes of them from then on.
+    /// The records that match a query, followed by their changes as events.
     ///
     /// ```swift
     /// let open = try RecordQuery("task").filter(Field("done") == false)
@@ -12,13 +12,13 @@ extension RecordDatabase {
     /// }
     /// ```
     ///
-    /// - Parameter query: its type, predicate and selected fields; a live query has no sort, limit or inclusions.
+    /// - Parameter query: its type, predicate and selected fields count; a live query has no sort, limit or inclusions.
     public func live(_ query: RecordQuery) -> LiveQuery {
         LiveQuery(database: self, query: query)
     }
 }
 
-/// A query that goes on: its events, as they happen.
+/// A query that stays open, with its events as they happen.
 ///
 /// ```swift
 /// for try await event in database.live(try RecordQuery("task")).withPrevious(["status"]) {
@@ -26,13 +26,13 @@ extension RecordDatabase {
 /// }
 /// ```
 ///
-/// It waits for the service as long as it takes, comes back when the connection breaks, and goes on where it was; so an event may
-/// come twice. It ends with its task, or when its iterator is dropped, and throws `ClientError` when the service refuses it. All live
-/// queries of a client share one connection. Each may be iterated several times, and every time is a query of its own.
+/// A live query waits for an unavailable service without a limit, reconnects after a lost connection, and continues where it
+/// was, so an event may arrive twice. It ends with its task, or when its iterator is dropped, and throws `ClientError` when the
+/// service refuses it. All live queries of a client share one connection. Each iteration is a separate run of the query.
 public struct LiveQuery: AsyncSequence, Sendable {
-    /// What it says.
+    /// An event of the query.
     public typealias Element = LiveEvent
-    /// Why it ends.
+    /// The error that ends the query.
     public typealias Failure = ClientError
 
     let database: RecordDatabase
@@ -53,20 +53,20 @@ public struct LiveQuery: AsyncSequence, Sendable {
         )
     }
 
-    /// Without the records that match at the beginning.
+    /// Leaves out the records that match when the query starts.
     ///
     /// ```swift
     /// for try await event in database.live(try RecordQuery("order")).withoutInitial() { ring(event) }
     /// ```
     ///
-    /// Where nothing is known of what was before, an interruption that cannot be bridged is reported by ``LiveEvent/reset(_:)``.
+    /// Without the initial records, an interruption that cannot be bridged is reported by ``LiveEvent/reset(_:)``.
     public func withoutInitial() -> LiveQuery {
         var query = self
         query.request.sendsInitial = false
         return query
     }
 
-    /// With these events only, beside those of the beginning and of an interruption.
+    /// Reports these events only, besides those of the start and of an interruption.
     ///
     /// ```swift
     /// database.live(try RecordQuery("order")).withoutInitial().only([.created, .entered])
@@ -77,7 +77,7 @@ public struct LiveQuery: AsyncSequence, Sendable {
         return query
     }
 
-    /// With updates only where one of these fields changes.
+    /// Reports an update only when one of these fields changes.
     ///
     /// ```swift
     /// database.live(try RecordQuery("task")).watching(["status"])
@@ -88,42 +88,43 @@ public struct LiveQuery: AsyncSequence, Sendable {
         return query
     }
 
-    /// With the old values of the fields that change.
+    /// Reports the old values of the fields that change.
     ///
     /// ```swift
     /// database.live(try RecordQuery("task")).withPrevious(["status"])
     /// ```
     ///
-    /// - Parameter fields: the fields whose old values are wanted; nil for all.
+    /// - Parameter fields: the fields whose old values are reported; nil for all.
     public func withPrevious(_ fields: [String]? = nil) -> LiveQuery {
         var query = self
         query.request.previous = fields.map { .fields($0) } ?? .all
         return query
     }
 
-    /// With another limit to the events that wait to be read; beyond it they are dropped, and the query goes on from what was read.
+    /// Sets the limit of the events that wait to be read. When they exceed it, they are dropped, and the query continues from
+    /// what was read.
     ///
     /// ```swift
     /// database.live(try RecordQuery("task")).buffering(bytes: 64 * 1024)
     /// ```
     ///
-    /// - Parameter bytes: the length of their JSON, 4 MB unless it is set; one commit always has room.
+    /// - Parameter bytes: the length of their JSON, 4 MB by default; a single commit always fits.
     public func buffering(bytes: Int) -> LiveQuery {
         var query = self
         query.byteLimit = bytes
         return query
     }
 
-    /// Begins the query.
+    /// Starts the query.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(run: LiveRun(self))
     }
 
     /// The events of one run of the query.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// What it says.
+        /// An event of the query.
         public typealias Element = LiveEvent
-        /// Why it ends.
+        /// The error that ends the query.
         public typealias Failure = ClientError
 
         private let run: LiveRun
@@ -153,7 +154,7 @@ public struct LiveQuery: AsyncSequence, Sendable {
 }
 
 extension LiveQuery {
-    /// The first part of the query that a live query has no meaning for; nil when there is none.
+    /// The first part of the query that a live query does not support; nil when it supports all.
     var foreignPart: String? {
         if !query.sort.isEmpty { return "sort" }
         if !query.include.isEmpty { return "include" }

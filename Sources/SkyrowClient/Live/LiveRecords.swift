@@ -9,29 +9,29 @@ public import SkyrowModel
 /// }
 /// ```
 ///
-/// An event that comes again changes nothing. ``LiveQuery/records`` does the same with less code.
+/// A repeated event changes nothing. ``LiveQuery/records`` does the same with less code.
 public struct LiveRecords: Hashable, Sendable {
     /// The records by their ids.
     public private(set) var byID: [RecordID: Record] = [:]
-    /// Whether all that matched at the beginning is there.
+    /// Whether all records that matched at the start have arrived.
     public private(set) var isReady = false
 
-    /// No records.
+    /// Creates an empty value.
     public init() {}
 
-    /// How many records there are.
+    /// The number of records.
     public var count: Int { byID.count }
-    /// Whether there are none.
+    /// Whether there are no records.
     public var isEmpty: Bool { byID.isEmpty }
 
-    /// The record of that id; nil when it does not match.
+    /// The record of an id; nil when it does not match.
     ///
     /// ```swift
     /// tasks[try RecordID("task/1")]?["title"]
     /// ```
     public subscript(id: RecordID) -> Record? { byID[id] }
 
-    /// The records in an order.
+    /// Returns the records in an order.
     ///
     /// ```swift
     /// tasks.sorted { ($0.revision ?? 0) < ($1.revision ?? 0) }
@@ -40,7 +40,7 @@ public struct LiveRecords: Hashable, Sendable {
         byID.values.sorted(by: areInIncreasingOrder)
     }
 
-    /// The records in the order of their ids.
+    /// Returns the records in the order of their ids.
     ///
     /// ```swift
     /// for task in tasks.sorted() { print(task["title"]?.stringValue ?? "") }
@@ -49,7 +49,7 @@ public struct LiveRecords: Hashable, Sendable {
         sorted { $0.id.id.utf8.lexicographicallyPrecedes($1.id.id.utf8) }
     }
 
-    /// Takes an event; false when it changed nothing.
+    /// Applies an event; returns false when it changed nothing.
     ///
     /// ```swift
     /// if tasks.apply(event) { show(tasks) }
@@ -74,7 +74,7 @@ public struct LiveRecords: Hashable, Sendable {
 }
 
 extension LiveQuery {
-    /// The records that match, again whenever they change.
+    /// The matching records, as a new snapshot whenever they change.
     ///
     /// ```swift
     /// for try await tasks in database.live(try RecordQuery("task").filter(Field("done") == false)).records {
@@ -82,30 +82,30 @@ extension LiveQuery {
     /// }
     /// ```
     ///
-    /// They come first when all that match are there, then after each commit that changes them; what happens while one is worked
-    /// on is in the next.
+    /// The first snapshot comes when all matching records have arrived, then one after each commit that changes them; changes
+    /// during the processing of a snapshot are in the next.
     public var records: LiveSnapshots {
         LiveSnapshots(query: self)
     }
 }
 
-/// The records of a live query, again whenever they change.
+/// The records of a live query, as a new snapshot whenever they change.
 ///
 /// ```swift
 /// for try await tasks in database.live(query).records { show(tasks.sorted()) }
 /// ```
 public struct LiveSnapshots: AsyncSequence, Sendable {
-    /// The records at a moment.
+    /// The records at a point in time.
     public typealias Element = LiveRecords
-    /// Why the query ends.
+    /// The error that ends the query.
     public typealias Failure = ClientError
 
     let query: LiveQuery
 
-    /// Begins the query.
+    /// Starts the query.
     public func makeAsyncIterator() -> AsyncIterator {
         var whole = query
-        // Each change counts here, and needs no old values.
+        // Each change counts here, and old values are not needed.
         whole.request.sendsInitial = true
         whole.request.events = Set(LiveEventKind.allCases)
         whole.request.previous = .none
@@ -114,9 +114,9 @@ public struct LiveSnapshots: AsyncSequence, Sendable {
 
     /// The records of one run of the query.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The records at a moment.
+        /// The records at a point in time.
         public typealias Element = LiveRecords
-        /// Why the query ends.
+        /// The error that ends the query.
         public typealias Failure = ClientError
 
         private let run: LiveRun

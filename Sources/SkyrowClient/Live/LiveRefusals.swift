@@ -1,10 +1,10 @@
 import SkyrowModel
 
-/// How often in a row the service has refused a subscription, and how long to wait before the next attempt.
+/// The number of consecutive refusals of a subscription, which determines the delay before the next attempt.
 ///
-/// A subscription that was there waits for better times; a new one gives up after some attempts.
+/// An established subscription is retried without a limit; a new one gives up after some attempts.
 struct LiveRefusals {
-    /// The most attempts of a new one.
+    /// Upper bound on the attempts of a new subscription.
     let maximumAttempts: Int
     private var count = 0
 
@@ -12,12 +12,12 @@ struct LiveRefusals {
         self.maximumAttempts = maximumAttempts
     }
 
-    /// Begins to count anew: the service has accepted it.
+    /// Resets the count, since the service has accepted the subscription.
     mutating func passed() {
         count = 0
     }
 
-    /// The pause before the next attempt; throws the refusal where another attempt has no prospect.
+    /// Returns the delay before the next attempt; throws the refusal when another attempt cannot succeed.
     mutating func pause(after error: ClientError, isEstablished: Bool) throws(ClientError) -> Duration {
         let mayPass: Bool =
             switch error.serverCode {
@@ -34,7 +34,7 @@ struct LiveRefusals {
 }
 
 extension LiveStream {
-    /// Takes a subscription into the stream; throws `135 Overloaded` when there are too many.
+    /// Adds a subscription to the stream; throws `135 Overloaded` when there are too many.
     func join(_ subscription: LiveSubscription, _ start: LiveStart, of client: SkyrowClient) throws(ClientError) {
         guard attach(subscription, start, of: client) else {
             throw .refused(
@@ -48,7 +48,7 @@ extension LiveStream {
 }
 
 extension SkyrowClient {
-    /// Waits before a subscription is made again.
+    /// Waits before the next attempt to subscribe.
     func waitToSubscribe(_ pause: Duration) async throws(ClientError) {
         do {
             try await self.pause(pause)

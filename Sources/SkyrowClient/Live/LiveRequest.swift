@@ -1,12 +1,12 @@
 import SkyrowModel
 
-/// The call that begins a subscription.
+/// The call that starts a subscription.
 enum LiveRequest: Sendable {
     case subscribe(LiveSubscribeRequest)
-    /// It has no tokens: its result is small, and comes again as a whole.
+    /// A watched query has no tokens, since its result is small and is sent again as a whole.
     case watch(LiveWatchRequest)
 
-    /// The call under a name, from where it goes on.
+    /// Returns the call with the name of the subscription and the position from which it starts.
     func named(_ name: String, from start: LiveStart) -> LiveRequest {
         switch self {
         case .subscribe(var request):

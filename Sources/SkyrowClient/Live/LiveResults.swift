@@ -8,68 +8,68 @@ extension RecordDatabase {
     /// for try await page in database.watch(newest) { show(page.records, of: page.count) }
     /// ```
     ///
-    /// It is for what ``live(_:)`` has no meaning for: an order and a limit, key paths through references, queries inside of the
-    /// predicate, included records and counts. The service asks the query again when a record that it leads to has changed.
+    /// It supports what ``live(_:)`` does not: an order and a limit, key paths through references, subqueries in the predicate,
+    /// included records and counts. The service runs the query again when a record that it depends on has changed.
     ///
-    /// - Parameter query: any but one with a cursor, or with included records apart from the others.
+    /// - Parameter query: any query without a cursor and without `includingEachOnce()`.
     public func watch(_ query: RecordQuery) -> LiveResults<LivePage> {
         LiveResults(database: self, subject: .records(query)) { result in
             LivePage(records: result.records, count: result.count, countKind: result.countKind)
         }
     }
 
-    /// What the records of a type have in groups, again whenever it changes.
+    /// The groups of an aggregate query, again whenever they change.
     ///
     /// ```swift
     /// let votes = try AggregateQuery("vote").grouped(by: "choice").computing("n", .count)
     /// for try await choices in database.watch(votes) { draw(choices.groups) }
     /// ```
     ///
-    /// - Parameter query: the groups, and what is computed of each.
+    /// - Parameter query: the groups, and the aggregates of each.
     public func watch(_ query: AggregateQuery) -> LiveResults<AggregateGroups> {
         LiveResults(database: self, subject: .groups(query)) { $0.groups }
     }
 }
 
-/// The records of a query that is kept current.
+/// The records of a watched query.
 public struct LivePage: Hashable, Sendable {
-    /// The records in the order of the query, each with those that it includes.
+    /// The records in the order of the query, each with its included records.
     public var records: [Record]
-    /// How many records match before limit and offset; nil unless the query asked.
+    /// The number of matching records, regardless of limit and offset; nil unless the query counts them.
     public var count: Int?
-    /// What the count is, when the query asked for an estimate.
+    /// The kind of the count, when the query asked for an estimate.
     public var countKind: CountKind?
 }
 
-/// A result that is kept current: the present one, and each that takes its place.
+/// A result that is kept current: the present one, then each one that replaces it.
 ///
 /// ```swift
 /// for try await page in database.watch(newest) { show(page.records) }
 /// ```
 ///
-/// It waits for the service as long as it takes, and comes back when the connection breaks, with the result as it is then. It ends
-/// with its task, or when its iterator is dropped, and throws `ClientError` when the service refuses the query. It takes a place in
-/// the event stream of the client's live queries; the service keeps at most 10 results current for a connection.
+/// It waits for an unavailable service without a limit, and reconnects after a lost connection, with the result as it is then.
+/// It ends with its task, or when its iterator is dropped, and throws `ClientError` when the service refuses the query. It
+/// counts as a live query in the client's event stream; the service keeps at most 10 results current per connection.
 public struct LiveResults<Result: Sendable>: AsyncSequence, Sendable {
-    /// The result at a moment.
+    /// The result at a point in time.
     public typealias Element = Result
-    /// Why it ends.
+    /// The error that ends the query.
     public typealias Failure = ClientError
 
     let database: RecordDatabase
     let subject: LiveWatchRequest.Subject
     let read: @Sendable (WatchedResult) -> Result
 
-    /// Begins to keep the result current.
+    /// Starts to keep the result current.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(run: WatchRun(database, subject), read: read)
     }
 
     /// The results of one run.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The result at a moment.
+        /// The result at a point in time.
         public typealias Element = Result
-        /// Why it ends.
+        /// The error that ends the query.
         public typealias Failure = ClientError
 
         let run: WatchRun

@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// One run of a live query, with the calls that a reset asks for.
+/// One run of a live query, with the calls that a reset requires.
 final class LiveRun: SubscriptionRun {
     let link: StreamLink
     private let query: LiveQuery
@@ -16,7 +16,7 @@ final class LiveRun: SubscriptionRun {
         link = StreamLink(.subscribe(query.request), of: query.database.client, byteLimit: query.byteLimit)
     }
 
-    /// Events that belong together.
+    /// Returns events that belong together.
     func step() async throws(ClientError) -> [LiveEvent]? {
         let events = try await events()
         return events.isEmpty ? nil : events
@@ -92,7 +92,7 @@ extension LiveRun {
         }
     }
 
-    /// The records as they are now, with the fields of the query.
+    /// Returns the records as they are now, with the fields of the query.
     private func records(_ ids: [String]) async throws(ClientError) -> [(id: String, record: Record?)] {
         var recordIDs: [RecordID] = []
         for id in ids {
@@ -118,13 +118,13 @@ extension LiveRun {
     }
 }
 
-/// From where a client goes on after a page.
+/// Returns where a client continues after a page.
 private func ending(_ json: JSONView) -> (token: String?, cursor: String?, reset: LiveReset?) {
     (json["token"]?.string, json["cursor"]?.string, json["reset"]?.string.map { LiveReset(rawValue: $0) })
 }
 
 extension ChangesRequest {
-    /// A page from the beginning, or behind a cursor.
+    /// Creates a request for the first page, or for the page after a cursor.
     fileprivate init(_ request: LiveSubscribeRequest, cursor: String?, limit: Int) {
         self.init(
             database: request.database,

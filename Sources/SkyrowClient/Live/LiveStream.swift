@@ -4,24 +4,24 @@ import SkyrowModel
 import SkyrowWire
 import Synchronization
 
-/// The event stream of a client, which has all of its live queries and comes back when it breaks.
+/// The event stream of a client, which carries all of its live queries and is reopened when it breaks.
 final class LiveStream: Sendable {
     private struct State {
         var plan = LiveStreamPlan()
         var subscriptions: [String: LiveSubscription] = [:]
         var lastName = 0
-        /// Opens one stream after the other while there are subscriptions.
+        /// The task that opens one stream after another while there are subscriptions.
         var runner: (task: Task<Void, Never>, number: Int)?
         var lastRunner = 0
-        /// Reads the present stream.
+        /// The task that reads the current stream.
         var reader: Task<End, Never>?
-        /// Counts what arrived.
+        /// The number of chunks that have arrived.
         var heard = 0
     }
 
     /// How a stream ended.
     private enum End: Sendable {
-        /// Another one takes its place.
+        /// Another stream replaces it.
         case interrupted
         case ended(wasOpen: Bool, asked: Duration?)
         case refused(ClientErrorValue)
@@ -30,12 +30,12 @@ final class LiveStream: Sendable {
     private let state = Mutex(State())
     private let silence: Duration
 
-    /// - Parameter silence: how long nothing may arrive before a stream is taken for broken.
+    /// - Parameter silence: how long nothing may arrive before a stream counts as broken.
     init(silence: Duration = LivePauses.silence) {
         self.silence = silence
     }
 
-    /// A subscription that is in no stream yet.
+    /// Returns a subscription that is not in a stream yet.
     func subscription(_ request: LiveRequest, byteLimit: Int) -> LiveSubscription {
         let number = state.withLock { state in
             state.lastName += 1
@@ -44,7 +44,7 @@ final class LiveStream: Sendable {
         return LiveSubscription(name: "q\(number)", request: request, byteLimit: byteLimit)
     }
 
-    /// Takes a subscription into the stream, which is opened anew for it; false when there are too many.
+    /// Adds a subscription to the stream, which is reopened for it; false when there are too many.
     func attach(_ subscription: LiveSubscription, _ start: LiveStart, of client: SkyrowClient) -> Bool {
         state.withLock { state in
             guard state.plan.attach(subscription.name, start) else { return false }
@@ -59,7 +59,7 @@ final class LiveStream: Sendable {
         }
     }
 
-    /// Ends a subscription; with the last one the stream ends.
+    /// Ends a subscription; the stream ends with the last one.
     func remove(_ subscription: LiveSubscription, of client: SkyrowClient) {
         subscription.end()
         let leftIn: Int? = state.withLock { state in
@@ -81,7 +81,7 @@ final class LiveStream: Sendable {
         }
     }
 
-    /// Opens the stream anew, for another user.
+    /// Reopens the stream for another user.
     func callerChanged() {
         state.withLock { $0.reader?.cancel() }
     }
@@ -93,7 +93,7 @@ extension LiveStream {
     private func run(_ client: SkyrowClient, _ number: Int) async {
         var attempt = 0
         while !Task.isCancelled {
-            // Queries that begin together share an opening.
+            // Queries that start together share one reopening of the stream.
             guard (try? await client.pause(LivePauses.opening)) != nil else { return }
             guard let reader = open(client, number) else { return }
             let end = await withTaskCancellationHandler {
@@ -117,7 +117,7 @@ extension LiveStream {
         }
     }
 
-    /// Begins to read the next stream; nil when the runner has nothing more to do.
+    /// Starts to read the next stream; nil when the runner has no more work.
     private func open(_ client: SkyrowClient, _ number: Int) -> Task<End, Never>? {
         state.withLock { state in
             guard state.runner?.number == number else { return nil }
@@ -146,7 +146,7 @@ extension LiveStream {
 
     private func deliver(_ item: LiveItem, _ byteCount: Int, to name: String, _ state: inout State) {
         guard let subscription = state.subscriptions[name] else { return }
-        // What does not follow is taken out until it has caught up.
+        // A subscription that falls behind is removed until it has caught up.
         if !subscription.push(item, byteCount: byteCount) { state.plan.drop(name) }
     }
 }
@@ -154,7 +154,7 @@ extension LiveStream {
 // MARK: Reading a stream
 
 extension LiveStream {
-    /// The longest response that is no event stream.
+    /// Upper bound on the size of a response that is not an event stream.
     private static let responseLimit = 1 << 20
 
     private func read(
@@ -199,13 +199,13 @@ extension LiveStream {
         }
     }
 
-    /// Why the service ends a stream.
+    /// The reason why the service closes a stream.
     private struct Closing {
         let code: Int?
         let pause: Duration?
     }
 
-    /// How a stream ends that the service closes.
+    /// Returns how a stream ends that the service closes.
     private func end(_ closing: Closing, _ client: SkyrowClient, _ session: Session?, asked: Duration?) -> End {
         switch closing.code {
         case 4401:
@@ -213,14 +213,14 @@ extension LiveStream {
             return .refused(
                 .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
             )
-        // There are too many, so each time it waits for longer.
+        // There are too many streams, so each attempt waits longer.
         case 4429: return .ended(wasOpen: false, asked: closing.pause ?? asked)
-        // It goes on from its last checkpoints.
+        // The next stream continues from the last checkpoints.
         default: return .ended(wasOpen: true, asked: closing.pause ?? asked)
         }
     }
 
-    /// Takes an event; returns why the service ends the stream, if it does.
+    /// Processes an event; returns the reason when the service closes the stream.
     private func take(
         _ event: EventStreamParser.Event,
         _ generation: Int,
@@ -246,7 +246,7 @@ extension LiveStream {
         }
     }
 
-    /// What a response means that is no event stream.
+    /// Returns how a stream ends whose response is not an event stream.
     private func refusal(
         of stream: TransportStream,
         _ generation: Int,
@@ -280,7 +280,7 @@ extension LiveStream {
         }
     }
 
-    /// Ends the present stream when nothing arrives for too long: time itself is the rule.
+    /// Ends the current stream when nothing arrives for too long; the sleep is the timeout itself.
     private func watchSilence(_ heardBefore: Int) -> (task: Task<Void, Never>, hasStruck: Deferred<Void>) {
         let hasStruck = Deferred<Void>()
         let task = Task {

@@ -1,15 +1,16 @@
 import SkyrowModel
 
-/// Which subscriptions the event stream of a client has, and where each goes on: a value without a connection.
+/// The subscriptions of a client's event stream, and where each of them continues: a value without a connection.
 ///
-/// One stream has them all. It cannot take another in, so it is opened anew with all of them, each from its last checkpoint.
+/// One stream carries all of them. To add a subscription, the stream is reopened with all of them, each from its last
+/// checkpoint.
 struct LiveStreamPlan {
-    /// How many subscriptions the service accepts on a connection, and calls in a batch.
+    /// The number of subscriptions that the service accepts on a connection, and of calls in a batch.
     static let maximumCount = 100
 
     struct Opening: Hashable {
         struct Entry: Hashable {
-            /// Of the call.
+            /// The id of the call.
             var id: Int
             var name: String
             var start: LiveStart
@@ -17,22 +18,22 @@ struct LiveStreamPlan {
 
         var generation: Int
         var entries: [Entry]
-        /// Those that had begun and go on without a token.
+        /// The subscriptions that have started before and start again without a token.
         var restarted: [String]
     }
 
     private struct Member {
         var start: LiveStart
-        /// The stream that it is in; nil while it waits for one.
+        /// The stream that carries it; nil while it waits for one.
         var generation: Int?
-        /// Whether it had begun as it begins now.
+        /// Whether a stream has carried it since it was attached.
         var hasBegun = false
     }
 
     private var members: [String: Member] = [:]
     private var calls: [Int: String] = [:]
     private(set) var generation = 0
-    /// Whether the stream has subscriptions that have ended here.
+    /// Whether the stream carries subscriptions that have been removed.
     private(set) var hasLeftovers = false
 
     /// Whether subscriptions wait for a stream.
@@ -40,7 +41,7 @@ struct LiveStreamPlan {
     var isEmpty: Bool { members.isEmpty }
     var names: [String] { members.keys.sorted() }
 
-    /// Has a subscription taken into the next stream; false when there are too many.
+    /// Adds a subscription to the next stream; false when there are too many.
     mutating func attach(_ name: String, _ start: LiveStart) -> Bool {
         guard members[name] != nil || members.count < Self.maximumCount else { return false }
         members[name] = Member(start: start)
@@ -53,7 +54,7 @@ struct LiveStreamPlan {
         if member.generation == generation { hasLeftovers = true }
     }
 
-    /// The subscriptions of a new stream, which takes the place of the one before; nil when there are none.
+    /// Returns the subscriptions of a new stream, which replaces the current one; nil without subscriptions.
     mutating func open() -> Opening? {
         guard !members.isEmpty else { return nil }
         generation += 1
@@ -72,7 +73,7 @@ struct LiveStreamPlan {
         return opening
     }
 
-    /// What a message of a stream brings to whom, with the length of its JSON.
+    /// Returns the items that a message brings, each with its subscription and the length of its JSON.
     mutating func take(_ notice: LiveNotice, of generation: Int) -> [(name: String, item: LiveItem, byteCount: Int)] {
         guard generation == self.generation else { return [] }
         switch notice {
@@ -134,12 +135,12 @@ struct LiveStreamPlan {
         return items
     }
 
-    /// Takes a subscription out that does not follow.
+    /// Removes a subscription that falls behind.
     mutating func drop(_ name: String) {
         remove(name)
     }
 
-    /// Takes all subscriptions out of a stream that was refused as a whole; returns their names.
+    /// Removes all subscriptions of a stream that was refused as a whole; returns their names.
     mutating func refuseAll(of generation: Int) -> [String] {
         let refused = names.filter { members[$0]?.generation == generation }
         for name in refused { members[name] = nil }
@@ -151,21 +152,21 @@ struct LiveStreamPlan {
 
 /// The pauses between the streams of a client.
 enum LivePauses {
-    /// For how long an opening waits for others that begin with it.
+    /// How long a stream waits before it opens, so that subscriptions that start together share it.
     static let opening = Duration.milliseconds(20)
-    /// For how long a stream goes on with subscriptions that have ended.
+    /// How long a stream continues to carry removed subscriptions.
     static let leftovers = Duration.seconds(1)
-    /// For how long a stream may be silent; the service says something every 25 seconds.
+    /// How long a stream may be silent; the service sends something every 25 seconds.
     static let silence = Duration.seconds(60)
     private static let first = Duration.milliseconds(500)
     private static let longest = Duration.seconds(30)
 
-    /// How long to wait before an attempt.
+    /// Returns the delay before an attempt.
     ///
     /// - Parameters:
-    ///   - attempt: 1 for the first one after a stream that was there.
-    ///   - asked: the least pause, which the service asked for; it asks all of them for the same.
-    ///   - share: where in the range to wait, 0 to 1; at random, so that clients do not come back together.
+    ///   - attempt: 1 for the first one after a stream that was open.
+    ///   - asked: the shortest delay, which the service asked for; it asks all clients for the same.
+    ///   - share: the position in the range of delays, 0 to 1; random, so that clients do not return at the same time.
     static func before(attempt: Int, asked: Duration?, share: Double) -> Duration {
         let own = min(first * (1 << min(attempt - 1, 10)), longest) * (0.5 + share / 2)
         return max(own, min((asked ?? .zero) * (1 + share / 2), longest))

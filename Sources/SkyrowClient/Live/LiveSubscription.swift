@@ -1,8 +1,9 @@
 import SkyrowConcurrency
 
-/// One live query between the event stream, which brings items, and the task that takes them.
+/// The queue of one live query between the event stream, which adds items, and the task that takes them.
 ///
-/// It holds a bounded number of bytes; beyond that it drops all of it, and the query goes on from its last checkpoint.
+/// It holds a bounded number of bytes. When they are exceeded, it drops all items, and the query continues from its last
+/// checkpoint.
 final class LiveSubscription: Sendable {
     let name: String
     let request: LiveRequest
@@ -15,13 +16,13 @@ final class LiveSubscription: Sendable {
         self.byteLimit = byteLimit
     }
 
-    /// The call that begins it from there.
+    /// Returns the call that starts the subscription from a position.
     func request(from start: LiveStart) -> LiveRequest { request.named(name, from: start) }
 
-    /// Brings an item; false when it was too much, and all that waited is dropped.
+    /// Adds an item; when it does not fit, drops all items and returns false.
     func push(_ item: LiveItem, byteCount: Int) -> Bool {
         items.offer { items in
-            // One item always has room: a commit arrives as a whole.
+            // A single item always fits, since a commit arrives as a whole.
             guard items.weight == 0 || items.weight + byteCount <= byteLimit else {
                 items.removeAll()
                 items.append(.dropped, weight: 0)
@@ -32,9 +33,9 @@ final class LiveSubscription: Sendable {
         }
     }
 
-    /// The next item; nil when the subscription or the task that waits has ended.
+    /// Returns the next item; nil when the subscription or the waiting task has ended.
     func next() async -> LiveItem? { await items.next() }
 
-    /// Ends it; what waits is given up.
+    /// Ends the subscription and drops the waiting items.
     func end() { items.finish(dropping: true) }
 }

@@ -3,15 +3,16 @@ public import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// A token that opens one event stream at `GET /live`, for a web view or a browser, whose `EventSource` sends no headers.
+    /// Returns a token that opens one event stream at `GET /live`, for a web view or a browser, whose `EventSource` sends no
+    /// headers.
     ///
     /// ```swift
     /// let ticket = try await client.liveTicket()
     /// let address = "https://api.example.org/live?record_type=note&live-query-token=\(ticket.token)"
     /// ```
     ///
-    /// It opens a stream once, within a minute, and an `EventSource` resumes that stream with it for as long as the session
-    /// lives. Without a login it stands for the API key. This client's own live queries need none.
+    /// The token opens a stream once, within a minute, and an `EventSource` resumes that stream with it for as long as the
+    /// session is valid. Without a login it stands for the API key. This client's own live queries do not need a token.
     public func liveTicket() async throws(ClientError) -> LiveTicket {
         try await call(.liveTicket) { json throws(SkyrowError) in
             guard let token = json["token"]?.string, let end = json["expires_at"]?.string else {

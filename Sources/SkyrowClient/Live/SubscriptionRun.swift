@@ -1,18 +1,18 @@
 import SkyrowModel
 
-/// One run of a subscription: takes a step whenever its reader asks for the next value, and ends with the reader's task, with an error, or
-/// when the reader drops it.
+/// One run of a subscription. It takes a step whenever its reader requests the next value, and ends with the reader's task,
+/// with an error, or when the reader drops it.
 protocol SubscriptionRun: AnyObject {
     associatedtype Output
 
     var link: StreamLink { get }
 
-    /// Takes the next step; nil where it brings no value yet.
+    /// Takes the next step; nil when it has no value yet.
     func step() async throws(ClientError) -> Output?
 }
 
 extension SubscriptionRun {
-    /// The next output; nil when the task is cancelled, and after an error.
+    /// Returns the next output; nil when the task is cancelled, and after an error.
     func next() async throws(ClientError) -> Output? {
         if link.hasEnded { return nil }
         do throws(ClientError) {
@@ -29,7 +29,7 @@ extension SubscriptionRun {
     }
 }
 
-/// What a run has of the event stream: its subscription, and how often the service has refused it.
+/// The part of a run that deals with the event stream: its subscription, and the refusals of the service.
 final class StreamLink {
     let client: SkyrowClient
     private let subscription: LiveSubscription
@@ -51,13 +51,13 @@ final class StreamLink {
         client.live.remove(subscription, of: client)
     }
 
-    /// Has the stream take the subscription in.
+    /// Adds the subscription to the stream.
     func attach(_ start: LiveStart, after pause: Duration?) async throws(ClientError) {
         if let pause { try await client.waitToSubscribe(pause) }
         try client.live.join(subscription, start, of: client)
     }
 
-    /// What the stream brings next.
+    /// Waits for the next item of the stream.
     func listen() async throws(ClientError) -> LiveItem {
         guard let item = await subscription.next() else {
             throw ClientError(.cancelled, "The live query has ended.")
@@ -68,10 +68,10 @@ final class StreamLink {
         return item
     }
 
-    /// The service has accepted it.
+    /// Resets the refusals, since the service has accepted the subscription.
     func accepted() { refusals.passed() }
 
-    /// The pause before the next attempt; throws the refusal where another attempt has no prospect.
+    /// Returns the delay before the next attempt; throws the refusal when another attempt cannot succeed.
     func pause(after error: ClientError, isEstablished: Bool) throws(ClientError) -> Duration {
         try refusals.pause(after: error, isEstablished: isEstablished)
     }

@@ -1,15 +1,15 @@
 import SkyrowModel
 
-/// One run of a result that is kept current, which is watched again after a reset.
+/// One run of a watched query, which is watched again after a reset.
 final class WatchRun: SubscriptionRun {
     let link: StreamLink
     private var result = WatchedResult()
-    /// Whether a result has come.
+    /// Whether a result has arrived.
     private var isEstablished = false
-    /// Whether the stream is to take the subscription in, after a pause.
+    /// Whether the next step adds the subscription to the stream, and after which delay.
     private var joins: (Bool, after: Duration?) = (true, nil)
 
-    /// The most bytes of JSON that wait to be read; beyond it the query is watched again.
+    /// Upper bound on the bytes of JSON that wait to be read; when they exceed it, the query is watched again.
     private static let byteLimit = 4 << 20
 
     init(_ database: RecordDatabase, _ subject: LiveWatchRequest.Subject) {
@@ -24,7 +24,7 @@ final class WatchRun: SubscriptionRun {
         }
         switch try await link.listen() {
         case .result(let changes, let isWhole):
-            // Before the whole result there is nothing that changes.
+            // Changes before the first whole result have nothing to apply to.
             guard isWhole || isEstablished else { return nil }
             isEstablished = true
             link.accepted()

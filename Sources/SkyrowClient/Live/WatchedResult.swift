@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// What is different in a result that is kept current.
+/// A change of a watched result.
 enum WatchedChange: Hashable, Sendable {
     typealias List = WatchedList<RecordID, Record>
 
@@ -36,7 +36,7 @@ enum WatchedChange: Hashable, Sendable {
     }
 }
 
-/// The result of `live:watch`, to which its changes are applied.
+/// The result of `live:watch`, to which changes are applied.
 ///
 /// ```swift
 /// var result = WatchedResult()
@@ -52,8 +52,8 @@ struct WatchedResult: Hashable, Sendable {
     var records: [Record] { list.entries.map(\.value) }
 
     /// - Parameters:
-    ///   - changes: those of one message.
-    ///   - isWhole: whether they take the place of what is there.
+    ///   - changes: the changes of one message.
+    ///   - isWhole: whether they replace the current result.
     mutating func apply(_ changes: [WatchedChange], isWhole: Bool) {
         if isWhole { self = WatchedResult() }
         list.apply(changes.compactMap { if case .listed(let change) = $0 { change } else { nil } })
