@@ -1,21 +1,21 @@
-/// What is done to a record, as far as access to it is concerned.
+/// An action on a record that access lists control.
 public enum AccessAction: Hashable, Sendable, CaseIterable {
     case read
     case update
     case delete
 }
 
-/// What an entry of an access list allows; each level includes reading.
+/// The level of an entry of an access list; each level includes reading.
 public enum AccessLevel: String, Hashable, Sendable, CaseIterable {
     case read
     case update
     case delete
-    /// To update and to delete.
+    /// Updating and deleting.
     case write
 }
 
 extension AccessLevel {
-    /// Whether the level is enough for an action.
+    /// Whether the level allows an action.
     public func allows(_ action: AccessAction) -> Bool {
         switch (self, action) {
         case (_, .read), (.write, _), (.update, .update), (.delete, .delete): true
@@ -23,7 +23,7 @@ extension AccessLevel {
         }
     }
 
-    /// The least level that allows what either of two does.
+    /// Returns the lowest level that allows what either of the two allows.
     package func with(_ other: AccessLevel) -> AccessLevel {
         if self == other || other == .read { return self }
         return self == .read ? other : .write
@@ -41,17 +41,18 @@ public struct AccessEntry: Hashable, Sendable {
     }
 }
 
-/// A record's own access list: a set of subjects with a level each. An empty one admits the owner alone.
+/// A record's access list: a set of subjects, each with a level. An empty list admits only the owner.
 ///
 /// ```swift
 /// let list = AccessList([AccessEntry(.role("editor"), .delete), AccessEntry(.everyone, .read), AccessEntry(.role("editor"), .update)])
 /// list == AccessList([AccessEntry(.everyone, .read), AccessEntry(.role("editor"), .write)])  // true
 /// ```
 public struct AccessList: Hashable, Sendable {
-    /// One for each subject, in the order of ``Subject``.
+    /// One entry per subject, in the order of ``Subject``.
     public let entries: [AccessEntry]
 
-    /// The list of entries in any order; several about one subject are one that allows what each of them does.
+    /// Creates a list from entries in any order; entries about one subject are merged into one that allows what each of them
+    /// does.
     public init(_ entries: [AccessEntry]) {
         var sorted = entries
         sorted.sort { $0.subject < $1.subject }
@@ -67,18 +68,18 @@ public struct AccessList: Hashable, Sendable {
         self.entries = set
     }
 
-    /// How many entries a list may have unless a setting says otherwise.
+    /// The default upper bound on the entries of a list.
     package static let defaultMaximum = 100
-    /// How many a setting may allow.
+    /// Upper bound on the number that a setting may allow.
     package static let utmostMaximum = 10_000
-    /// How many bytes of UTF-8 the name in an entry may have.
+    /// Upper bound on the UTF-8 bytes of the name in an entry.
     package static let maximumNameLength = 255
 }
 
 extension AccessList {
     /// Whether both lists admit the same subjects with the same levels.
     ///
-    /// An entry for the owner adds nothing, since an owner passes any list.
+    /// An entry for the owner adds nothing, since an owner passes every list.
     package func isSame(as other: AccessList) -> Bool {
         let (mine, others) = (withoutOwner, other.withoutOwner)
         return mine.elementsEqual(others)
@@ -91,12 +92,12 @@ extension AccessList {
     /// Whether an entry names a user, a role, a group, a key or a relation.
     package var namesSomeone: Bool { entries.contains { $0.subject.name != nil } }
 
-    /// What everyone sees of the list who may read its record: the entries that name no user, role, group, key or relation.
+    /// The part of the list that every reader of its record sees: the entries that name no user, role, group, key or relation.
     package var shownToAll: AccessList {
         AccessList(entries.filter { $0.subject.name == nil })
     }
 
-    /// The relations of users that entries are about: the last ones, as ``Subject`` orders them.
+    /// The relations of users in the entries; they come last in the order of ``Subject``.
     package var relations: [Subject.Relation] {
         var relations: [Subject.Relation] = []
         for entry in entries.reversed() {

@@ -1,31 +1,31 @@
-/// One way in which a record admits a caller; a scope is open when any of its clauses holds.
+/// A condition under which a record admits a caller; one clause of a scope is enough.
 public enum AccessClause: Hashable, Sendable {
     /// Every record of the database.
     case everything
-    /// Records without a list of their own, which everyone may read by default.
+    /// Records without an access list, which everyone may read by default.
     case unlisted
     /// Records owned by this user.
     case owner(UserID)
-    /// Those of them that have a list of their own.
+    /// Records owned by this user that have an access list.
     case listedOwner(UserID)
-    /// Records whose list has an entry about this audience, with a level that allows the action.
+    /// Records whose access list has an entry about this audience, with a level that allows the action.
     case listed(Audience, AccessAction)
-    /// Records in whose field this user stands, as a rule of the type names it.
+    /// Records of which this field, which a rule of the type names, contains the id of this user.
     case member(MemberField, UserID)
-    /// Those of them without a list of their own.
+    /// The same, but only records without an access list.
     case unlistedMember(MemberField, UserID)
-    /// Records whose list has an entry about what this user is to the owner, with a level that allows the action.
+    /// Records whose access list has an entry about a relation of this user to the owner, with a level that allows the action.
     case related(UserID, AccessAction, RelationEntries)
 }
 
-/// The relations of users that lists of a type name, and where they are looked up.
+/// The relations of users that access lists of a type name, and where they are looked up.
 public struct RelationEntries: Hashable, Sendable {
-    /// The schema that has the relations of users.
+    /// The PostgreSQL schema of the tables of relations.
     package let schema: String
-    /// In the order of their declaration; at least one.
+    /// In declaration order; at least one.
     package let relations: [Subject.Relation]
 
-    /// nil where none is named.
+    /// nil without relations.
     package init?(_ relations: Set<Subject.Relation>, in schema: String) {
         guard !relations.isEmpty else { return nil }
         self.relations = Subject.Relation.allCases.filter { relations.contains($0) }
@@ -33,20 +33,20 @@ public struct RelationEntries: Hashable, Sendable {
     }
 }
 
-/// Which records of a database a caller may read, update or delete, the one definition of the policy
+/// The records of a database that a caller may read, update or delete: the one definition of the policy
 /// (Documentation/Concepts.md, "Access").
 ///
-/// Two interpreters read it, `admits(database:owner:access:)` here and the SQL condition in `SkyrowStore`; a seeded test
-/// holds them to each other.
+/// It has two interpreters, `admits(database:owner:access:)` here and the SQL condition in `SkyrowStore`; a seeded test
+/// verifies that they agree.
 ///
 /// ```swift
 /// let scope = AccessScope(caller: caller, action: .update, database: .everyone)
 /// ```
 public struct AccessScope: Hashable, Sendable {
     public let database: DatabaseScope
-    /// Joined by "or"; none of them means that nothing is admitted.
+    /// Joined by "or"; without clauses no record is admitted.
     public let clauses: [AccessClause]
-    /// What must hold besides, one clause of each: as rules of the type demand it. Most scopes have none.
+    /// Further terms that must hold, by one clause each, as rules of the type require. Most scopes have no such terms.
     public let others: [[AccessClause]]
 
     public init(caller: Caller, action: AccessAction, database: DatabaseScope) {
@@ -54,8 +54,8 @@ public struct AccessScope: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - audience: the caller's, made before.
-    ///   - rules: those of the record type; nil for the standard ones. They mean nothing to the master key and in private
+    ///   - audience: the caller's audience.
+    ///   - rules: those of the record type; nil for the standard ones. They do not apply to the master key and in private
     ///     databases.
     package init(
         caller: Caller,
@@ -98,7 +98,7 @@ public struct AccessScope: Hashable, Sendable {
         AccessScope(database: database, clauses: everyRecord)
     }
 
-    /// Made once, since most requests to a private database and all of the master key have it.
+    /// Shared, since most requests to a private database and all of the master key use it.
     private static let everyRecord: [AccessClause] = [.everything]
 
     private static func clauses(
@@ -108,7 +108,7 @@ public struct AccessScope: Hashable, Sendable {
         database: DatabaseScope
     ) -> [AccessClause] {
         if caller.isMaster {
-            // `_union` is for reading only, for every caller.
+            // `_union` is read-only for every caller.
             return database == .union && action != .read ? [] : everyRecord
         }
         switch database {
@@ -124,15 +124,15 @@ public struct AccessScope: Hashable, Sendable {
                 clauses.append(.listed(audience, .read))
                 return clauses
             case .update, .delete:
-                // What the public may write, every logged-in user may, as in Skygear.
+                // Every logged-in user may write what the public may write, as in Skygear.
                 guard let user = caller.userID else { return [] }
                 return [.owner(user), .listed(audience, action)]
             }
         }
     }
 
-    /// Which roles a caller reads, as ``RoleStanding/allows(_:by:)`` says of one of them: a role without a list is for
-    /// administrators alone, and every level of a list includes reading.
+    /// Returns the clauses for the roles that a caller reads, in agreement with ``RoleStanding/allows(_:by:)``: only
+    /// administrators read a role without an access list, and every level of a list includes reading.
     private static func roles(caller: Caller, audience: Audience, action: AccessAction) -> [AccessClause] {
         guard action == .read else { return [] }
         if caller.isAdministrator { return everyRecord }
@@ -142,19 +142,19 @@ public struct AccessScope: Hashable, Sendable {
         return clauses
     }
 
-    /// Whether it admits no record at all.
+    /// Whether the scope admits no record.
     package var isEmpty: Bool { clauses.isEmpty }
 
-    /// Judges one record in memory, of a type without rules.
+    /// Decides whether one record of a type without rules is admitted, in memory.
     public func admits(database: DatabaseScope, owner: UserID?, access: AccessList?) -> Bool {
         admits(database: database, owner: owner, access: access, isMember: { _, _ in false })
     }
 
-    /// Judges one record in memory.
+    /// Decides whether one record is admitted, in memory.
     ///
     /// - Parameters:
-    ///   - isMember: whether the id of a user stands in a field of the record.
-    ///   - isRelated: whether a user is something to the owner of the record.
+    ///   - isMember: whether a field of the record contains the id of a user.
+    ///   - isRelated: whether a user has a relation to the owner of the record.
     package func admits(
         database: DatabaseScope,
         owner: UserID?,

@@ -1,13 +1,13 @@
-/// What becomes of the public records of an account that is deleted.
+/// What happens to the public records of a deleted account.
 package enum DeletedUserRule: Hashable, Sendable {
-    /// They go with the account.
+    /// They are deleted with the account.
     case delete
-    /// They stay, and name no user any more.
+    /// They remain, and no longer name a user.
     case anonymise
-    /// They become those of another user.
+    /// They are transferred to another user.
     case transfer(to: UserID)
 
-    /// `delete`, `anonymise` or `transfer:<user id>`; nil for another text.
+    /// Parses `delete`, `anonymise` or `transfer:<user id>`; nil for any other text.
     init?(_ text: Substring) {
         switch text {
         case "delete": self = .delete
@@ -22,14 +22,14 @@ package enum DeletedUserRule: Hashable, Sendable {
     }
 }
 
-/// What becomes of public records when the account of their owner is deleted, for each type.
+/// What happens to public records when the account of their owner is deleted, by type.
 ///
 /// ```swift
 /// let rules = DeletedUserRules("note=delete,order=transfer:u1")
 /// rules?[type]  // .anonymise for a type that is not named
 /// ```
 package struct DeletedUserRules: Hashable, Sendable {
-    /// That of the types that are not named.
+    /// The rule of the types that are not named.
     package var others: DeletedUserRule
     package var types: [RecordTypeName: DeletedUserRule]
 
@@ -38,7 +38,7 @@ package struct DeletedUserRules: Hashable, Sendable {
         self.types = types
     }
 
-    /// Reads a rule for all types, and types with `=` and a rule; nil for a text that says nothing, or two things of a type.
+    /// Parses a rule for all types, and types with `=` and a rule; nil for an invalid text, and for two rules of a type.
     package init?(_ text: String) {
         self.init()
         var hasOthers = false
@@ -57,27 +57,27 @@ package struct DeletedUserRules: Hashable, Sendable {
     }
 
     package subscript(type: RecordTypeName) -> DeletedUserRule {
-        // The profiles of others are never deleted with an account, nor given away.
+        // The profiles of others are never deleted with an account, nor transferred.
         type == .user ? .anonymise : types[type] ?? others
     }
 }
 
-/// What the deletion of an account has done so far.
+/// The result of an account deletion so far.
 package struct DeletionReport: Hashable, Sendable {
-    /// Whether the account is gone; otherwise it is disabled, and the service goes on with it.
+    /// Whether the account is deleted; otherwise it is disabled, and the service continues.
     package var isFinished = false
-    /// How many records were deleted, private ones among them.
+    /// The number of deleted records, including private ones.
     package var deleted = 0
-    /// How many stay that name no user any more.
+    /// The number of remaining records that no longer name a user.
     package var anonymised = 0
-    /// How many have another owner now.
+    /// The number of records with a new owner.
     package var transferred = 0
-    /// How many were to be deleted and are anonymised in place of that, since records of others refer to them.
+    /// The number of records that are anonymised instead of deleted, since records of others refer to them.
     package var kept = 0
 
     package init() {}
 
-    /// How many records were worked on.
+    /// The number of processed records.
     package var count: Int { deleted + anonymised + transferred + kept }
 
     package static func += (a: inout DeletionReport, b: DeletionReport) {
@@ -92,7 +92,7 @@ package struct DeletionReport: Hashable, Sendable {
 /// `user:delete`, decoded.
 package struct DeleteUserRequest: Hashable, Sendable {
     package var userID: UserID
-    /// Whether references of other records to the profile become NULL whose rule is `restrict`.
+    /// Whether references of other records to the profile that have the rule `restrict` become NULL.
     package var releases: Bool
 
     package init(userID: UserID, releases: Bool = false) {
@@ -101,7 +101,7 @@ package struct DeleteUserRequest: Hashable, Sendable {
     }
 }
 
-/// `auth:register`, decoded: what makes an anonymous account one that its user can log in to.
+/// `auth:register`, decoded: what turns an anonymous account into one that its user can log in to.
 package struct RegisterRequest: Sendable {
     /// Login keys and their values, `["username": "ann"]`.
     package var authData: [String: String]

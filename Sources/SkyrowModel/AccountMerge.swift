@@ -8,9 +8,9 @@ package struct MergeRequest: Sendable {
     }
 }
 
-/// What the merge of an anonymous account into another one has done so far.
+/// The result of merging an anonymous account into another one so far.
 package struct MergeReport: Hashable, Sendable {
-    /// A private record that has another id now, or lacks values that are unique.
+    /// A private record whose id changed, or that lost unique values.
     package struct Change: Hashable, Sendable {
         package var from: RecordID
         package var to: RecordID
@@ -24,12 +24,12 @@ package struct MergeReport: Hashable, Sendable {
         }
     }
 
-    /// The most records that a report names as changed.
+    /// Upper bound on the changed records that a report names.
     package static let maximumChanges = 1000
 
-    /// Whether everything has moved; otherwise the service goes on by itself.
+    /// Whether everything has moved; otherwise the service continues by itself.
     package var isFinished: Bool
-    /// How many records have another owner or another database now.
+    /// The number of records with a new owner or database.
     package var records: Int
     package var changes: [Change]
 

@@ -1,4 +1,4 @@
-/// The addresses that begin with the same bits, as CIDR writes them.
+/// The addresses that share their first bits, in CIDR notation.
 ///
 /// ```swift
 /// AddressRange("10.0.0.0/8")   // every address of 10.…
@@ -6,11 +6,11 @@
 /// ```
 package struct AddressRange: Hashable, Sendable {
     private let base: ClientAddress
-    /// How many of the 128 bits all addresses share.
+    /// The number of the 128 bits that all addresses share.
     private let length: Int
 
-    /// Reads an address with or without a length; nil for anything else, and when `base` has bits beyond its length, since
-    /// one of the two is then not what was meant.
+    /// Parses an address with or without a length; nil for anything else, and when `base` has bits beyond its length, since one
+    /// of the two is then a mistake.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = ClientAddress(parts[0]) else { return nil }
@@ -29,7 +29,7 @@ package struct AddressRange: Hashable, Sendable {
     }
 
     package func contains(_ address: ClientAddress) -> Bool {
-        // ::/0 means the whole of IPv6, and nothing of IPv4.
+        // ::/0 contains all of IPv6, and no IPv4 address.
         address.isIPv4 == isIPv4 && masked(address) == base
     }
 

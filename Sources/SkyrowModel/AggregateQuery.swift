@@ -1,4 +1,4 @@
-/// A question about groups of the records of one type (`record:aggregate`).
+/// A query for groups of the records of one type (`record:aggregate`).
 public struct AggregateQuery: Hashable, Sendable {
     public static let defaultLimit = 100
     public static let maximumLimit = 1000
@@ -7,12 +7,12 @@ public struct AggregateQuery: Hashable, Sendable {
 
     public var type: RecordTypeName
     public var predicate: RecordPredicate?
-    /// What the records of a group have in common; all records are one group without any.
+    /// The values that the records of a group have in common; without group keys all records are one group.
     public var groupKeys: [GroupKey]
     public var aggregates: [Aggregate]
-    /// What has to hold of a group; its key paths are the names of group keys and aggregates.
+    /// The condition on a group; its key paths are the names of group keys and aggregates.
     public var having: RecordPredicate?
-    /// The order of the groups, by such names; the group keys come last, ascending.
+    /// The order of the groups, by the names of group keys and aggregates; the group keys follow last, ascending.
     public var sort: [SortKey]
     /// 0 to 1000 groups.
     public var limit: Int
@@ -36,11 +36,11 @@ public struct AggregateQuery: Hashable, Sendable {
     }
 }
 
-/// A value that the records of a group have in common, under a name of its own.
+/// A named value that the records of a group have in common.
 public struct GroupKey: Hashable, Sendable {
     public var name: String
     public var keyPath: FieldPath
-    /// For an instant: how long the stretches of time are into which they fall; nil for the value itself.
+    /// The time buckets of a date; nil for the value itself.
     public var bucket: TimeBucket?
 
     public init(_ name: String, _ keyPath: FieldPath, in bucket: TimeBucket? = nil) {
@@ -50,15 +50,15 @@ public struct GroupKey: Hashable, Sendable {
     }
 }
 
-/// Stretches of time of one kind; each is known by the instant at which it begins.
+/// Time buckets of one length; each is identified by the time at which it begins.
 public struct TimeBucket: Hashable, Sendable {
-    /// How long one is; a week begins on Monday.
+    /// The length of a bucket; a week begins on Monday.
     public enum Unit: String, Hashable, Sendable, CaseIterable {
         case minute, hour, day, week, month, quarter, year
     }
 
     public var unit: Unit
-    /// The IANA name of the time zone in which it begins.
+    /// The IANA name of the time zone in which buckets begin.
     public var timeZone: String
 
     public init(_ unit: Unit, timeZone: String = "UTC") {
@@ -67,9 +67,9 @@ public struct TimeBucket: Hashable, Sendable {
     }
 }
 
-/// What is computed of the records of a group, under a name of its own.
+/// A named value that is computed from the records of a group.
 public struct Aggregate: Hashable, Sendable {
-    /// What is made of the values.
+    /// The function that is applied to the values.
     public enum Function: String, Hashable, Sendable, CaseIterable {
         case count
         case sum
@@ -95,9 +95,9 @@ public struct Aggregate: Hashable, Sendable {
 package struct AggregateRequest: Sendable {
     package var database: DatabaseName
     package var query: AggregateQuery
-    /// How it is to be explained; nil where it is to be answered.
+    /// How to explain the query; nil to run it.
     package var explanation: ExplainMode?
-    /// How long the database may work at it; nil for as long as the service lets it.
+    /// How long the database may work on it; nil for the service's own limit.
     package var timeLimit: Duration?
 
     package init(
@@ -115,9 +115,9 @@ package struct AggregateRequest: Sendable {
 
 /// The result of `record:aggregate`.
 package struct AggregateResult: Sendable {
-    /// Of each group the keys and the aggregates that have a value.
+    /// The keys of each group, and its aggregates that have a value.
     package var groups: [any RecordSource]
-    /// Whether groups were left out because of the limit.
+    /// Whether the limit left out groups.
     package var hasMore: Bool
 
     package init(groups: [any RecordSource], hasMore: Bool = false) {

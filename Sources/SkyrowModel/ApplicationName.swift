@@ -1,4 +1,4 @@
-/// The name of an application, which operators know it by: `[a-z][a-z0-9_]{0,62}`.
+/// The name of an application for its operators: `[a-z][a-z0-9_]{0,62}`.
 ///
 /// ```swift
 /// let name = try ApplicationName("shop")
@@ -21,7 +21,7 @@ package struct ApplicationName: Hashable, Sendable, Comparable, CustomStringConv
         rawValue = known
     }
 
-    /// The application of a service that has no other one; it has the service's own keys and settings.
+    /// The default application, which has the service's keys and settings.
     package static let `default` = ApplicationName(known: "app")
 
     package static func < (a: ApplicationName, b: ApplicationName) -> Bool {
@@ -39,11 +39,11 @@ package struct ApplicationName: Hashable, Sendable, Comparable, CustomStringConv
     }
 }
 
-/// The name of a host as requests name it, in lower case and without a port: `shop.example.com`, `192.0.2.1`, `[::1]`.
+/// A host name in requests, in lower case and without a port: `shop.example.com`, `192.0.2.1`, `[::1]`.
 package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: String
 
-    /// Throws `108 InvalidArgument` when the text is not the name of a host, or has a port.
+    /// Throws `108 InvalidArgument` when the text is not a host name, or has a port.
     package init(_ text: String) throws(SkyrowError) {
         guard let name = HostName(field: text), name.rawValue.utf8.count == text.utf8.count else {
             throw .invalidArgument("A host is named by letters, digits, dots and hyphens, without a port.")
@@ -51,7 +51,7 @@ package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible
         self = name
     }
 
-    /// The host of a `Host` field (RFC 9110 section 7.2), whose port and last dot say nothing; nil when there is none.
+    /// Parses a `Host` field (RFC 9110 section 7.2), whose port and last dot are ignored; nil without a host.
     package init?(field text: String) {
         var host = text[...]
         if host.first == "[" {

@@ -1,30 +1,30 @@
-/// All the subjects of access lists and rules that one caller is, whatever the record.
+/// All subjects of access lists and rules that apply to one caller, regardless of the record.
 ///
-/// It is made once for a caller and kept: statements send it as a text, and PostgreSQL compares the keys of lists with
-/// that. What depends on the record, its owner and the fields of it, is not part of it.
+/// It is computed once for a caller and cached: statements send it as a text, which PostgreSQL compares with the keys of lists.
+/// Subjects that depend on the record, such as its owner and its fields, are not part of it.
 public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     public let groups: [GroupName]
-    /// The name of the key that the request comes with, with a login or without.
+    /// The name of the request's key, with or without a login.
     public let keyName: KeyName?
     /// Whether the user has an account that is not anonymous.
     public let isRegistered: Bool
     /// Whether the address of the user's account is verified.
     public let isVerified: Bool
-    /// Whether the user is an administrator, who sees the lists of all roles.
+    /// Whether the user is an administrator, who sees the access lists of all roles.
     let isAdministrator: Bool
-    /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
+    /// The keys of the subjects as a PostgreSQL array, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
     /// - Parameters:
-    ///   - user: nil for one who is not logged in.
-    ///   - roles: those that the user has, with those that contain them; one who is not logged in has none.
-    ///   - groups: those that the user carries; likewise.
-    ///   - isRegistered: whether the user's account is not anonymous; likewise.
-    ///   - isVerified: whether the address of that account is verified; likewise.
-    ///   - isAdministrator: whether the user is an administrator; likewise.
-    ///   - keyName: that of the key of the request; nil for one without a name.
+    ///   - user: nil without a login.
+    ///   - roles: the user's roles and all roles that contain them; ignored without a login.
+    ///   - groups: the user's groups; ignored without a login.
+    ///   - isRegistered: whether the user's account is not anonymous; ignored without a login.
+    ///   - isVerified: whether the address of that account is verified; ignored without a login.
+    ///   - isAdministrator: whether the user is an administrator; ignored without a login.
+    ///   - keyName: the name of the request's key; nil for a key without a name.
     public init(
         user: UserID?,
         roles: [RoleName] = [],
@@ -68,9 +68,9 @@ public struct Audience: Hashable, Sendable {
     /// A caller without a login, whose key has no name.
     package static let anonymous = Audience(user: nil)
 
-    /// Whether the audience is a subject.
+    /// Whether the audience includes a subject.
     ///
-    /// The owner's free pass is a rule of its own, so `owner` adds nothing here.
+    /// The access of the owner is a separate rule, so `owner` adds nothing here.
     public func includes(_ subject: Subject) -> Bool {
         switch subject {
         case .everyone: true
@@ -85,12 +85,12 @@ public struct Audience: Hashable, Sendable {
         }
     }
 
-    /// Hashes the keys of the subjects in one go; what has the same keys is compared in full.
+    /// Hashes the keys of the subjects at once; audiences with the same keys are compared in full.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text)
     }
 
-    /// Keys with NUL are left out: PostgreSQL holds none that equal them.
+    /// Leaves out keys with NUL, since PostgreSQL stores no text that equals them.
     private static func text(of subjects: [Subject]) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for key in subjects.lazy.map(\.key) where !key.hasNUL {

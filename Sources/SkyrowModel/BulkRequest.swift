@@ -1,20 +1,20 @@
-/// Which records a request is about that changes many at once.
+/// The records of a request that changes many at once.
 package enum RecordMatch: Sendable {
-    /// Those that the caller may read and for which the predicate is true.
+    /// The records that the caller may read and that match the predicate.
     case predicate(RecordPredicate)
     case ids([RecordID])
 }
 
-/// What is set in each of some records: values, operators and the access list, without an id.
+/// The changes to make in each of several records: values, operators and the access list, without an id.
 public struct RecordChanges: Hashable, Sendable {
-    /// A draft whose id and precondition do not count.
+    /// A draft whose id and precondition are ignored.
     package let draft: RecordDraft
 
     package init(_ draft: RecordDraft) {
         self.draft = draft
     }
 
-    /// The draft that makes these changes to a record.
+    /// Returns the draft that makes these changes to a record.
     package func draft(of id: RecordID) -> RecordDraft {
         RecordDraft(id: id, access: draft.access, fields: draft.fields, operators: draft.operators)
     }
@@ -26,27 +26,27 @@ public struct RecordChanges: Hashable, Sendable {
 /// `record:update`, or `record:delete` by a predicate, decoded.
 package struct BulkRequest: Sendable {
     package enum Change: Sendable {
-        /// - Parameter size: the bytes of JSON of the changes.
+        /// - Parameter size: the size of the changes in bytes of JSON.
         case update(RecordChanges, size: Int)
         case delete
     }
 
-    /// The records of one request at most.
+    /// Upper bound on the records of one request.
     package static let maximumRecords = 10_000
-    /// The bytes that one request may write at most, as the size of its changes times the number of records.
+    /// Upper bound on the bytes that one request may write: the size of its changes times the number of records.
     package static let maximumBytes = 64 << 20
 
     package var database: DatabaseName
     package var type: RecordTypeName
     package var match: RecordMatch
     package var change: Change
-    /// Where more records match than this, nothing is changed.
+    /// When more records match than this, nothing is changed.
     package var atMost: Int
-    /// Whether nothing is changed, and the result says what would be.
+    /// Whether nothing is changed, and the result reports what would be.
     package var isDryRun: Bool
     /// Up to 64 bytes; a retry with the same key gets the first result.
     package var idempotencyKey: String?
-    /// The SHA-256 of the request's canonical text is made from these bytes when a key is given.
+    /// The bytes from which the SHA-256 of the request's canonical text is computed when a key is given.
     package var fingerprintSource: [UInt8]
 
     package init(
@@ -70,21 +70,21 @@ package struct BulkRequest: Sendable {
     }
 }
 
-/// What has become of the records that a request was about, by their ids.
+/// The outcome for the records of a request, by their ids.
 public struct BulkResult: Hashable, Sendable {
-    /// Those that were updated or deleted, in the order of their ids.
+    /// The updated or deleted records, in the order of their ids.
     public var changed: [RecordID] = []
-    /// Those that the caller may read and not change so.
+    /// The records that the caller may read but not change this way.
     public var notPermitted: [RecordID] = []
-    /// Those of the ids that were sent that do not exist, or that the caller may not read.
+    /// The requested ids of records that do not exist, or that the caller may not read.
     public var notFound: [RecordID] = []
-    /// Those that others changed or deleted meanwhile, so that they match no more.
+    /// The records that others changed or deleted meanwhile, so that they no longer match.
     public var conflicting: [RecordID] = []
-    /// What was deleted with those that were deleted, by the rules of references.
+    /// The records that the rules of references deleted with the deleted ones.
     public var dependents = DeletedDependents.none
 
     public init() {}
 
-    /// How many records matched.
+    /// The number of matching records.
     public var count: Int { changed.count + notPermitted.count + conflicting.count }
 }

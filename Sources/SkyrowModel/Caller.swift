@@ -1,15 +1,15 @@
-/// Who makes a request, after credentials were checked.
+/// The sender of a request, after credentials were checked.
 public struct Caller: Hashable, Sendable {
-    /// What kind of caller it is.
+    /// The kind of caller.
     public enum Kind: Hashable, Sendable {
         case anonymous
         case user(UserID)
-        /// The master key, which passes every rule; it may act as a user, who then owns what is created.
+        /// The master key, which passes every rule; it may act as a user, who then owns the created records.
         case master(actingAs: UserID?)
     }
 
     public var kind: Kind
-    /// The roles of the user with those that contain them, sorted.
+    /// The user's roles and all roles that contain them, sorted.
     public var roles: [RoleName]
     /// The groups of the user, sorted.
     public var groups: [GroupName]
@@ -19,11 +19,11 @@ public struct Caller: Hashable, Sendable {
     public var isRegistered: Bool
     /// True when the address of the user's account is verified.
     public var isVerified: Bool
-    /// True when the user has proved within the last minutes who it is, as step-up asks.
+    /// True when the user has proved their identity within the last minutes, as step-up requires.
     package var isElevated = false
-    /// The key with scopes that the request came with, if it has one that limits it.
+    /// The request's key with scopes, if it has one that limits it.
     package var key: KeyGrant?
-    /// The name of the key with scopes that the request came with, also of one that limits nothing.
+    /// The name of the request's key with scopes, including a key that limits nothing.
     package var keyName: KeyName?
 
     public init(
@@ -44,7 +44,7 @@ public struct Caller: Hashable, Sendable {
 
     public static let anonymous = Caller(kind: .anonymous)
 
-    /// The user who acts, if there is one.
+    /// The acting user, if any.
     public var userID: UserID? {
         switch kind {
         case .anonymous: nil
@@ -60,6 +60,6 @@ public struct Caller: Hashable, Sendable {
         }
     }
 
-    /// Whether it is the operator, who has no limits; a server's key passes rules, but is one of many clients.
+    /// Whether the caller is the operator, who has no limits; a server key passes rules, but is one of many clients.
     package var isOperator: Bool { isMaster && key == nil }
 }

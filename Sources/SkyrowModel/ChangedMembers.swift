@@ -1,4 +1,4 @@
-/// What the result of a save has of each record that was saved.
+/// The members of each saved record that the result of a save contains.
 public enum ReturnedMembers: String, Hashable, Sendable, CaseIterable {
     /// The whole record.
     case record
@@ -6,7 +6,7 @@ public enum ReturnedMembers: String, Hashable, Sendable, CaseIterable {
     case changed
 }
 
-/// A saved record as its id, its revision and some of its fields.
+/// A saved record, reduced to its id, its revision and some of its fields.
 package struct ChangedMembers: RecordSource {
     private let record: any RecordSource
     private let names: Set<String>
@@ -25,11 +25,11 @@ package struct ChangedMembers: RecordSource {
     }
 }
 
-/// Passes on the members of some names, of the outermost record.
+/// Passes on the members with some names, of the outermost record only.
 private struct MemberFilter<Sink: RecordSink>: RecordSink {
     var sink: Sink
     let names: Set<String>
-    /// How many included records are open.
+    /// The number of open records.
     private var depth = 0
 
     init(sink: Sink, names: Set<String>) {

@@ -1,4 +1,4 @@
-/// What the rules of a record type are about.
+/// An action on records that the rules of a record type control.
 public enum ClassAction: String, Hashable, Sendable, CaseIterable {
     case create
     case read
@@ -6,15 +6,15 @@ public enum ClassAction: String, Hashable, Sendable, CaseIterable {
     case delete
 }
 
-/// The rule of a record type about one action: whom it allows, and what the lists of records add to that.
+/// The rule of a record type for one action: the subjects that it allows, and how the access lists of records affect it.
 ///
 /// ```swift
-/// ClassRule([.owner, .field(editors)], .require)  // the owner and the editors, as far as the record's list admits them
+/// ClassRule([.owner, .field(editors)], .require)  // the owner and the editors, if the record's list also admits them
 /// ```
 public struct ClassRule: Hashable, Sendable {
-    /// What a rule means beside the list of a record.
+    /// How a rule and the access list of a record combine.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// The rule is what a record without a list has.
+        /// The rule applies to records without a list.
         case `default`
         /// The rule and the record's list must both admit the caller.
         case require
@@ -22,7 +22,7 @@ public struct ClassRule: Hashable, Sendable {
         case override
     }
 
-    /// A set, in the order of ``Subject``; an empty one allows the action to the master key alone.
+    /// The allowed subjects as a set, in the order of ``Subject``; empty for the master key only.
     public let allow: [Subject]
     public let mode: Mode
 
@@ -31,14 +31,14 @@ public struct ClassRule: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// How many subjects a rule may have unless a setting says otherwise, which is also how many entries a list may.
+    /// The default upper bound on the subjects of a rule, which is also that on the entries of a list.
     package static let maximumSubjects = AccessList.defaultMaximum
-    /// How many a setting may allow.
+    /// Upper bound on the number that a setting may allow.
     package static let utmostSubjects = AccessList.utmostMaximum
 }
 
 extension ClassRule {
-    /// The rule of a type that has none of its own.
+    /// Returns the rule of a type that has no rule for the action.
     package static func standard(_ action: ClassAction) -> ClassRule {
         switch action {
         case .create: usersOnly
@@ -52,8 +52,8 @@ extension ClassRule {
     private static let ownersOnly = ClassRule([.owner])
 }
 
-/// Who creates, reads, changes and deletes the records of a type, and what new ones begin with: what `schema:access:get`
-/// answers.
+/// Who creates, reads, changes and deletes the records of a type, and the defaults of new records: the result of
+/// `schema:access:get`.
 ///
 /// ```swift
 /// var access = ClassAccess()
@@ -64,64 +64,65 @@ public struct ClassAccess: Hashable, Sendable {
     /// Who changes the access list of a record.
     public enum ListWriters: String, Hashable, Sendable, CaseIterable {
         case owner
-        /// Those who may update the record.
+        /// Callers who may update the record.
         case update
     }
 
-    /// Who sees the whole access list of a record, of those who may read it. Others see what it says of everyone and of all users.
+    /// Who sees the whole access list of a record, among those who may read it. Others see the entries that name no user, role,
+    /// group, key or relation.
     public enum ListReaders: String, Hashable, Sendable, CaseIterable {
         case owner
-        /// Those who may update the record.
+        /// Callers who may update the record.
         case update
-        /// Those who may read it.
+        /// Callers who may read the record.
         case read
     }
 
-    /// Whose a new public record is.
+    /// The owner of a new public record.
     public enum NewOwner: String, Hashable, Sendable, CaseIterable {
-        /// The user who makes it.
+        /// The user who creates it.
         case creator = "owner"
-        /// No one's: rules and lists alone say what its creator may do with it.
+        /// No owner: only rules and lists say what its creator may do with it.
         case noOne = "none"
     }
 
-    /// Who gives records to other owners.
+    /// Who may transfer records to other owners.
     public enum Transferrers: String, Hashable, Sendable, CaseIterable {
-        /// The master key alone.
+        /// Only the master key.
         case master
-        /// The owner of a record, too.
+        /// The owner of a record as well.
         case owner
     }
 
-    /// The rules that were set; others are the standard ones.
+    /// The rules that were set; other actions have the standard ones.
     public var rules: [ClassAction: ClassRule] = [:]
-    /// What a new public record has that brings no list; nil for none.
+    /// The access list of a new public record that is saved without one; nil for no list.
     public var defaultAccess: AccessList?
-    /// nil for what the service's settings say.
+    /// nil for the service's setting.
     public var listWriters: ListWriters?
-    /// nil for what the service's settings say.
+    /// nil for the service's setting.
     public var listReaders: ListReaders?
     public var transferrers = Transferrers.master
     public var newOwner = NewOwner.creator
-    /// Whether private databases have records of the type.
+    /// Whether private databases may contain records of the type.
     public var allowsPrivate = true
-    /// Whether others than the master key have aggregates of the records computed.
+    /// Whether callers other than the master key may compute aggregates of the records.
     public var allowsAggregates = true
-    /// The rules of single fields: whom each allows what, among those to whom a record is open. A field or a use without a rule is
-    /// as open as the record; an empty rule allows it to the master key alone.
+    /// The rules of single fields: the subjects that each use is allowed to, among those to whom a record is open. A field or a
+    /// use without a rule is as open as the record; an empty rule allows it to the master key only.
     public var fields: [FieldName: [FieldUse: FieldSubjects]] = [:]
-    /// Those of every field that has no rule of its own about the use, `"*"` among the names of fields.
+    /// The rules of every field without a rule for the use, `"*"` among the names of fields.
     public var everyField: [FieldUse: FieldSubjects] = [:]
 
-    /// What stands for every type, or for every field, in the place of a name.
+    /// The name that stands for every type, or for every field.
     package static let everyName = "*"
 
-    /// How many fields of a type may have rules.
+    /// Upper bound on the fields of a type with rules.
     package static let maximumFields = 500
 
     public init() {}
 
-    /// The rules of fields in the order of the names, those of every field at the end.
+    /// The rules of fields in the order of the names, with those of every field last.
     package var fieldRules: [(field: String, uses: [(use: FieldUse, allow: FieldSubjects)])] {
         let named = fields.sorted { $0.key < $1.key }.map { (field: $0.key.rawValue, uses: $0.value) }
         return (named + (everyField.isEmpty ? [] : [(field: Self.everyName, uses: everyField)])).map { field, uses in
@@ -129,16 +130,16 @@ public struct ClassAccess: Hashable, Sendable {
         }
     }
 
-    /// The rule about an action, the standard one where none was set.
+    /// Returns the rule of an action, which is the standard one when none was set.
     public func rule(_ action: ClassAction) -> ClassRule {
         rules[action] ?? .standard(action)
     }
 }
 
-/// A change of the rules of a type: `schema:access:set`. What is nil stays as it is.
+/// A change of the rules of a type: `schema:access:set`. A nil member is left unchanged.
 public struct ClassAccessChange: Hashable, Sendable {
     public var type: RecordTypeName
-    /// An inner nil takes a rule away.
+    /// An inner nil removes a rule.
     public var rules: [ClassAction: ClassRule?] = [:]
     public var defaultAccess: AccessList??
     public var listWriters: ClassAccess.ListWriters??
@@ -147,9 +148,9 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var newOwner: ClassAccess.NewOwner?
     public var allowsPrivate: Bool?
     public var allowsAggregates: Bool?
-    /// Of each field the rules to change; an inner nil takes a rule away.
+    /// The rules to change, by field; an inner nil removes a rule.
     public var fields: [FieldName: [FieldUse: FieldSubjects?]] = [:]
-    /// The same of every field that has no rule of its own about the use.
+    /// The same for every field without a rule for the use.
     public var everyField: [FieldUse: FieldSubjects?] = [:]
 
     public init(type: RecordTypeName) {
@@ -158,7 +159,7 @@ public struct ClassAccessChange: Hashable, Sendable {
 }
 
 extension ClassAccess {
-    /// The same after a change.
+    /// Returns the rules after a change.
     package func applying(_ change: ClassAccessChange) -> ClassAccess {
         var access = self
         for (action, rule) in change.rules { access.rules[action] = rule }
@@ -184,7 +185,7 @@ extension Subject {
     package func fits(_ action: ClassAction) -> Bool {
         switch self {
         case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey: true
-        // There is no record yet whose owner or field it could be.
+        // A new record has no owner or field yet.
         case .owner, .field: action != .create
         case .relation: false
         }
@@ -192,7 +193,7 @@ extension Subject {
 }
 
 extension ClassAccessChange {
-    /// The change that makes the rules of a type these, whatever they are; fields without rules among these keep theirs.
+    /// Creates the change that replaces the rules of a type by these; fields without rules among these keep theirs.
     public init(type: RecordTypeName, to access: ClassAccess) {
         self.init(type: type)
         for action in ClassAction.allCases { rules.updateValue(access.rules[action], forKey: action) }
@@ -213,7 +214,7 @@ extension ClassAccessChange {
 /// `schema:access` of Skygear, decoded: the roles whose users create records of a type.
 package struct CreateRolesRequest: Hashable, Sendable {
     package var type: RecordTypeName
-    /// None of them for every logged-in user.
+    /// Empty for every logged-in user.
     package var roles: [RoleName]
 
     package init(type: RecordTypeName, roles: [RoleName]) {
@@ -222,12 +223,12 @@ package struct CreateRolesRequest: Hashable, Sendable {
     }
 }
 
-/// `schema:default_access` of Skygear, and `auth:default_access:set`, decoded: the access list that new public records get that
-/// bring none.
+/// `schema:default_access` of Skygear, and `auth:default_access:set`, decoded: the access list of new public records that are
+/// saved without one.
 package struct DefaultAccessRequest: Hashable, Sendable {
-    /// nil for a user's own list, which those of all types get.
+    /// nil for a user's own list, which applies to records of all types.
     package var type: RecordTypeName?
-    /// nil for none.
+    /// nil for no list.
     package var access: AccessList?
 
     package init(type: RecordTypeName? = nil, access: AccessList?) {
@@ -239,7 +240,7 @@ package struct DefaultAccessRequest: Hashable, Sendable {
 /// `record:transfer`, decoded.
 package struct TransferRequest: Hashable, Sendable {
     package var ids: [RecordID]
-    /// Whose they are to be.
+    /// The new owner.
     package var owner: UserID
 
     package init(ids: [RecordID], owner: UserID) {
@@ -249,7 +250,7 @@ package struct TransferRequest: Hashable, Sendable {
 }
 
 extension SkyrowError {
-    /// The same about the list that new records of a type get, for an error about one in `_access`.
+    /// Returns the same error about the default list of a type, for an error about a list in `_access`.
     package var aboutDefaultAccess: SkyrowError {
         let path = "default_access" + (path ?? "_access").dropFirst("_access".count)
         return SkyrowError.invalidArgument(message, "default_access").at(path)

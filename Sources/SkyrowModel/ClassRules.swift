@@ -1,10 +1,10 @@
-/// A field of a record type in which the ids of users may stand.
+/// A field of a record type that can contain ids of users.
 public struct MemberField: Hashable, Sendable {
     public let name: FieldName
-    /// Whether it holds any number of ids.
+    /// Whether it can contain any number of ids.
     public let isArray: Bool
 
-    /// nil for a field of a type that holds no ids of users.
+    /// nil for a field whose type cannot contain ids of users.
     package init?(_ name: FieldName, of type: FieldType) {
         switch type {
         case .string, .reference(.user): isArray = false
@@ -15,26 +15,26 @@ public struct MemberField: Hashable, Sendable {
     }
 }
 
-/// The rules of a record type as its catalogue entry has them: with the fields that they name.
+/// The rules of a record type in its catalogue entry, together with the fields that they name.
 ///
-/// An object, since what it comes to for a caller is kept by its identity (``RecordAccess/of(_:)``). Types whose rules are the
-/// standard ones have none.
+/// A class, since the access that they give a caller is cached by identity (``RecordAccess/of(_:)``). Types with only the
+/// standard rules have no instance.
 package final class ClassRules: Sendable {
-    /// The rules that are not the standard ones.
+    /// The rules that differ from the standard ones.
     private let rules: [ClassAction: ClassRule]
-    /// The fields that they name, as far as the type has them.
+    /// The fields that the rules name, as far as the type has them.
     let members: [FieldName: MemberField]
-    /// The relations of users that lists of the type's records name; nil where they name none.
+    /// The relations of users that access lists of the type's records name; nil without any.
     private let relations: RelationEntries?
-    /// Whether the records are roles, which are judged by their lists and by what the caller is (``AccessScope``).
+    /// Whether the records are roles, whose access depends on their lists and on the caller (``AccessScope``).
     package let areOfRoles: Bool
 
-    /// nil where every rule is the standard one, and no list names a relation.
+    /// nil when every rule is the standard one, and no access list names a relation.
     ///
     /// - Parameters:
-    ///   - relations: those that lists of the type's records name.
-    ///   - field: the type of a field of the record type; nil where it has none of that name. A rule allows nothing to
-    ///     those who stand in such a field.
+    ///   - relations: the relations that access lists of the type's records name.
+    ///   - field: the type of a field of the record type; nil for a name that it lacks. A rule allows nothing to the users in
+    ///     such a field.
     package init?(_ access: ClassAccess, relations: RelationEntries? = nil, field: (FieldName) -> FieldType?) {
         rules = access.rules.filter { $1 != .standard($0) }
         self.relations = relations
@@ -47,7 +47,7 @@ package final class ClassRules: Sendable {
         self.members = members
     }
 
-    /// The fields that they name, as far as the type has them.
+    /// The fields that the rules name, as far as the type has them.
     package var memberFields: Set<FieldName> { Set(members.keys) }
 
     private init(
@@ -62,7 +62,7 @@ package final class ClassRules: Sendable {
         self.areOfRoles = areOfRoles
     }
 
-    /// The rules of roles as records: nothing is written, and what is read is said by the list of each.
+    /// The rules of roles as records: nothing is written, and the access list of each role says who reads it.
     static let ofRoles = ClassRules(
         rules: Dictionary(
             ClassAction.allCases.map { ($0, ClassRule([], .override)) },
@@ -73,14 +73,14 @@ package final class ClassRules: Sendable {
         areOfRoles: true
     )
 
-    /// The same rules where lists may name every relation.
+    /// Returns the same rules for access lists that may name these relations.
     ///
     /// - Parameter rules: nil for the standard ones.
     static func naming(_ relations: RelationEntries?, _ rules: ClassRules?) -> ClassRules {
         ClassRules(rules: rules?.rules ?? [:], members: rules?.members ?? [:], relations: relations)
     }
 
-    /// The relations of users that are asked for where lists name them.
+    /// The relations of users that access lists name, and that are looked up.
     package var askedRelations: [Subject.Relation] { relations?.relations ?? [] }
 
     package func rule(_ action: ClassAction) -> ClassRule {
@@ -92,14 +92,14 @@ package final class ClassRules: Sendable {
         audience.user != nil && rule(.create).allow.contains { audience.includes($0) }
     }
 
-    /// What must hold of a public record for one who is not the master key: one clause of each term.
+    /// Returns the terms that a public record must meet for a caller other than the master key: one clause of each term.
     ///
-    /// To change a record is to read it too.
+    /// Changing a record requires reading it.
     func terms(_ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
         terms(action, audience) { rule in rule.allow.contains { audience.includes($0) } }
     }
 
-    /// The same for one of whom it is said which rules name it (``UnsettledScope``).
+    /// Returns the same terms for a caller of which only the applicable rules are given (``UnsettledScope``).
     func terms(
         _ action: AccessAction,
         _ audience: Audience,
@@ -116,7 +116,7 @@ package final class ClassRules: Sendable {
         }
     }
 
-    /// The rows of the table of precedence (Documentation/Security.md), from 4 to 15.
+    /// Returns the terms for rows 4 to 15 of the table of precedence (Documentation/Security.md).
     private func terms(
         of rule: ClassRule,
         _ action: AccessAction,
@@ -124,7 +124,7 @@ package final class ClassRules: Sendable {
         isAllowed: Bool
     ) -> [[AccessClause]] {
         if rule.allow.isEmpty { return [[]] }
-        // What the public may write, every logged-in user may.
+        // Every logged-in user may write what the public may write, but only logged-in users write.
         if action != .read, audience.user == nil { return [[]] }
         switch rule.mode {
         case .override:
@@ -142,7 +142,7 @@ package final class ClassRules: Sendable {
         }
     }
 
-    /// What the record's list is asked: whether there is none, for its owner, and for an entry.
+    /// Returns the clauses of an access list: for records without one, for the owner, and for an entry.
     private func list(_ action: AccessAction, _ audience: Audience) -> [AccessClause] {
         var clauses: [AccessClause] = [.unlisted]
         if let user = audience.user { clauses.append(.owner(user)) }
@@ -151,7 +151,7 @@ package final class ClassRules: Sendable {
         return clauses
     }
 
-    /// The records for which a rule allows it to a caller whom it does not allow it for all.
+    /// Returns the clauses for the records in which a rule allows the action, when it does not allow it in all of them.
     private func allowed(by rule: ClassRule, _ audience: Audience) -> [AccessClause] {
         guard let user = audience.user else { return [] }
         let owner: [AccessClause] = rule.allow.contains(.owner) ? [.owner(user)] : []
@@ -179,9 +179,9 @@ extension ClassRules: Hashable {
 }
 
 extension AccessClause {
-    /// The same terms without those that hold anyway: for every record, or where another one holds.
+    /// Returns the terms without redundant ones: those that hold for every record, or wherever another one holds.
     ///
-    /// One empty term, which no record meets, is what is left where there is such a term.
+    /// When one term is empty, which no record meets, it is the only one that remains.
     fileprivate static func simplified(_ terms: [[AccessClause]]) -> [[AccessClause]] {
         if terms.contains(where: \.isEmpty) { return [[]] }
         var kept: [[AccessClause]] = []

@@ -11,7 +11,7 @@
 /// ClientAddress("::ffff:192.0.2.7")?.description // "192.0.2.7": one client, however the socket spells it
 /// ```
 package struct ClientAddress: Hashable, Sendable {
-    /// The 128 bits in two halves; an IPv4 address is kept as IPv6 maps it (RFC 4291, 2.5.5.2).
+    /// The 128 bits in two halves; an IPv4 address is stored as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
     package let high: UInt64
     package let low: UInt64
 
@@ -20,9 +20,9 @@ package struct ClientAddress: Hashable, Sendable {
         self.low = low
     }
 
-    /// Reads an address as it is written, with no port, brackets or zone; nil for anything else.
+    /// Parses an address without a port, brackets or zone; nil for anything else.
     package init?(_ text: some StringProtocol) {
-        // What a C string would end at, or a resolver would look up, is not an address.
+        // Texts that end a C string early, or that a resolver would look up, are not addresses.
         guard text.utf8.count <= 45, text.utf8.allSatisfy(ClientAddress.isAddressByte) else { return nil }
         var four = in_addr()
         var six = in6_addr()
@@ -53,8 +53,8 @@ package struct ClientAddress: Hashable, Sendable {
         high == 0 && low & ~0xffff_ffff == ClientAddress.mappedPrefix
     }
 
-    /// The network of `length` bits that the address belongs to: an IPv4 address, and whatever else is in ::/64, stays
-    /// as it is.
+    /// Returns the network of `length` bits that contains the address; an IPv4 address, and every other address in ::/64, is
+    /// returned as it is.
     package func network(length: Int) -> ClientAddress {
         // ::/64 holds the loopback address and mapped IPv4 addresses, each of which is one host.
         guard high != 0 else { return self }
@@ -64,7 +64,7 @@ package struct ClientAddress: Hashable, Sendable {
         )
     }
 
-    /// A word whose first `bits` bits are set.
+    /// Returns a word whose first `bits` bits are set.
     static func mask(_ bits: Int) -> UInt64 {
         bits == 0 ? 0 : ~0 << UInt64(64 - bits)
     }
@@ -85,7 +85,7 @@ package struct ClientAddress: Hashable, Sendable {
 extension ClientAddress: CustomStringConvertible {
     package var description: String {
         if isIPv4 {
-            // Each request's line in the log has it.
+            // Written by hand, since the log line of every request contains it.
             return String(unsafeUninitializedCapacity: 15) { target in
                 var end = 0
                 func append(_ byte: UInt64) {
@@ -103,7 +103,7 @@ extension ClientAddress: CustomStringConvertible {
             }
         }
         let bytes = (high.bigEndian, low.bigEndian)
-        // As long as the longest text, and its end (INET6_ADDRSTRLEN).
+        // The length of the longest text with its terminator (INET6_ADDRSTRLEN).
         return String(unsafeUninitializedCapacity: 46) { target in
             target.withMemoryRebound(to: CChar.self) { text in
                 let end = withUnsafeBytes(of: bytes) {

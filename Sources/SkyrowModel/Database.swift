@@ -1,15 +1,15 @@
-/// The database a request names in `database_id`.
+/// The database that a request names in `database_id`.
 public enum DatabaseName: Hashable, Sendable {
-    /// `_public`, also when nothing is named
+    /// `_public`, also the default
     case everyone
     /// `_private`: the caller's own
     case own
     /// A user id: that user's private database
     case user(UserID)
-    /// `_union`: all of them, for the master key to read
+    /// `_union`: all databases, for the master key to read
     case union
 
-    /// Reads `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore and for what
+    /// Parses `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore and for a text that
     /// cannot be a user id: with a slash or NUL, or longer than 255 bytes.
     public init(_ text: String?) throws(SkyrowError) {
         switch text {
@@ -26,11 +26,11 @@ public enum DatabaseName: Hashable, Sendable {
     }
 }
 
-/// The rows a request works on, once it is settled that the caller may open them.
+/// The rows that a request works on, after the caller's right to open them was checked.
 public enum DatabaseScope: Hashable, Sendable {
     /// The shared database; access lists apply.
     case everyone
-    /// One user's private database; no list opens or closes it.
+    /// One user's private database; access lists do not apply.
     case user(UserID)
     /// Every database at once, read-only.
     case union

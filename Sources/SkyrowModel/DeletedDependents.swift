@@ -1,8 +1,8 @@
-/// The records that were deleted with another one, whose references to it have the rule ``DeleteRule/cascade``.
+/// The records that were deleted with another one, because their references to it have the rule ``DeleteRule/cascade``.
 public struct DeletedDependents: Hashable, Sendable {
-    /// Those that the caller may read, in the order of their ids.
+    /// The records that the caller may read, in the order of their ids.
     public var ids: [RecordID]
-    /// How many others there were.
+    /// The number of other records.
     public var hidden: Int
 
     public static let none = DeletedDependents()

@@ -4,7 +4,7 @@ public enum ElementType: Hashable, Sendable {
     case integer
     case number
     case boolean
-    /// The stored id of a record of this type; no foreign key holds it, so there may be no such record.
+    /// The stored id of a record of this type; without a foreign key, so the record may not exist.
     case reference(RecordTypeName)
 
     /// The type of a field that holds one such element.
@@ -18,7 +18,7 @@ public enum ElementType: Hashable, Sendable {
         }
     }
 
-    /// nil for a type of which there are no arrays.
+    /// nil for a type without arrays.
     public init?(_ type: FieldType) {
         switch type {
         case .string: self = .string
@@ -30,6 +30,6 @@ public enum ElementType: Hashable, Sendable {
         }
     }
 
-    /// How many elements the array of a field has at most.
+    /// Upper bound on the elements of an array field.
     package static let maximumCount = 10_000
 }

@@ -1,11 +1,11 @@
-/// How much of a common budget each holder has.
+/// The parts of a common budget, by holder.
 ///
-/// A holder gets no more than half of what the others leave. So one alone has half of the budget at most, and whatever
-/// the others have, there is always something left for the next.
+/// A holder gets at most half of what the others leave. A single holder thus has at most half of the budget, and there is
+/// always something left for the next one.
 struct FairShare<Holder: Hashable & Sendable>: Sendable {
     let limit: Int
     private(set) var used = 0
-    /// The most that was ever used.
+    /// The largest amount that was ever in use.
     private(set) var largest = 0
     private var holdings: [Holder: Int] = [:]
 
@@ -13,7 +13,7 @@ struct FairShare<Holder: Hashable & Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Takes a part for a holder, as much as there is up to `most`; nil when there is less than `least`.
+    /// Takes a part for a holder, as much as is left up to `most`; nil when less than `least` is left.
     mutating func take(atLeast least: Int, atMost most: Int, for holder: Holder) -> Int? {
         let own = holdings[holder, default: 0]
         let amount = min(most, (limit - (used - own)) / 2 - own)

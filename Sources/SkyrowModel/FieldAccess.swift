@@ -1,18 +1,18 @@
-/// Whom the rules of fields (``FieldRules``) are asked about.
+/// The caller to which the rules of fields (``FieldRules``) apply.
 package enum FieldAccess: Hashable, Sendable {
-    /// One who passes every rule: the master key, or the service itself.
+    /// A caller that passes every rule: the master key, or the service itself.
     case unrestricted
-    /// One with all that rules may name of it.
+    /// A caller with all subjects that rules may name.
     case audience(Audience)
 
-    /// One who is not logged in, and so owns nothing.
+    /// A caller without a login, who owns nothing.
     package static let anonymous = FieldAccess.audience(.anonymous)
 
     package init(_ caller: Caller) {
         self.init(caller, Audience(of: caller))
     }
 
-    /// - Parameter audience: the caller's, made before.
+    /// - Parameter audience: the caller's audience.
     init(_ caller: Caller, _ audience: Audience) {
         switch caller.kind {
         case .anonymous, .user: self = .audience(audience)
@@ -25,7 +25,7 @@ package enum FieldAccess: Hashable, Sendable {
         .audience(Audience(user: id))
     }
 
-    /// Whom the rules are asked about; nil for one who passes all of them.
+    /// The audience for the rules; nil for a caller that passes all of them.
     var audience: Audience? {
         switch self {
         case .unrestricted: nil
@@ -33,7 +33,7 @@ package enum FieldAccess: Hashable, Sendable {
         }
     }
 
-    /// The user, where rules hold for one.
+    /// The logged-in user; nil for a caller that passes every rule.
     package var user: UserID? {
         switch self {
         case .unrestricted: nil
@@ -48,7 +48,7 @@ package enum FieldAccess: Hashable, Sendable {
         }
     }
 
-    /// Whether this is the owner of a record.
+    /// Whether the caller owns a record.
     func owns(_ record: Record) -> Bool {
         guard let user else { return false }
         return record.owner == user

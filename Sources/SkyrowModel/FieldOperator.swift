@@ -1,13 +1,13 @@
-/// A change of one field that the service makes of the value that is stored, in the statement that saves the record.
+/// A change of one field that the service computes from the stored value, in the statement that saves the record.
 ///
 /// ```swift
 /// try RecordDraft("post/1", ["title": "Hello"], applying: ["views": .increment(by: 1), "tags": .push("swift")])
 /// ```
 ///
-/// Nothing is read before, so that of changes that many clients make at once none is lost. The operators of arrays and
-/// objects are made by functions of `SkyrowClient`.
+/// The value is not read first, so concurrent changes by many clients are all kept. Functions of `SkyrowClient` create the
+/// operators of arrays and objects.
 public struct FieldOperator: Hashable, Sendable {
-    /// What is made of a stored value and an operand.
+    /// A computation on a stored value and an operand.
     public enum Arithmetic: String, Hashable, Sendable, CaseIterable {
         case increment = "inc"
         case multiply = "mul"
@@ -21,13 +21,13 @@ public struct FieldOperator: Hashable, Sendable {
         case last
     }
 
-    /// The operators; members are JSON texts, and so are arrays and elements until they are of the type of a field.
+    /// The operators. Members are JSON texts; arrays and elements are JSON texts until they have the type of a field.
     package enum Kind: Hashable, Sendable {
         /// `inc`, `mul`, `min` and `max`
         case compute(Arithmetic, RecordValue)
         case unset
         case setOnInsert(RecordValue)
-        /// Elements as an array.
+        /// The elements as an array.
         case push(RecordValue, at: ArrayEnd)
         case addToSet(RecordValue)
         case pull(RecordValue)
@@ -46,7 +46,7 @@ public struct FieldOperator: Hashable, Sendable {
         case relate([RecordID])
         /// Removes members of a relation.
         case unrelate([RecordID])
-        /// At least one, none of them `all`.
+        /// At least one operator, of which no one is `all`.
         case all([FieldOperator])
     }
 
@@ -56,33 +56,33 @@ public struct FieldOperator: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// How much one record may ask.
+    /// Upper bounds for one record.
     package enum Limits {
-        /// Operators of one record, those in `all` counted one by one.
+        /// Operators of one record, counting those in `all` one by one.
         package static let count = 256
         /// Operators of one record with a predicate.
         package static let predicates = 1
         /// Operators in `all`.
         package static let all = 32
-        /// Elements or members of an operand, and elements of an array that an operator makes longer.
+        /// Elements or members of an operand, and elements of an array that an operator extends.
         package static let elements = 10_000
-        /// Bytes of a JSON value after an operator, as PostgreSQL writes it, and of the texts of an array together.
+        /// Bytes of a JSON value after an operator, as PostgreSQL writes it, and of all texts of an array.
         package static let bytes = 1_048_576
         /// Names of a path.
         package static let steps = 16
-        /// Arrays and objects inside each other in a value, as many as a request can send and a response can have.
+        /// Nesting of arrays and objects in a value, as in requests and responses.
         package static let depth = 60
         /// Characters of a number in a JSON value after an operator, written without an exponent.
         package static let digits = 400
     }
 }
 
-/// A path from a JSON object to a member of it, or of objects inside: `stats.wins`.
+/// A path from a JSON object to a member of it, or of nested objects: `stats.wins`.
 package struct MemberPath: Hashable, Sendable {
     /// The names of the members; at least one.
     package let steps: [String]
 
-    /// Reads names that are joined by dots.
+    /// Parses names that are joined by dots.
     ///
     /// Throws `108 InvalidArgument` for an empty name, for one with NUL, and for more than 16 names.
     package init(_ text: String) throws(SkyrowError) {
@@ -95,14 +95,14 @@ package struct MemberPath: Hashable, Sendable {
         }
     }
 
-    /// Takes a path as it is written in a program; the service refuses a malformed one.
+    /// Creates a path from program text without checking it; the service refuses a malformed one.
     package init(unchecked text: String) {
         steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
     package var description: String { steps.joined(separator: ".") }
 
-    /// Paths are the same when their bytes are, as in PostgreSQL.
+    /// Paths are equal when their bytes are, as in PostgreSQL.
     package static func == (a: MemberPath, b: MemberPath) -> Bool {
         a.steps.elementsEqual(b.steps) { $0.isSameText(as: $1) }
     }
@@ -123,12 +123,12 @@ extension FieldOperator {
         FieldOperator(.compute(.multiply, number))
     }
 
-    /// Keeps the lesser of the stored value and another number, instant or string.
+    /// Keeps the lesser of the stored value and another number, date or string.
     public static func min(_ value: RecordValue) -> FieldOperator {
         FieldOperator(.compute(.minimum, value))
     }
 
-    /// Keeps the greater of the stored value and another number, instant or string.
+    /// Keeps the greater of the stored value and another number, date or string.
     public static func max(_ value: RecordValue) -> FieldOperator {
         FieldOperator(.compute(.maximum, value))
     }
@@ -146,7 +146,7 @@ extension FieldOperator {
     /// Clears the field, as `null` does.
     public static var unset: FieldOperator { FieldOperator(.unset) }
 
-    /// Gives the field a value when the record is new, and leaves it alone otherwise.
+    /// Sets the field when the record is new, and leaves it unchanged otherwise.
     public static func setOnInsert(_ value: RecordValue) -> FieldOperator {
         FieldOperator(.setOnInsert(value))
     }
@@ -157,18 +157,18 @@ extension FieldOperator {
     /// Removes the last element of an array.
     public static var popLast: FieldOperator { FieldOperator(.pop(.last)) }
 
-    /// Removes a member of a JSON object, `stats.wins` that of an object inside.
+    /// Removes a member of a JSON object; `stats.wins` is a member of a nested object.
     public static func unsetMember(_ path: String) -> FieldOperator {
         FieldOperator(.unsetMember(MemberPath(unchecked: path)))
     }
 
-    /// Adds records to the members of a relation; those that are members stay it.
+    /// Adds records to the members of a relation; existing members remain.
     ///
     /// ```swift
     /// try RecordDraft("post/1", applying: ["likes": .relate([try RecordID("user/ann")])])
     /// ```
     ///
-    /// At most 10,000 at once, which the caller may read.
+    /// At most 10,000 at once, and only records that the caller may read.
     public static func relate(_ members: [RecordID]) -> FieldOperator {
         FieldOperator(.relate(members))
     }
@@ -204,7 +204,7 @@ extension FieldOperator {
         }
     }
 
-    /// The operators one by one: those of `all`, or the operator itself.
+    /// The single operators: those of `all`, or the operator itself.
     package var steps: [FieldOperator] {
         switch kind {
         case .all(let operators): operators
@@ -212,7 +212,7 @@ extension FieldOperator {
         }
     }
 
-    /// The type of a new field that first gets this operator; nil where it has no value to tell it.
+    /// The type of a new field that this operator is the first to change; nil when the operator does not determine it.
     package var fieldType: FieldType? {
         switch kind {
         case .compute(_, let operand), .setOnInsert(let operand): operand.fieldType
@@ -227,7 +227,7 @@ extension FieldOperator {
         }
     }
 
-    /// The reference that it may store.
+    /// The reference that the operator may store.
     package var reference: RecordID? {
         switch kind {
         case .setOnInsert(.reference(let target)): target

@@ -1,19 +1,19 @@
-/// In which of the records that are open to a caller a rule about a field holds, where that depends on the record.
+/// The records in which a rule about a field holds, among those open to a caller, where that depends on the record.
 package struct FieldReach: Hashable, Sendable {
-    /// One way in which a record says so.
+    /// A condition on a record.
     package enum Way: Hashable, Sendable {
-        /// The caller owns it.
+        /// The caller owns the record.
         case owner
-        /// The caller's id stands in this field of it.
+        /// This field of the record contains the caller's id.
         case member(MemberField)
-        /// The caller does not own it.
+        /// The caller does not own the record.
         case notOwner
-        /// The caller's id does not stand in this field of it.
+        /// This field of the record does not contain the caller's id.
         case notMember(MemberField)
-        /// The list of it has an entry about the caller that allows this, whatever the caller is to its owner.
+        /// The record's access list has an entry about the caller that allows this, regardless of relations to its owner.
         case listed(AccessAction)
 
-        /// The way that holds where this one does not; nil where rules never ask for that.
+        /// The negation of the condition; nil for one that rules never negate.
         fileprivate var opposite: Way? {
             switch self {
             case .owner: .notOwner
@@ -32,13 +32,13 @@ package struct FieldReach: Hashable, Sendable {
         }
     }
 
-    /// Of each of these one must hold; none is there twice, and none that holds wherever another does.
+    /// The terms of the rule: one condition of each must hold. No term is redundant.
     package let terms: [Set<Way>]
 
-    /// How many terms what holds in the records of either of two may have.
+    /// Upper bound on the terms of the union of two values.
     private static let maximumTerms = 64
 
-    /// Makes the value of terms of which at least one holds in some records only.
+    /// Creates a value from terms, at least one of which holds in some records only.
     fileprivate init(_ terms: [Set<Way>]) {
         var kept: [Set<Way>] = []
         for term in terms
@@ -51,30 +51,30 @@ package struct FieldReach: Hashable, Sendable {
         self.terms = kept
     }
 
-    /// Records in which one of these holds.
+    /// Creates a value for the records in which one of these conditions holds.
     package init(any ways: Set<Way>) {
         self.init([ways])
     }
 
-    /// Those that the caller owns.
+    /// The records that the caller owns.
     package static let owned = FieldReach(any: [.owner])
 
-    /// What comes to the records of either.
+    /// Returns the records of either.
     ///
-    /// Of rules that deny very many things it may be fewer, never more.
+    /// For rules with very many denials the result may contain fewer records, but never more.
     package func or(_ other: FieldReach) -> FieldStanding {
         guard terms.count * other.terms.count <= Self.maximumTerms else { return .some(self) }
         return FieldStanding(terms.flatMap { term in other.terms.map { term.union($0) } })
     }
 
-    /// The fields that it asks for.
+    /// The fields that the conditions read.
     package var members: Set<MemberField> {
         Set(terms.joined().compactMap(\.member))
     }
 
     /// Whether it holds in a record.
     ///
-    /// - Parameter isListed: whether the record's list has an entry about the caller that allows something.
+    /// - Parameter isListed: whether the record's access list has an entry about the caller that allows an action.
     package func holds(
         isOwner: Bool,
         isMember: (MemberField) -> Bool,
@@ -94,19 +94,19 @@ package struct FieldReach: Hashable, Sendable {
     }
 }
 
-/// What a rule about a field comes to for a caller, among the records that are open to it.
+/// The records in which a rule about a field holds for a caller, among those that are open to the caller: none, some or all.
 package enum FieldStanding: Hashable, Sendable {
-    /// In no record.
+    /// No record.
     case none
-    /// In some of them.
+    /// Some records.
     case some(FieldReach)
-    /// In all of them.
+    /// All records.
     case all
 
-    /// In those that the caller owns.
+    /// The records that the caller owns.
     package static let owned = FieldStanding.some(.owned)
 
-    /// Terms of which each must hold.
+    /// Creates a value from terms that must all hold.
     init(_ terms: [Set<FieldReach.Way>]) {
         if terms.contains(where: \.isEmpty) {
             self = .none
@@ -122,19 +122,19 @@ package enum FieldStanding: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - rule: whom a rule allows it.
-    ///   - members: the fields that rules of the type name, as far as the type has them.
+    ///   - rule: the subjects that a rule allows and denies.
+    ///   - members: the fields whose users the rules of the type name as subjects, as far as the type has them.
     init(_ rule: FieldSubjects, _ audience: Audience, _ members: [FieldName: MemberField]) {
-        // What is left to decide behind each entry, from the last one on: no one is allowed it who is none of them.
+        // The terms that remain after each entry, from the last to the first. A caller that no entry names is denied.
         var terms: [Set<FieldReach.Way>] = [[]]
         for entry in rule.entries.reversed() {
             let way: FieldReach.Way
             switch entry.subject {
-            // Who is not logged in owns nothing and stands in no field.
+            // A caller without a login owns nothing and is in no field.
             case .owner where audience.user != nil: way = .owner
             case .field(let name) where audience.user != nil:
                 guard let member = members[name] else {
-                    // A field that there is not, or that holds no ids, has no one in it. Who could have been denied by it is.
+                    // A missing field, or one without ids, contains no user; a denial of its users denies every caller.
                     if !entry.allows { terms = [[]] }
                     continue
                 }
@@ -153,7 +153,7 @@ package enum FieldStanding: Hashable, Sendable {
         self.init(terms)
     }
 
-    /// In the records of both.
+    /// Returns the records of both.
     package func and(_ other: FieldStanding) -> FieldStanding {
         switch (self, other) {
         case (.none, _), (_, .none): .none
@@ -162,7 +162,7 @@ package enum FieldStanding: Hashable, Sendable {
         }
     }
 
-    /// In the records of either.
+    /// Returns the records of either.
     package func or(_ other: FieldStanding) -> FieldStanding {
         switch (self, other) {
         case (.all, _), (_, .all): .all
@@ -172,14 +172,14 @@ package enum FieldStanding: Hashable, Sendable {
     }
 }
 
-/// Which fields of a type a caller sees not at all, and which in some records only.
+/// The fields of a type that a caller does not see at all, and those that it sees in some records only.
 package struct FieldView: Hashable, Sendable {
     package var hidden: Set<FieldName> = []
     package var partial: [FieldName: FieldReach] = [:]
-    /// The fields of which more or less may be asked than is seen: in which records anything, and in which whether they have a known
-    /// value.
+    /// The fields of which the caller may query more or less than it sees: the records for any query, and those for a test for
+    /// a known value.
     package var asked: [FieldName: [FieldStanding]] = [:]
-    /// In which records the caller sees the whole access list.
+    /// The records in which the caller sees the whole access list.
     package var list: FieldStanding
 
     package init(
@@ -194,6 +194,6 @@ package struct FieldView: Hashable, Sendable {
         self.list = list
     }
 
-    /// Those that the caller sees in its own records only.
+    /// The fields that the caller sees only in its own records.
     package var owned: Set<FieldName> { Set(partial.filter { $0.value == .owned }.keys) }
 }

@@ -1,5 +1,5 @@
-/// The rules of fields that were set, in the groups in which they are looked for: of a field of the type, of every field of the type, of
-/// a field of every type, of every field of every type. The first one that has a rule about a use is the only one.
+/// The rules of fields that were set, in groups by precedence: for a field of the type, for every field of the type, for a
+/// field of every type, for every field of every type. Only the first group with a rule about a use applies.
 ///
 /// ```swift
 /// let groups = FieldRuleGroups(ofType: [title: [.read: [.users]]], ofAll: [.read: [], .update: []])
@@ -9,13 +9,13 @@ package struct FieldRuleGroups: Hashable, Sendable {
     /// Rules about the uses of one field.
     package typealias Uses = [FieldUse: FieldSubjects]
 
-    /// Those of the type, by the names of its fields.
+    /// The rules of the type, by the names of its fields.
     package var ofType: [FieldName: Uses]
-    /// Those of every field of the type.
+    /// The rules of every field of the type.
     package var ofEveryField: Uses
-    /// Those of fields of these names, whatever their type.
+    /// The rules of fields with these names, in every type.
     package var ofEveryType: [FieldName: Uses]
-    /// Those of every field of every type.
+    /// The rules of every field of every type.
     package var ofAll: Uses
 
     package init(
@@ -32,7 +32,7 @@ package struct FieldRuleGroups: Hashable, Sendable {
 
     /// - Parameters:
     ///   - access: the rules of the type.
-    ///   - every: those of every type, of which only the ones of fields count.
+    ///   - every: the rules of every type, of which only those of fields apply.
     package init(_ access: ClassAccess, besides every: ClassAccess = ClassAccess()) {
         self.init(
             ofType: access.fields,
@@ -46,14 +46,14 @@ package struct FieldRuleGroups: Hashable, Sendable {
         ofType.isEmpty && ofEveryField.isEmpty && ofEveryType.isEmpty && ofAll.isEmpty
     }
 
-    /// The fields that have rules by their names.
+    /// The fields with rules that name them.
     package var names: Set<FieldName> { Set(ofType.keys).union(ofEveryType.keys) }
 
-    /// Whom what is allowed of a field; a use that is not there is open to those to whom the record is.
+    /// Returns the subjects that each use of a field is allowed to; a use without an entry is as open as the record.
     ///
-    /// A reserved field has the rules that name it and no others.
+    /// A reserved field has only the rules that name it.
     ///
-    /// - Parameter field: nil for one that no rule names.
+    /// - Parameter field: nil for a field that no rule names.
     package func allowed(_ field: FieldName?) -> Uses {
         let isReserved = field?.isReserved ?? false
         let groups = [
@@ -62,14 +62,15 @@ package struct FieldRuleGroups: Hashable, Sendable {
         ]
         var allowed: Uses = [:]
         for use in FieldUse.allCases {
-            // What says who reads a field says who asks about it, unless it says that apart: nothing further out opens it.
+            // A group with a rule about reading also decides about queries, unless it has a rule about them; later groups do
+            // not apply.
             let group = groups.first { $0[use] != nil || (use.followsRead && $0[.read] != nil) }
             allowed[use] = group?[use]
         }
         return allowed
     }
 
-    /// The same without rules of every type: what a type comes to that is taken elsewhere.
+    /// The same rules without those of every type: the effective rules of a type, for use elsewhere.
     package var flattened: FieldRuleGroups {
         var flat = FieldRuleGroups(ofEveryField: allowed(nil))
         for name in names {

@@ -1,26 +1,26 @@
-/// Who sees and who changes one field, among those to whom its record is open.
+/// Who sees and who changes one field, among the callers to whom its record is open.
 package struct FieldRule: Hashable, Sendable {
     package enum Readers: String, Hashable, Sendable, CaseIterable {
         /// Every caller who may read the record.
         case everyone
-        /// Of those, the ones who are logged in.
+        /// Logged-in users who may read it.
         case users
-        /// Of those, the record's owner.
+        /// Only the record's owner.
         case owner
     }
 
     package enum Writers: Hashable, Sendable {
         /// Every caller who may write the record.
         case everyone
-        /// Of those, the record's owner.
+        /// Only the record's owner.
         case owner
-        /// The service alone, and not the master key either.
+        /// Only the service, and not the master key either.
         case service
     }
 
     package var readers: Readers
     package var writers: Writers
-    /// Whom the rules allow it that were set for the type; what is not there is open to those to whom the record is.
+    /// The subjects that the rules of the type allow each use; a use without an entry is as open as the record.
     package var allowed: [FieldUse: FieldSubjects]
 
     package init(readers: Readers, writers: Writers, allowed: [FieldUse: FieldSubjects] = [:]) {
@@ -29,7 +29,7 @@ package struct FieldRule: Hashable, Sendable {
         self.allowed = allowed
     }
 
-    /// What it comes to for one who does not pass every rule.
+    /// Returns the records in which a caller that does not pass every rule may use the field.
     fileprivate func standing(
         _ use: FieldUse,
         _ audience: Audience,
@@ -37,7 +37,7 @@ package struct FieldRule: Hashable, Sendable {
     ) -> FieldStanding {
         var standing = FieldStanding.all
         switch (use, readers, writers) {
-        // What the settings say of the readers of a login key, no rule opens to others, for whatever use.
+        // The settings limit who reads a login key; no rule extends that, for any use.
         case (.read, .users, _), (.compare, .users, _), (.discover, .users, _):
             if audience.user == nil { standing = .none }
         case (.create, _, .service), (.update, _, .service): standing = .none
@@ -53,7 +53,7 @@ package struct FieldRule: Hashable, Sendable {
         return standing.and(FieldStanding(allow, audience, members))
     }
 
-    /// In which records a query may do that with the field.
+    /// Returns the records in which a query may use the field this way.
     fileprivate func standing(
         _ asking: FieldAsking,
         _ audience: Audience,
@@ -64,15 +64,15 @@ package struct FieldRule: Hashable, Sendable {
         case .compare: standing(FieldUse.compare, audience, members)
         case .equal:
             standing(FieldUse.compare, audience, members).or(standing(FieldUse.discover, audience, members))
-        // What is sent of an order, such as the position of a page, gives values away.
+        // What is sent of an order, such as the cursor of a page, reveals values.
         case .order: standing(FieldUse.read, audience, members).and(standing(FieldUse.compare, audience, members))
         }
     }
 
-    /// Whether more or less may be asked of the field than is seen of it, by some callers.
+    /// Whether rules let some callers query more or less of the field than they see.
     fileprivate var hasQuestions: Bool { allowed[.compare] != nil || allowed[.discover] != nil }
 
-    /// The same of users, before it is known which one asks: the caller must be one of the subjects of each term.
+    /// Returns the same for users before the caller is known: the caller must be one of the subjects of each term.
     fileprivate func terms(_ use: FieldUse) -> [[Subject]] {
         var terms: [[Subject]] = []
         switch (use, readers, writers) {
@@ -80,7 +80,7 @@ package struct FieldRule: Hashable, Sendable {
         case (.create, _, .service), (.update, _, .service): terms.append([])
         default: break
         }
-        // An order with denials is none of the terms that policies are made of: to them it allows no one.
+        // The terms of policies cannot express an order with denials, so for them it allows no user.
         if let allow = allowed[use] { terms.append(allow.hasDenials ? [] : allow.subjects) }
         return terms.filter { term in
             !term.contains { $0 == .everyone || $0 == .users || (use == .create && $0 == .owner) }
@@ -88,11 +88,11 @@ package struct FieldRule: Hashable, Sendable {
     }
 }
 
-/// The rules of single fields of one record type, beside ``AccessScope``, which judges whole records.
+/// The rules of the fields of one record type, besides ``AccessScope``, which decides about whole records.
 ///
-/// A field that a caller sees in no record is not sent, and cannot be asked about either, where no rule says so: not in a predicate, an
-/// order, an inclusion or a list of fields. A field that owners alone see is as absent from the records of others, wherever it
-/// is sent or asked about. The master key passes every rule.
+/// A field that a caller sees in no record is not sent, and unless a rule allows it, it cannot be queried either: not in a
+/// predicate, an order, an inclusion or a list of fields. A field that only owners see counts as missing in the records of
+/// others, in results and in queries. The master key passes every rule.
 ///
 /// ```swift
 /// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
@@ -101,17 +101,17 @@ package struct FieldRule: Hashable, Sendable {
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
-    /// What holds for fields that are not among these: those that come with a save.
+    /// The rule of all other fields, such as those that a save creates.
     private let others: FieldRule?
-    /// Whether the service alone writes one of them.
+    /// Whether only the service writes one of the fields.
     package let hasKept: Bool
-    /// The fields of each rule, so that what is the same for many of them is settled once for a caller.
+    /// The fields of each rule, so that a rule that many fields share is evaluated once per caller.
     private let fieldsByRule: [FieldRule: [FieldName]]
-    /// The fields that rules name whose users they mean, as far as the type has them.
+    /// The fields whose users the rules name as subjects, as far as the type has them.
     package let members: [FieldName: MemberField]
-    /// Who changes the access lists of records, among those to whom a record is open for writing.
+    /// Who changes the access lists of records, among the callers to whom a record is open for writing.
     package var accessWriters: FieldRule.Writers
-    /// Who sees the whole access lists of records, among those to whom a record is open; nil for those who change them.
+    /// Who sees the whole access lists of records, among the callers to whom a record is open; nil for those who change them.
     package var accessReaders: ClassAccess.ListReaders?
 
     package init(
@@ -135,10 +135,10 @@ package struct FieldRules: Hashable, Sendable {
     /// Every field is as open as its record.
     package static let none = FieldRules([:])
 
-    /// The rules of profiles: the fields that accounts log in with are changed by their owner and visible to these readers,
-    /// or to their owner. So is `_verified`, which the service alone writes.
+    /// Returns the rules of profiles. Only the owner of a profile changes its login keys, which are visible to these readers,
+    /// or else to the owner. The same readers see `_verified`, which only the service writes.
     ///
-    /// - Parameter readers: also of fields that are no login keys at present.
+    /// - Parameter readers: the readers by field, including fields that are not login keys at present.
     package static func ofLoginKeys(
         _ keys: [FieldName],
         readers: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders
@@ -166,13 +166,12 @@ package struct FieldRules: Hashable, Sendable {
         rules[field] ?? (field.isReserved ? nil : others)
     }
 
-    /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
+    /// Returns these rules combined with rules that were set for the type: a use must be allowed by both.
     ///
     /// - Parameters:
     ///   - set: the rules that were set.
     ///   - fields: the fields of the type.
-    ///   - type: the type of a field; nil where there is none of that name. A rule allows nothing to those who stand in such a
-    ///     field.
+    ///   - type: the type of a field; nil for a name that the type lacks. A rule allows nothing to the users in such a field.
     package func applying(
         _ set: FieldRuleGroups,
         fields: some Sequence<FieldName> = EmptyCollection(),
@@ -199,7 +198,7 @@ package struct FieldRules: Hashable, Sendable {
         )
     }
 
-    /// The same beside rules of single fields.
+    /// Returns these rules combined with rules of single fields.
     package func applying(
         _ fields: [FieldName: [FieldUse: FieldSubjects]],
         type: (FieldName) -> FieldType? = { _ in nil }
@@ -207,7 +206,7 @@ package struct FieldRules: Hashable, Sendable {
         applying(FieldRuleGroups(ofType: fields), type: type)
     }
 
-    /// In which records the caller may do something with a field, among those that are open to it.
+    /// Returns the records in which the caller may use a field, among those that are open to it.
     package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
         guard let rule = rule(of: field) else { return .all }
         guard let audience = caller.audience else {
@@ -217,31 +216,31 @@ package struct FieldRules: Hashable, Sendable {
         return rule.standing(use, audience, members)
     }
 
-    /// In which records a query of the caller may do that with a field.
+    /// Returns the records in which a query of the caller may use a field this way.
     package func standing(_ asking: FieldAsking, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
         guard let rule = rule(of: field), let audience = caller.audience else { return .all }
         return rule.standing(asking, audience, members)
     }
 
-    /// Whom a rule allows something with a field, among the users to whom a record is open: one who is a subject of each term. None of
-    /// them where all are.
+    /// Returns the subjects to whom the rules allow a use of a field, among the users to whom a record is open: the caller must
+    /// be a subject of each term. Without terms every user is allowed.
     package func terms(_ use: FieldUse, of field: FieldName) -> [[Subject]] {
         rule(of: field)?.terms(use) ?? []
     }
 
-    /// The same as ``standing(_:of:for:)`` for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
-    /// takes that the caller sees the field.
+    /// Returns the same as ``standing(_:of:for:)`` for an operator. An operator changes the value, and its refusal depends on
+    /// the value, so the caller must also see the field.
     package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> FieldStanding {
         standing(.read, of: field, for: caller).and(standing(.update, of: field, for: caller))
     }
 
-    /// The first field, by name, whose rules row-level-security policies cannot hold: an order with denials, or a rule about what is asked.
+    /// The first field, by name, whose rules row-level security cannot express: an order with denials, or a rule about queries.
     package var fieldBeyondPolicies: FieldName? {
         fieldsByRule.filter { $0.key.hasQuestions || $0.key.allowed.values.contains(where: \.hasDenials) }.values
             .lazy.compactMap(\.first).min()
     }
 
-    /// The fields that the caller does not see in every record that it may read.
+    /// Returns the fields that the caller does not see in every readable record.
     package func view(for caller: FieldAccess) -> FieldView {
         var view = FieldView()
         guard let audience = caller.audience else { return view }
@@ -259,24 +258,24 @@ package struct FieldRules: Hashable, Sendable {
         return view
     }
 
-    /// The fields that the caller does not see, in any record.
+    /// Returns the fields that the caller sees in no record.
     package func hidden(from caller: FieldAccess) -> Set<FieldName> {
         view(for: caller).hidden
     }
 
-    /// In which records the caller sees the field, where that depends on the record.
+    /// Returns the records in which the caller sees the field, if that depends on the record.
     package func reach(of field: FieldName, for caller: FieldAccess) -> FieldReach? {
         if case .some(let reach) = standing(.read, of: field, for: caller) { reach } else { nil }
     }
 
-    /// Whether owners alone see the field, and the master key.
+    /// Whether only owners and the master key see the field.
     package func isForOwnersEyes(_ field: FieldName) -> Bool {
         rules[field].map { $0.readers == .owner && $0.allowed.isEmpty } ?? false
     }
 
-    /// The fields that the caller may not give values to in a new record; sorted.
+    /// Returns the fields of a new record to which the caller may not give values; sorted.
     ///
-    /// - Parameter isOwned: whether the record will be the caller's.
+    /// - Parameter isOwned: whether the record will belong to the caller.
     package func refusedInNew(
         _ draft: RecordDraft,
         by caller: FieldAccess,
@@ -287,7 +286,7 @@ package struct FieldRules: Hashable, Sendable {
         return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller, isOwned: isOwned)
     }
 
-    /// The same of the fields that get a value.
+    /// Returns the same for the names of the fields that get a value.
     package func refusedInNew(
         _ fields: [FieldName],
         by caller: FieldAccess,
@@ -296,16 +295,16 @@ package struct FieldRules: Hashable, Sendable {
         fields.filter { field in
             switch standing(.create, of: field, for: caller) {
             case .all: false
-            // It is the record of the one who makes it, mostly.
+            // The creator usually owns the record.
             case .some(let reach): !reach.holds(isOwner: isOwned) { _ in false }
             case .none: true
             }
         }.sorted()
     }
 
-    /// Which of these fields of a record the caller may not apply an operator to.
+    /// Returns which of these fields of a record the caller may not apply an operator to.
     ///
-    /// - Parameter isMember: whether the caller's id stands in a field of the record.
+    /// - Parameter isMember: whether a field of the record contains the caller's id.
     package func refusedOperators(
         _ fields: [FieldName],
         on record: Record,
@@ -321,15 +320,15 @@ package struct FieldRules: Hashable, Sendable {
         }
     }
 
-    /// Which of these values the caller may not give to a record, sorted.
+    /// Returns which of these values the caller may not set in a record; sorted.
     ///
-    /// A value that the record has already changes nothing, so it is allowed: clients send back whole records. Not so
-    /// where the caller does not see the value, since it would learn whether it guessed it.
+    /// Setting the stored value again is allowed, since clients send back whole records. It is refused when the caller does not
+    /// see the value, since success would confirm a guess.
     ///
     /// - Parameters:
-    ///   - fields: the values as the columns take them.
-    ///   - isMember: whether the caller's id stands in a field of the record.
-    ///   - isSameJSON: whether two texts are the same value to the database.
+    ///   - fields: the values as their columns store them.
+    ///   - isMember: whether a field of the record contains the caller's id.
+    ///   - isSameJSON: whether the database considers two JSON texts the same value.
     package func refusedChanges(
         _ fields: [(name: FieldName, value: RecordValue)],
         to record: Record,
@@ -352,7 +351,7 @@ package struct FieldRules: Hashable, Sendable {
         }.map(\.name).sorted()
     }
 
-    /// `123` for changes of fields that the caller may not make.
+    /// Returns `123` for changes of fields that the caller may not make.
     package func denial(of fields: [FieldName], by caller: FieldAccess) -> SkyrowError {
         let areOwners = fields.allSatisfy { standing(.update, of: $0, for: caller) == .owned }
         return areOwners ? .fieldsOfOwners(fields) : .fieldsDenied(fields)
@@ -360,7 +359,7 @@ package struct FieldRules: Hashable, Sendable {
 }
 
 extension SkyrowError {
-    /// `123` for fields that only a record's owner changes.
+    /// `123` for fields that only a record's owner may change.
     package static func fieldsOfOwners(_ fields: [FieldName]) -> SkyrowError {
         SkyrowError(
             .deniedArgument,
@@ -380,7 +379,7 @@ extension SkyrowError {
 }
 
 extension RecordValue {
-    /// Whether both are the same to PostgreSQL, for which texts and places are the same when their bytes are.
+    /// Whether PostgreSQL considers both values the same; it compares texts and locations by their bytes.
     fileprivate func isSameValue(as other: RecordValue, _ isSameJSON: (JSONText, JSONText) -> Bool) -> Bool {
         switch (self, other) {
         case (.string(let a), .string(let b)): a.isSameText(as: b)

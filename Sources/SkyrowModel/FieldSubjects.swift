@@ -1,6 +1,6 @@
-/// Whom a rule about a field allows something: a set of subjects, or an order of subjects that are allowed and denied it.
+/// The subjects that a rule about a field allows a use: a set, or a sequence of allowed and denied subjects.
 ///
-/// The first subject that a caller is decides, and one that is none of them is denied. Without a denial the order makes no
+/// The first entry that names the caller decides; a caller that no entry names is denied. Without a denial the order makes no
 /// difference, so such a rule is kept in the order of ``Subject``.
 ///
 /// ```swift
@@ -14,20 +14,20 @@ public struct FieldSubjects: Hashable, Sendable {
         public let allows: Bool
 
         /// - Parameters:
-        ///   - subject: whom the entry means.
-        ///   - allows: whether that is allowed; false denies it, whatever comes behind.
+        ///   - subject: the subject of the entry.
+        ///   - allows: whether the subject is allowed; false denies it, regardless of later entries.
         public init(_ subject: Subject, allows: Bool = true) {
             self.subject = subject
             self.allows = allows
         }
     }
 
-    /// The entries in the order in which they are looked at; each subject is there once.
+    /// The entries in the order of evaluation; each subject occurs once.
     public let entries: [Entry]
 
-    /// A rule of entries, of which the first about a subject counts.
+    /// Creates a rule from entries, of which the first about a subject counts.
     ///
-    /// - Parameter entries: in the order in which they are looked at.
+    /// - Parameter entries: in the order of evaluation.
     public init(_ entries: [Entry]) {
         var known: Set<Subject> = []
         let kept = entries.filter { known.insert($0.subject).inserted }
@@ -35,14 +35,14 @@ public struct FieldSubjects: Hashable, Sendable {
         self.entries = isSet ? kept.sorted { $0.subject < $1.subject } : kept
     }
 
-    /// A rule that allows it to some subjects, and denies it to no one who is one of them.
+    /// Creates a rule that allows these subjects, without denials.
     ///
-    /// - Parameter subjects: whom it allows; none for the master key alone.
+    /// - Parameter subjects: the allowed subjects; none for the master key only.
     public init(_ subjects: some Sequence<Subject>) {
         self.init(subjects.map { Entry($0) })
     }
 
-    /// Whether the rule allows it to the master key alone.
+    /// Whether the rule allows only the master key.
     public var isEmpty: Bool { entries.isEmpty }
 
     /// Whether a subject is denied, so that the order counts.
@@ -51,7 +51,7 @@ public struct FieldSubjects: Hashable, Sendable {
     /// The subjects in their order, allowed and denied.
     public var subjects: [Subject] { entries.map(\.subject) }
 
-    /// Whether every user is allowed it.
+    /// Whether every user is allowed.
     package var allowsEveryUser: Bool {
         !hasDenials && entries.contains { $0.subject == .everyone || $0.subject == .users }
     }
@@ -63,13 +63,13 @@ extension FieldSubjects: ExpressibleByArrayLiteral {
     }
 }
 
-/// What tables hold: the key of a subject, behind `!` where it is denied.
+/// The form in tables: the key of a subject, after `!` when it is denied.
 extension FieldSubjects {
     package var keys: [String] {
         entries.map { $0.allows ? $0.subject.key : "!" + $0.subject.key }
     }
 
-    /// nil where a key means no subject that a rule about the use may name.
+    /// nil when a key names no subject that a rule about the use may name.
     package init?(keys: [String], for use: FieldUse) {
         var entries: [Entry] = []
         for key in keys {

@@ -1,17 +1,18 @@
-/// What a rule about a field is about.
+/// A use of a field that a rule controls.
 public enum FieldUse: String, Hashable, Sendable, CaseIterable {
     /// Giving the field a value in a new record.
     case create
     /// Seeing the field.
     case read
-    /// Changing the field of a record that is there.
+    /// Changing the field of an existing record.
     case update
-    /// Asking anything about the field: predicates, words, places, and with `read` orders, groups and sums. Without a rule as `read`.
+    /// Any query on the field: predicates, words, places, and together with `read` orders, groups and sums. The same as `read`
+    /// without a rule.
     case compare
-    /// Asking whether the field has a value that one knows. Without a rule as `read`.
+    /// Testing whether the field has a known value. The same as `read` without a rule.
     case discover
 
-    /// Whether the use is one of queries, which is as `read` is where nothing else is said.
+    /// Whether the use is one of queries, which follows `read` without a rule.
     package var followsRead: Bool {
         switch self {
         case .create, .read, .update: false
@@ -22,13 +23,13 @@ public enum FieldUse: String, Hashable, Sendable, CaseIterable {
 
 /// What a query does with a field.
 package enum FieldAsking: Hashable, Sendable {
-    /// It sends the field along, or what the field refers to.
+    /// It sends the field, or what the field refers to.
     case send
-    /// It finds the records in which the field has a value that the query names, and names no others.
+    /// It selects only records in which the field has a value that the query names.
     case equal
-    /// It asks anything else about the field.
+    /// It uses the field in any other condition.
     case compare
-    /// It orders or groups by the field, or computes something of it, and sends what comes of that.
+    /// It orders or groups by the field, or computes something from it, and sends the result.
     case order
 }
 
@@ -37,13 +38,13 @@ extension Subject {
     package func fits(_ use: FieldUse) -> Bool {
         switch self {
         case .everyone, .users, .registered, .verified, .owner, .user, .role, .group, .apiKey: true
-        // What stands in the fields of a new record is the doing of the one who makes it.
+        // The creator of a new record determines what its fields contain.
         case .field: use != .create
         case .relation: false
         }
     }
 
-    /// Whether a rule about a field may deny it something: not where a request leaves out what it would be denied for.
+    /// Whether a rule about a field may deny it to the subject. A denied key is pointless, since a request can omit it.
     package var isDeniable: Bool {
         if case .apiKey = self { false } else { true }
     }

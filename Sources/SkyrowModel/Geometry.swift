@@ -6,22 +6,22 @@
 public indirect enum Geometry: Hashable, Sendable {
     case point(Location)
     case multiPoint([Location])
-    /// Two positions at least.
+    /// At least two positions.
     case lineString([Location])
     case multiLineString([[Location]])
-    /// The ring around it, then those of its holes, each of at least four positions, the last of which is the first.
+    /// The outer ring, then the rings of holes; each has at least four positions, of which the last is the first.
     case polygon([[Location]])
     case multiPolygon([[[Location]]])
     case collection([Geometry])
 
-    /// How many positions one has at most.
+    /// Upper bound on the positions of a geometry.
     public static let maximumPositions = 10_000
-    /// How deep collections may stand in each other.
+    /// Upper bound on the nesting of collections.
     package static let maximumDepth = 16
 }
 
 extension Geometry {
-    /// The points, lines and polygons that it is made of.
+    /// The points, lines and polygons that the geometry consists of.
     package var parts: [Geometry] {
         switch self {
         case .point, .lineString, .polygon: [self]
@@ -42,7 +42,7 @@ extension Geometry {
         }
     }
 
-    /// Why it is not stored, a clause that follows the name of its field; nil for one that is.
+    /// Why the geometry is not stored, as a clause that follows the name of its field; nil for one that is stored.
     package var fault: String? {
         if positions.count > Self.maximumPositions { return "holds at most \(Self.maximumPositions) positions" }
         return shapeFault(depth: 1)
@@ -74,7 +74,7 @@ extension Geometry {
         }
     }
 
-    /// Whether both are stored alike, which 0 and -0 are not.
+    /// Whether both are stored identically, which 0 and -0 are not.
     package func isSame(as other: Geometry) -> Bool {
         guard self == other else { return false }
         return zip(positions, other.positions).allSatisfy { $0.isSame(as: $1) }
@@ -82,7 +82,7 @@ extension Geometry {
 }
 
 extension Location {
-    /// Whether both are stored alike, which 0 and -0 are not.
+    /// Whether both are stored identically, which 0 and -0 are not.
     package func isSame(as other: Location) -> Bool {
         latitude.bitPattern == other.latitude.bitPattern && longitude.bitPattern == other.longitude.bitPattern
     }

@@ -1,13 +1,13 @@
 /// Who changes the groups of users, besides administrators.
 package struct GroupRule: Hashable, Sendable {
-    /// The groups that users put themselves into and leave.
+    /// The groups that users join and leave by themselves.
     package var own: Set<GroupName>
 
     package init(own: Set<GroupName> = []) {
         self.own = own
     }
 
-    /// Reads `administrators` or `self:golf,chess`; nil for anything else.
+    /// Parses `administrators` or `self:golf,chess`; nil for anything else.
     package init?(_ text: String) {
         if text == "administrators" {
             self.init()

@@ -1,4 +1,4 @@
-/// Where a page has the records that its own records include (`include_form`).
+/// Where a page contains the records that its records include (`include_form`).
 public enum IncludeForm: String, Hashable, Sendable, CaseIterable {
     /// In each record that includes them.
     case nested

@@ -1,25 +1,26 @@
-/// One condition of those under which a caller sees or changes the whole access list of a record that has one.
+/// A condition for a caller to see or change the whole access list of a record that has one.
 package struct ListTerm: Hashable, Sendable {
-    /// The caller is one of these; relations are not among them.
+    /// The caller is one of these subjects, which contain no relations.
     package var subjects: [Subject]
-    /// Or the list has an entry about the caller, none about a relation, that allows this.
+    /// Alternatively, an entry of the list about the caller, other than by a relation, allows this action.
     package var listed: AccessAction?
 }
 
 /// Who sees the whole access lists of records, and who changes them.
 ///
-/// A caller changes no list that it does not see: what a client sends back as it came would take entries away. Friends and followers who
-/// may update a record are no readers of its list, since rows do not say who they are.
+/// A caller changes no list that it does not see, since a client that sends the list back as it received it would remove
+/// entries. Friends and followers who may update a record do not see its list, since rows do not contain relations.
 extension TypeRules {
-    /// Who sees the whole list, of those to whom a record is open.
+    /// Who sees the whole list, among those to whom a record is open.
     package var listReaders: ClassAccess.ListReaders {
         fields.accessReaders ?? (fields.accessWriters == .owner ? .owner : .update)
     }
 
-    /// What must hold for one who does not pass every rule to see the list of a public record; none of them where all see it.
+    /// The terms that a caller must meet to see the list of a public record, unless it passes every rule; empty when all see
+    /// it.
     package var listReadTerms: [ListTerm] { terms(listReaders) }
 
-    /// The same to change the list.
+    /// The terms to change the list.
     package var listChangeTerms: [ListTerm] {
         let writers = terms(fields.accessWriters == .owner ? .owner : .update)
         return writers + listReadTerms.filter { !writers.contains($0) }
@@ -32,10 +33,10 @@ extension TypeRules {
         case .update:
             let rule = classes?.rule(.update) ?? .standard(.update)
             let list = ListTerm(subjects: [.owner], listed: .update)
-            // What the rule has no one do, no list allows.
+            // A list cannot allow what the rule allows to no subject.
             if rule.allow.isEmpty { return [ListTerm(subjects: [])] }
             return switch rule.mode {
-            // For records without a list alone.
+            // The rule applies to records without a list.
             case .default: [list]
             case .require: [ListTerm(subjects: rule.allow), list]
             case .override: [ListTerm(subjects: rule.allow)]
@@ -43,19 +44,19 @@ extension TypeRules {
         }
     }
 
-    /// In which records the caller sees the whole list.
+    /// Returns the records in which the caller sees the whole list.
     package func standingOfListReads(for caller: FieldAccess) -> FieldStanding {
         standing(listReadTerms, caller)
     }
 
-    /// In which records the caller changes the list.
+    /// Returns the records in which the caller may change the list.
     package func standingOfListChanges(for caller: FieldAccess) -> FieldStanding {
         standing(listChangeTerms, caller)
     }
 
     private func standing(_ terms: [ListTerm], _ caller: FieldAccess) -> FieldStanding {
         guard let audience = caller.audience, !terms.isEmpty else { return .all }
-        // One who is not logged in updates and owns nothing.
+        // A caller without a login updates and owns nothing.
         guard audience.user != nil else { return .none }
         if classes?.areOfRoles == true, audience.isAdministrator { return .all }
         let left = terms.filter { term in !term.subjects.contains { audience.includes($0) } }
@@ -76,21 +77,21 @@ extension TypeRules {
         )
     }
 
-    /// What the caller does not see in every record that it may read.
+    /// Returns what the caller does not see in every readable record.
     package func view(for caller: FieldAccess) -> FieldView {
         var view = fields.view(for: caller)
         view.list = standingOfListReads(for: caller)
         return view
     }
 
-    /// The fields whose users see lists, as far as the type has them.
+    /// The fields whose users see access lists, as far as the type has them.
     package var listMembers: [FieldName: MemberField] {
         var members: [FieldName: MemberField] = [:]
         for case .field(let name) in listChangeTerms.flatMap(\.subjects) { members[name] = classes?.members[name] }
         return members
     }
 
-    /// What ``view(for:)`` says of lists before it is known which user asks, where that is the same for all of them; nil where it is not.
+    /// The access lists that ``view(for:)`` shows, when that is the same for all users; nil when it depends on the user.
     package var listStandingOfUsers: FieldStanding? {
         switch listReaders {
         case .read: .all

@@ -1,10 +1,9 @@
 extension String {
-    /// Whether the text mixes letters of scripts that are not written together, as where a Cyrillic letter stands in a
-    /// Latin word.
+    /// Whether the text mixes letters of scripts that are not written together, such as a Cyrillic letter in a Latin word.
     ///
-    /// What is written together are the sets of Unicode's "Highly Restrictive" level (UTS 39, 5.2): one script, or Latin
-    /// with what Japanese, Chinese or Korean use. Digits, signs and marks belong to every script. The parts of a mail
-    /// address are judged one by one.
+    /// The allowed combinations are those of Unicode's "Highly Restrictive" level (UTS 39, 5.2): one script, or Latin with the
+    /// scripts of Japanese, Chinese or Korean. Digits, signs and marks belong to every script. The parts of a mail address are
+    /// checked one by one.
     ///
     /// ```swift
     /// "zoe".mixesScripts         // false
@@ -23,10 +22,11 @@ extension String {
         ["LATIN", "CJK", "HIRAGANA", "KATAKANA"], ["LATIN", "CJK", "BOPOMOFO"], ["LATIN", "CJK", "HANGUL"],
     ]
 
-    /// Whether nothing of the text is left when code points that show nothing are taken out.
+    /// Whether the text consists only of invisible code points.
     package var isInvisible: Bool { unicodeScalars.allSatisfy(\.showsNothing) }
 
-    /// Whether it has a control character, or begins or ends with something that shows nothing, so that it looks like another text.
+    /// Whether the text has a control character, or begins or ends with an invisible code point, so that it looks like another
+    /// text.
     package var hasStrayBlanks: Bool {
         let scalars = unicodeScalars
         return scalars.first?.showsNothing ?? false || scalars.last?.showsNothing ?? false
@@ -35,19 +35,19 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it leaves no mark on a screen. `_login_canonical` of `sql/schema.sql` has the same code points.
+    /// Whether the code point is invisible. `_login_canonical` of `sql/schema.sql` has the same code points.
     package var showsNothing: Bool {
         switch value {
-        // Annotations of lines, a pattern of Braille without dots, and a note without a head.
+        // Interlinear annotations, the Braille pattern without dots, and a note without a head.
         case 0xFFF9...0xFFFB, 0x2800, 0x1D159: true
         default:
             properties.isDefaultIgnorableCodePoint || properties.isWhitespace || properties.generalCategory == .control
         }
     }
 
-    /// The script of a letter; nil for what belongs to every script.
+    /// The script of a letter; nil for code points that belong to every script.
     ///
-    /// The standard library has no property for scripts, but the name of a letter begins with that of its script.
+    /// The standard library has no property for scripts, but the name of a letter begins with its script.
     fileprivate var script: String? {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .otherLetter: break

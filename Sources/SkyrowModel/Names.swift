@@ -18,7 +18,7 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
         rawValue = known
     }
 
-    /// The type of records that are read: also ``role``, which nothing else takes.
+    /// Parses the type of records that are read, which may also be ``role``.
     package init(readable text: String) throws(SkyrowError) {
         if text == Self.role.rawValue { self = .role } else { try self.init(text) }
     }
@@ -26,7 +26,7 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
     /// The profiles of accounts; always in the public database.
     public static let user = RecordTypeName(known: "user")
 
-    /// The roles, which `record:query` and `record:fetch` read as records and nothing else does.
+    /// The roles, which only `record:query` and `record:fetch` read as records.
     public static let role = RecordTypeName(known: "_role")
 
     public static func < (a: RecordTypeName, b: RecordTypeName) -> Bool {
@@ -54,13 +54,13 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
         rawValue = known
     }
 
-    /// The record that a record belongs to and is deleted with, a reference with the rule `cascade`.
+    /// The reference to the record that a record belongs to and is deleted with, with the rule `cascade`.
     public static let parent = FieldName(known: "_parent")
 
-    /// Whether the address of a profile is proved, which the service alone says.
+    /// Whether the address of a profile is verified, which only the service writes.
     public static let verified = FieldName(known: "_verified")
 
-    /// Whether it is a name of Skyrow's own, which rules of every field leave alone.
+    /// Whether it is a reserved name, to which rules of every field do not apply.
     package var isReserved: Bool { rawValue.utf8.first == UInt8(ascii: "_") }
 
     public static func < (a: FieldName, b: FieldName) -> Bool {
@@ -85,7 +85,7 @@ private func isLetter(_ byte: UInt8) -> Bool {
 }
 
 extension SkyrowError {
-    /// `111` for roles where records are meant that are written, followed or led to.
+    /// `111` for roles in place of records that are written, followed or referred to.
     package static let rolesAreReadOnly = SkyrowError(
         .notSupported,
         """

@@ -1,4 +1,4 @@
-/// The name that was probably meant by a misspelled one; nil when none is near.
+/// Returns the name that a misspelled one probably means; nil when no name is near.
 package func nearestName(to name: String, of names: [String]) -> String? {
     let limit = max(2, name.utf8.count / 4)
     return
@@ -9,7 +9,7 @@ package func nearestName(to name: String, of names: [String]) -> String? {
         .name
 }
 
-/// How many bytes must be added, removed, changed or swapped with their neighbour to turn one text into the other.
+/// Returns how many bytes must be added, removed, changed or swapped with their neighbour to turn one text into the other.
 package func editDistance(_ a: String, _ b: String) -> Int {
     let a = Array(a.utf8)
     let b = Array(b.utf8)

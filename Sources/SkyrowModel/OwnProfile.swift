@@ -1,7 +1,7 @@
-/// The profile of a user as that user sees it: with what the service knows of the account, under reserved names.
+/// The profile of a user as that user sees it: with data of the account, under reserved names.
 ///
-/// Others see the record alone. `_groups` and `_roles` are no columns, so that nothing asks for them in a predicate, and a save passes
-/// over them. `_verified` is one, of which a row that a statement returns may have what was there before.
+/// Others see only the record. `_groups` and `_roles` are not columns, so predicates cannot name them, and a save ignores them.
+/// `_verified` is a column, whose value in a row that a statement returns may be outdated.
 package struct OwnProfile: RecordSource {
     private let profile: any RecordSource
     private let verified: Bool?
@@ -9,8 +9,9 @@ package struct OwnProfile: RecordSource {
     private let roles: [RoleName]
 
     /// - Parameters:
-    ///   - verified: whether the address of the account is verified; nil where that has not begun, or is hidden from the user.
-    ///   - roles: those that were given to the user, with those that contain them.
+    ///   - verified: whether the address of the account is verified; nil before verification has begun, and when it is hidden
+    ///     from the user.
+    ///   - roles: the user's roles and all roles that contain them.
     package init(_ profile: any RecordSource, verified: Bool?, groups: [GroupName], roles: [RoleName]) {
         self.profile = profile
         self.verified = verified
@@ -36,11 +37,11 @@ package struct OwnProfile: RecordSource {
     private static let verifiedKey = MemberKey(FieldName.verified.rawValue)
 }
 
-/// Adds members behind those of the outermost record, whose `_verified` is left out.
+/// Adds members after those of the outermost record, whose `_verified` is left out.
 private struct MemberAddition<Sink: RecordSink>: RecordSink {
     var sink: Sink
     let members: [(key: MemberKey, value: RecordValue)]
-    /// How many records are open.
+    /// The number of open records.
     private var depth = 0
 
     init(sink: Sink, members: [(key: MemberKey, value: RecordValue)]) {

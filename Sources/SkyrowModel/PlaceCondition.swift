@@ -1,16 +1,16 @@
-/// Where a location is, as a query asks for it.
+/// A condition of a query on a location.
 public enum PlaceCondition: Hashable, Sendable {
-    /// At most this many metres away from a location, or anywhere; a query without a sort has the nearest records first.
+    /// At most this many metres away from a location, or at any distance; a query without a sort returns the nearest records
+    /// first.
     case near(Location, radius: Double?)
-    /// Between two parallels and two meridians, edges included; from the west of the box eastwards, so that a box whose
+    /// Between two parallels and two meridians, edges included. The box extends eastwards from its western edge, so a box whose
     /// western edge has the greater longitude crosses the meridian of 180 degrees.
     case inBox(southWest: Location, northEast: Location)
-    /// Inside of a polygon or on its edge: the ring around it, then the rings of its holes. Edges are straight lines in
-    /// longitude and latitude (RFC 7946); one between longitudes that are more than 180 degrees apart crosses the meridian
-    /// of 180 degrees.
+    /// Inside a polygon or on its edge: the outer ring, then the rings of its holes. Edges are straight lines in longitude and
+    /// latitude (RFC 7946); one between longitudes that are more than 180 degrees apart crosses the meridian of 180 degrees.
     case inPolygon([[Location]])
 
-    /// How many vertices the rings of a polygon have together.
+    /// Upper bound on the vertices of all rings of a polygon.
     package static let maximumVertices = 1000
 
     /// The name of the operator.

@@ -1,11 +1,11 @@
-/// A path from a record to a value: a field, a field behind references (`category.owner.name`), or a value inside a json
-/// field (`meta.size.width`, `meta.sizes.0`).
+/// A path from a record to a value: a field, a field behind references (`category.owner.name`), or a value inside a JSON field
+/// (`meta.size.width`, `meta.sizes.0`).
 public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public let components: [String]
-    /// As what a value inside JSON is read, where that is said; a value of another type is missing then.
+    /// The type as which a value inside JSON is read, if given; a value of another type then counts as missing.
     public var jsonType: JSONValueType?
 
-    /// Reads `"category.name"`; throws `120 RecordQueryInvalid` for an empty path or component.
+    /// Parses `"category.name"`; throws `120 RecordQueryInvalid` for an empty path or component.
     public init(_ text: String) throws(SkyrowError) {
         components = Self.components(of: text)
         guard components.allSatisfy({ !$0.isEmpty }) else {
@@ -13,12 +13,12 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes a path as it is written in a program; the server returns `120 RecordQueryInvalid` for a malformed one.
+    /// Creates a path from program text without checking it; the server refuses a malformed one with `120 RecordQueryInvalid`.
     package init(unchecked text: String) {
         components = Self.components(of: text)
     }
 
-    /// By bytes, since a dot is one whatever follows it, and most paths have none.
+    /// Splits by bytes, since a dot counts even before a combining character, and since most paths have no dot.
     private static func components(of text: String) -> [String] {
         let dot = UInt8(ascii: ".")
         guard text.utf8.contains(dot) else { return [text] }
@@ -27,7 +27,7 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { components.joined(separator: ".") }
 
-    /// The path that begins behind some of the names.
+    /// Returns the path without its first names.
     package func dropping(_ count: Int) -> FieldPath {
         var rest = FieldPath(components: Array(components.dropFirst(count)))
         rest.jsonType = jsonType
@@ -43,27 +43,27 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         components = [field.rawValue]
     }
 
-    /// A path that leads nowhere.
+    /// The empty path.
     package static let none = FieldPath(components: [])
 
-    /// The name of the element itself in a predicate that is asked of elements.
+    /// The name of the element itself in the predicate of `any` or `all`.
     package static let element = "$"
 }
 
-/// A type of a value inside JSON that has an order (`$as`).
+/// The type of a value inside JSON that has an order (`$as`).
 public enum JSONValueType: String, Hashable, Sendable, CaseIterable {
     case string, number, boolean
     /// A text of RFC 3339 with an offset, or a date in its typed form, `{"$type":"date","$date":"…"}`.
     case datetime
 }
 
-/// The protocol's own names, for use inside this package.
+/// The protocol's names for these types, for use inside this package.
 ///
 /// An application that imports these types must keep Swift's `KeyPath` and Foundation's `Predicate`.
 package typealias KeyPath = FieldPath
 package typealias Predicate = RecordPredicate
 
-/// The operators that compare two operands: the nine of Skygear v1, and what other services of this kind have besides.
+/// The operators that compare two operands: the nine of Skygear v1, and those that similar services have in addition.
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case eq, neq, gt, gte, lt, lte, like, ilike
     case startsWith = "starts_with"
@@ -94,20 +94,20 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What is compared in place of a field's own value (`["func", …]`).
+/// A function whose result is compared in place of a field's value (`["func", …]`).
 public enum FieldFunction: Hashable, Sendable {
     /// The text in lower case, as `ilike` compares it.
     case fold
-    /// How many elements an array has.
+    /// The number of elements of an array.
     case size
-    /// How many metres a location is away from this one.
+    /// The distance in metres from a location.
     case distance(Location)
-    /// How well a text has the words that the query's only `match` asks it for; for `sort` and `include` alone.
+    /// How well a text matches the words of the query's only `match`; for `sort` and `include` only.
     case rank
-    /// The text in the order of a language, "sv" or "de-AT"; for `sort` alone.
+    /// The text in the collation of a language, "sv" or "de-AT"; for `sort` only.
     case collate(String)
 
-    /// The name behind `"func"`.
+    /// The name after `"func"`.
     package var name: String {
         switch self {
         case .fold: "fold"
@@ -128,51 +128,51 @@ public enum Operand: Hashable, Sendable {
     case list([RecordValue])
 }
 
-/// What a query asks of each record.
+/// The condition of a query on each record.
 public indirect enum RecordPredicate: Hashable, Sendable {
     case and([RecordPredicate])
     case or([RecordPredicate])
     case not(RecordPredicate)
-    /// None of them is true; unlike `not`, it holds where a value is missing.
+    /// No predicate of the list is true; unlike `not`, it also holds where a value is missing.
     case none([RecordPredicate])
     case comparison(ComparisonOperator, Operand, Operand)
-    /// From one value to another, both included.
+    /// Between two values, both included.
     case between(Operand, RecordValue, RecordValue)
-    /// A text that has some words: `star -trek wars*`.
+    /// A text that contains words: `star -trek wars*`.
     case match(Operand, String)
-    /// A text of which a part is as a regular expression says.
+    /// A text of which a part matches a regular expression.
     case regex(Operand, String, ignoresCase: Bool)
-    /// One of the values that a query finds (`in_query`), or a value that it does not find (`not_in_query`).
+    /// A value that a subquery returns (`in_query`), or a value that it does not return (`not_in_query`).
     case found(Operand, by: Subquery, isNegated: Bool)
-    /// A location that lies somewhere.
+    /// A location or geometry that meets a condition.
     case place(FieldPath, PlaceCondition)
-    /// A record that is a member of a relation of another record, which the caller may read.
+    /// A member of a relation of another record, which the caller may read.
     case related(to: RecordID, FieldPath)
-    /// A user, by an id in a field, who is something to the caller: whom the caller has added (`outward`), who has added the
+    /// A field with the id of a user who is related to the caller: whom the caller has added (`outward`), who has added the
     /// caller (`inward`), or both.
     case userRelation(FieldPath, UserRelation, RelationDirection)
-    /// For one of the elements of an array (`any`), or for each (`all`), another predicate holds, whose key paths begin at the
-    /// element; `$` is the element itself.
+    /// An array in which another predicate holds for at least one element (`any`) or for every element (`all`). Key paths of
+    /// that predicate begin at the element; `$` is the element itself.
     case elements(FieldPath, Quantifier, RecordPredicate)
 
-    /// Of how many elements something is asked.
+    /// How many elements a predicate must hold for.
     public enum Quantifier: String, Hashable, Sendable, CaseIterable {
-        /// One of them, or more; of none it does not hold.
+        /// At least one; false for an empty array.
         case any
-        /// Each of them; of none it holds.
+        /// Every one; true for an empty array.
         case all
     }
 }
 
-/// A query inside a predicate, which gives the values that a field is looked up among.
+/// A query inside a predicate, which returns the values that a field is compared with.
 public struct Subquery: Hashable, Sendable {
     public var type: RecordTypeName
     public var predicate: RecordPredicate?
-    /// The field whose values are given; nil for the ids of the records.
+    /// The field whose values are returned; nil for the ids of the records.
     public var key: FieldPath?
-    /// The order of the records, of which ``limit`` takes the first; that of their ids when it is empty.
+    /// The order of the records, of which ``limit`` takes the first; by id when empty.
     public var sort: [SortKey]
-    /// How many records give a value at most (1 to 10,000), those with no value among them; nil for all.
+    /// The largest number of records to take (1 to 10,000), including those without a value; nil for all.
     public var limit: Int?
 
     public init(
@@ -189,58 +189,58 @@ public struct Subquery: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// How many queries a predicate may have inside, and how deep they may be in each other.
+    /// Upper bounds on the subqueries of a predicate, and on their nesting.
     package static let maximumCount = 8
     package static let maximumDepth = 4
     package static let maximumLimit = 10_000
-    /// How many keys ``sort`` may have.
+    /// Upper bound on the keys of ``sort``.
     package static let maximumKeys = 8
 }
 
 extension RecordPredicate {
-    /// How deep `and`, `or`, `not` and `none` may stand in each other.
+    /// Upper bound on the nesting of `and`, `or`, `not` and `none`.
     package static let maximumDepth = 32
-    /// How deep `any` and `all` may.
+    /// Upper bound on the nesting of `any` and `all`.
     package static let maximumElementDepth = 4
-    /// How often a query may lead to several records: by a key path, by `any` or by `all`.
+    /// Upper bound on how often a query leads to several records: by a key path, by `any` or by `all`.
     package static let maximumLists = 4
 
-    /// How much matching one predicate may ask of each record.
+    /// Upper bounds on the pattern matching of one predicate for each record.
     ///
-    /// PostgreSQL does not look for a cancellation while it matches one text, so a statement's time limit begins to
-    /// count between two records only.
+    /// PostgreSQL does not check for cancellation while it matches one text, so a statement's time limit takes effect only
+    /// between two records.
     package enum PatternLimits {
         /// Patterns of one predicate, with the texts of `contains` and `ends_with`.
         package static let count = 30
         /// Bytes of one pattern.
         package static let bytes = 1024
-        /// Bytes of all patterns together: at the worst each is compared with each place of a text, which takes 2 s for
+        /// Bytes of all patterns together. In the worst case each is compared at every position of a text, which takes 2 s for
         /// 1024 bytes in a text of 1 MB.
         package static let allBytes = 2048
-        /// Wildcards `%` of one pattern, escaped ones too.
+        /// Wildcards `%` of one pattern, including escaped ones.
         package static let wildcards = 16
     }
 }
 
-/// One key of a query's order; what is missing sorts last ascending and first descending, unless the key says otherwise.
+/// A sort key of a query. Missing values sort last in ascending and first in descending order, unless the key says otherwise.
 public struct SortKey: Hashable, Sendable {
-    /// Which end comes first.
+    /// The direction of the order.
     public enum Direction: String, Hashable, Sendable {
         case ascending = "asc"
         case descending = "desc"
     }
 
-    /// Where records without a value come.
+    /// The position of records without a value.
     public enum Nulls: String, Hashable, Sendable {
         case first = "nulls_first"
         case last = "nulls_last"
     }
 
     public var keyPath: FieldPath
-    /// What is compared of the key path's value; nil for the value itself.
+    /// The function whose result is compared; nil for the value itself.
     public var function: FieldFunction?
     public var direction: Direction
-    /// nil for the end that belongs to the direction.
+    /// nil for the default of the direction.
     public var nulls: Nulls?
 
     public init(_ keyPath: FieldPath, _ direction: Direction = .ascending, _ nulls: Nulls? = nil) {
@@ -250,31 +250,31 @@ public struct SortKey: Hashable, Sendable {
     }
 }
 
-/// A referenced record, the records that an array of references leads to, or a number, to send along under a name of its own.
+/// A referenced record, the records that an array of references leads to, or a number, included under a name.
 public struct Inclusion: Hashable, Sendable {
-    /// How many records of a list are sent along, for each record that has one.
+    /// How many records of a list are included by default, for each record with a list.
     public static let defaultLimit = 100
     public static let maximumLimit = 1000
-    /// How many records one response sends along, those of lists.
+    /// Upper bound on the records of lists that one response includes.
     package static let maximumRecords = 10_000
-    /// How many lists a query sends along, those on the way to others too.
+    /// Upper bound on the lists that a query includes, counting those on the way to others.
     package static let maximumLists = 8
 
     public var name: String
     public var keyPath: FieldPath
     /// The function whose number is sent; nil for the record that the key path refers to.
     public var function: FieldFunction?
-    /// The user fields to send; nil means all of them.
+    /// The user fields to send; nil for all of them.
     public var desiredFields: [String]?
-    /// The user fields to leave out, where all others are sent.
+    /// The user fields to omit, when all others are sent.
     public var omittedFields: [String] = []
-    /// Of a list, the order; as in the array when empty.
+    /// The order of a list; that of the array when empty.
     public var sort: [SortKey] = []
-    /// Of a list, how many records to send, 1 to 1000; nil for 100.
+    /// The largest number of records of a list, 1 to 1000; nil for 100.
     public var limit: Int?
-    /// Of a list, whether to say how many records it has.
+    /// Whether to report the number of records of a list.
     public var countsRecords = false
-    /// Whether a key path through a field that is no reference yields null instead of failing, as in Skygear.
+    /// Whether a key path through a field that is not a reference yields null instead of an error, as in Skygear.
     package var isNullWithoutReference = false
 
     public init(name: String, keyPath: FieldPath, function: FieldFunction? = nil) {
@@ -283,7 +283,7 @@ public struct Inclusion: Hashable, Sendable {
         self.function = function
     }
 
-    /// The name and key path that stand for every reference of the type, each under the name of its field.
+    /// The name and key path that stand for every reference of the type, each under its field's name.
     public static let everyReference = "*"
 
     /// Whether it stands for every reference of the type.
@@ -291,25 +291,25 @@ public struct Inclusion: Hashable, Sendable {
         name == Self.everyReference && keyPath.components == [Self.everyReference] && isPlain && function == nil
     }
 
-    /// What it says of a list alone, by the name of the parameter; nil where it says nothing.
+    /// The name of the first parameter that applies to lists only; nil without one.
     package var listParameter: String? {
         limit != nil ? "limit" : !sort.isEmpty ? "sort" : countsRecords ? "count" : nil
     }
 
-    /// Whether it is a key path and nothing more.
+    /// Whether it has only a name and a key path.
     package var isPlain: Bool { listParameter == nil && desiredFields == nil && omittedFields.isEmpty }
 }
 
-/// A question about the records of one type (`record:query`).
+/// A query for the records of one type (`record:query`).
 public struct RecordQuery: Hashable, Sendable {
     public static let defaultLimit = 100
     public static let maximumLimit = 1000
-    /// The most records that a query without a limit returns, where an endpoint has such queries.
+    /// Upper bound on the records of a query without a limit, for endpoints with such queries.
     package static let maximumUnlimited = 10_000
 
-    /// What becomes of records beyond the limit.
+    /// What happens to records beyond the limit.
     package enum Overflow: Hashable, Sendable {
-        /// They are left out, and the result says that there are more.
+        /// They are left out, and the result reports that there are more.
         case cut
         /// The query fails.
         case refuse
@@ -319,26 +319,26 @@ public struct RecordQuery: Hashable, Sendable {
     public var predicate: RecordPredicate?
     public var sort: [SortKey]
     public var include: [Inclusion]
-    /// Where the page has the included records.
+    /// Where the page contains the included records.
     public var includeForm = IncludeForm.nested
-    /// The user fields to send; nil means all of them, an empty list only the reserved ones.
+    /// The user fields to send; nil for all of them, an empty list for only the reserved ones.
     public var desiredFields: [String]?
     /// The parameter that named the fields to send.
     package var selectionParameter = "desired_keys"
-    /// The user fields to leave out, where all others are sent.
+    /// The user fields to omit, when all others are sent.
     public var omittedFields: [String] = []
     /// 0 to 1000 records.
     public var limit: Int
-    /// How many records to leave out, 0 to 100,000; a cursor goes further.
+    /// How many records to skip, 0 to 100,000; a cursor goes further.
     public var offset: Int
     /// Where the page begins.
     public var position = Position.first
     /// Whether a page without records is the error `110 ResourceNotFound`.
     public var isRequired = false
-    /// How to count what matches before position, limit and offset; nil for not at all.
+    /// How to count the matching records, regardless of position, limit and offset; nil for no count.
     public var counting: Counting?
     package var overflow = Overflow.cut
-    /// Whether the result says more than its records: a cursor, and whether there are more.
+    /// Whether the result also has a cursor and says whether there are more records.
     package var isDescribed = true
 
     public init(

@@ -1,16 +1,16 @@
-/// How much of a query is done to explain it.
+/// How much of a query is executed to explain it.
 package enum ExplainMode: String, Hashable, Sendable, CaseIterable {
-    /// It is planned.
+    /// It is planned only.
     case plan
-    /// It is run, and its records are not sent.
+    /// It is run, but its records are not sent.
     case analyze
 }
 
-/// How PostgreSQL would answer a query, and what would help.
+/// How PostgreSQL would execute a query, and what would make it faster.
 package struct QueryExplanation: Hashable, Sendable {
-    /// What a query costs with the number of records of its types.
+    /// How the cost of a query grows with the number of records of its types.
     package enum CostClass: String, Hashable, Sendable, CaseIterable {
-        /// One record by its id.
+        /// One record is found by its id.
         case point
         /// An index leads to the records.
         case indexed
@@ -24,7 +24,7 @@ package struct QueryExplanation: Hashable, Sendable {
         package var sql: String
         /// The values of the placeholders by type and size: `$1: text, 5 bytes`.
         package var values: [String]
-        /// What PostgreSQL prints for `EXPLAIN (FORMAT JSON)`.
+        /// The output of `EXPLAIN (FORMAT JSON)`.
         package var plan: JSONText
         package var rowsEstimated: Int64
 
@@ -38,26 +38,26 @@ package struct QueryExplanation: Hashable, Sendable {
 
     package struct Advice: Hashable, Sendable {
         package enum Reason: String, Hashable, Sendable, CaseIterable {
-            /// A condition that few records meet is looked for in the whole table.
+            /// A condition that few records meet is evaluated on the whole table.
             case sequentialScan = "sequential_scan"
-            /// Records are sorted for a page of them.
+            /// All matching records are sorted to return one page.
             case sort
-            /// The order is that of a field of another type.
+            /// The sort key is a field of another type.
             case sortThroughReference = "sort_through_reference"
-            /// A part of a text, or an element of an array, is looked for in the whole table.
+            /// The whole table is searched for part of a text, or for an element of an array.
             case containsScan = "contains_scan"
-            /// A place is looked for in the whole table.
+            /// The whole table is searched for a location.
             case placeScan = "place_scan"
-            /// A text is ordered by the rules of a language in the table.
+            /// The texts of the table are sorted by the collation of a language.
             case textOrder = "text_order"
-            /// An index was never finished.
+            /// The build of an index never finished.
             case invalidIndex = "invalid_index"
         }
 
         package var reason: Reason
         /// One sentence.
         package var message: String
-        /// The index that would help; nil where none would.
+        /// The index that would help; nil without one.
         package var index: IndexDefinition?
 
         package init(_ reason: Reason, _ message: String, index: IndexDefinition? = nil) {

@@ -1,8 +1,8 @@
-/// A stored record with its metadata, made when a rule, a hook, a subscriber or a client asks for one.
+/// A stored record with its metadata, created when a rule, a hook, a subscriber or a client needs one.
 public struct Record: Hashable, Sendable {
     public var id: RecordID
     public var owner: UserID?
-    /// nil means the type's default: everyone reads, the owner writes.
+    /// nil for the type's default: everyone reads, the owner writes.
     public var access: AccessList?
     public var createdAt: Timestamp?
     public var createdBy: UserID?
@@ -11,9 +11,9 @@ public struct Record: Hashable, Sendable {
     public var revision: Int64?
     /// User fields that are not NULL.
     public var fields: [FieldName: RecordValue]
-    /// Included records by the name of the inclusion; nil where the target is missing or unreadable.
+    /// Included records by the name of the inclusion; nil when the target is missing or unreadable.
     public var transient: [String: Record?]
-    /// Included numbers, such as distances, by the name of the inclusion; there is none where a value is missing.
+    /// Included numbers, such as distances, by the name of the inclusion; a missing value has no entry.
     public var computed: [String: Double] = [:]
     /// Included lists of records by the name of the inclusion.
     public var lists: [String: RecordList]
@@ -33,11 +33,11 @@ extension Record {
     }
 }
 
-/// Some records that travel with another.
+/// The records of an included list.
 public struct RecordList: Hashable, Sendable {
-    /// Those that the caller may read, up to the limit of the inclusion.
+    /// The records that the caller may read, up to the limit of the inclusion.
     public var records: [Record]
-    /// How many there are, where the inclusion asks for that.
+    /// The total number of records, if the inclusion asks for it.
     public var count: Int?
 
     public init(_ records: [Record], count: Int? = nil) {
@@ -46,27 +46,27 @@ public struct RecordList: Hashable, Sendable {
     }
 }
 
-/// A condition on the stored record under which a save goes ahead, `_if_revision` on the wire.
+/// A condition on the stored record under which a save takes effect, `_if_revision` on the wire.
 public enum SavePrecondition: Hashable, Sendable {
-    /// `"new"`: there is no such record yet.
+    /// `"new"`: the record does not exist yet.
     case isNew
-    /// `"any"`: there is such a record, of whatever revision.
+    /// `"any"`: the record exists, with any revision.
     case exists
     case revision(Int64)
 }
 
-/// A record as a client sends it to be saved: the fields it names are set, the others stay as they are.
+/// A record as a client sends it to be saved: the fields it names are set, the others are left unchanged.
 public struct RecordDraft: Hashable, Sendable {
     /// The id may be temporary (`post/$1`).
     public var id: RecordID
-    /// nil keeps the stored list, or gives a new record the type's default.
+    /// nil keeps the stored access list, or gives a new record the type's default.
     public var access: AccessList?
-    /// In the order they were sent, each name once.
+    /// In the order of the request; each name occurs once.
     public var fields: [(name: FieldName, value: RecordValue)]
-    /// The fields that are changed by an operator, in the order they were sent; none of them is among ``fields``.
+    /// The fields that an operator changes, in the order of the request; disjoint from ``fields``.
     public var operators: [(name: FieldName, change: FieldOperator)]
     public var precondition: SavePrecondition?
-    /// What must hold of the stored record, of its own fields only; without a record it does not hold.
+    /// What must hold for the stored record, on its own fields only; it does not hold when no record exists.
     public var condition: RecordPredicate?
 
     public init(

@@ -1,47 +1,47 @@
 internal import Synchronization
 
-/// What one request may see and change of the records of a database, decided once for everything that it does.
+/// What one request may see and change of the records of a database, decided once for the whole request.
 ///
-/// The actions layer makes it of a caller and the database that the request names; the store and the resolver of queries
-/// take it instead of the caller, and judge nothing. Which records are open depends on the rules of their type too, so it is
-/// asked for by type (``of(_:)``), and no statement is made of anything else.
+/// The actions layer creates it from a caller and the database of the request; the store and the query resolver take it instead
+/// of the caller, and decide nothing. The open records also depend on the rules of their type, so the access is requested by
+/// type (``of(_:)``), and every statement is built from that.
 ///
 /// ```swift
 /// let access = try RecordAccess(opening: request.database, for: .writing, by: caller)
 /// let outcomes = try await store.save(items, with: access, atomic: false)
 /// ```
 ///
-/// An object, since everything that a request does refers to it, and so that one can serve many requests.
+/// A class, since all parts of a request refer to it, and since one instance can serve many requests.
 package final class RecordAccess: Sendable {
     /// What a request does with records.
     package enum Use: Hashable, Sendable {
-        /// Nothing may be written.
+        /// The request writes nothing.
         case reading
         case writing
     }
 
     /// The rows that the request works on.
     package let database: DatabaseScope
-    /// The user who signs what is written.
+    /// The user who is recorded as the author of writes.
     package let actor: UserID?
-    /// Which rules of fields hold.
+    /// The caller for the rules of fields.
     package let fields: FieldAccess
-    /// What is open of the types without rules of their own.
+    /// The access to types without rules.
     package let standard: TypeAccess
     private let caller: Caller
     private let audience: Audience
     private let use: Use
-    /// What is open of types with rules, as far as it was asked for.
+    /// The access to types with rules, as far as it was requested.
     private let settled = Mutex<[ObjectIdentifier: (rules: ClassRules, access: TypeAccess)]>([:])
 
-    /// Beyond this many types with rules the least work is to begin again: a service keeps one of these for each user.
+    /// Upper bound on cached types with rules, at which the cache is cleared: a service keeps one instance for each user.
     private static let capacity = 16
 
-    /// Settles what a caller may do in a database; nothing where the database is not open to it.
+    /// Decides what a caller may do in a database; nothing when the database is not open to the caller.
     ///
-    /// - Parameter audience: the caller's, where it was made before.
+    /// - Parameter audience: the caller's audience, if it was computed before.
     package init(in database: DatabaseScope, for use: Use, by caller: Caller, audience: Audience? = nil) {
-        // The master key passes all lists.
+        // The master key passes every access list.
         let isNamed = !caller.isMaster && (caller.userID != nil || caller.keyName != nil)
         let audience = isNamed ? audience ?? Audience(of: caller) : .anonymous
         self.database = database
@@ -53,12 +53,12 @@ package final class RecordAccess: Sendable {
         standard = TypeAccess(in: database, for: use, by: caller, audience)
     }
 
-    /// What is open of the records of a type with these rules.
+    /// Returns the access to records of a type with these rules.
     package func of(_ rules: TypeRules) -> TypeAccess {
         of(rules.classes)
     }
 
-    /// Whether records of a type with these rules may be made, without a copy of all that is open of them.
+    /// Whether records of a type with these rules may be created, without a copy of the whole access.
     package func mayCreate(_ rules: TypeRules) -> Bool {
         rules.classes == nil || passesEveryRule ? standard.mayCreate : of(rules.classes).mayCreate
     }
@@ -75,12 +75,12 @@ package final class RecordAccess: Sendable {
         return access
     }
 
-    /// Throws `102 PermissionDenied` where the key of the request is not for records of a type.
+    /// Throws `102 PermissionDenied` when the key of the request may not read records of a type.
     package func requireReading(_ type: RecordTypeName) throws(SkyrowError) {
         if let scope = caller.key?.missing(reading: type) { throw .scopeMissing(scope) }
     }
 
-    /// Throws `102 PermissionDenied` where the key of the request does not change records of a type.
+    /// Throws `102 PermissionDenied` when the key of the request may not change records of a type.
     package func requireWriting(_ type: RecordTypeName) throws(SkyrowError) {
         if let scope = caller.key?.missing(writing: type) { throw .scopeMissing(scope) }
     }
@@ -88,17 +88,17 @@ package final class RecordAccess: Sendable {
     /// Whether the key of the request may be limited to some types.
     package var hasScopes: Bool { caller.key != nil }
 
-    /// The user whose ids conditions ask for, and the keys of the audience in them.
+    /// The user whose id conditions compare, and the subject keys of the audience.
     package var conditionUser: UserID? { audience.user }
     package var audienceText: String { audience.text }
-    /// The name of the key of the request, where rules ask for it.
+    /// The name of the request's key, for rules that name it.
     package var keyName: KeyName? { audience.keyName }
 
     /// Opens a database for a caller.
     ///
-    /// Throws `101 NotAuthenticated` for `_private` without a user, for `_union` without the master key and for any
-    /// database that is to be written to without either; `102 PermissionDenied` for another user's database and for a key of a server
-    /// that is not for private ones, and `111 NotSupported` for `_union` where it is to be written to.
+    /// Throws `101 NotAuthenticated` for `_private` without a user, for `_union` without the master key, and for writing
+    /// without either; `102 PermissionDenied` for another user's database and for a server key without the scope for private
+    /// databases; and `111 NotSupported` for writing to `_union`.
     package convenience init(
         opening name: DatabaseName,
         for use: Use,
@@ -115,7 +115,7 @@ package final class RecordAccess: Sendable {
         by caller: Caller
     ) throws(SkyrowError) -> DatabaseScope {
         if use == .writing, !caller.isMaster, caller.userID == nil { throw .logInFirst }
-        // Of a user who is logged in, the database is its own; a server's key is in the place of the master key.
+        // A logged-in user opens their own database; a server key takes the place of the master key, and needs the scope.
         if caller.isMaster, name != .everyone, let key = caller.key, !key.opensPrivateDatabases {
             throw .scopeMissing(KeyScope.readPrivate.text)
         }
@@ -137,13 +137,13 @@ package final class RecordAccess: Sendable {
         }
     }
 
-    /// Whether every rule is passed, as by the master key.
+    /// Whether the caller passes every rule, as with the master key.
     package var passesEveryRule: Bool { fields.isUnrestricted }
 
-    /// Whether anything may be written.
+    /// Whether the request may write anything.
     package var mayWrite: Bool { !standard.update.isEmpty }
 
-    /// Whose a new record is: in a private database its user's, else the actor's.
+    /// The owner of a new record: the user of a private database, otherwise the actor.
     package var newOwner: UserID? {
         switch database {
         case .user(let user): user
@@ -151,7 +151,7 @@ package final class RecordAccess: Sendable {
         }
     }
 
-    /// Whether the database may hold records that cannot be read: a private one holds none.
+    /// Whether the database may contain records that the caller cannot read; a private one contains only readable records.
     package var hidesRecords: Bool {
         switch database {
         case .everyone, .union: !passesEveryRule
@@ -160,17 +160,17 @@ package final class RecordAccess: Sendable {
     }
 }
 
-/// What is open to a caller of the records of one type in a database: the rules of the type and the caller, settled.
+/// What a caller may do with the records of one type in a database, decided from the rules of the type and the caller.
 package struct TypeAccess: Hashable, Sendable {
     /// The records that may be read.
     package let read: AccessScope
-    /// The records that may be changed; none where nothing may be written.
+    /// The records that may be changed; empty when nothing may be written.
     package let update: AccessScope
-    /// The records that may be deleted; none where nothing may be written.
+    /// The records that may be deleted; empty when nothing may be written.
     package let delete: AccessScope
-    /// The public records that private ones may refer to; in a database without private records the same as ``read``.
+    /// The public records that private ones may refer to; the same as ``read`` in a database without private records.
     package let shared: AccessScope
-    /// Whether new records may be made.
+    /// Whether new records may be created.
     package let mayCreate: Bool
 
     fileprivate init(
@@ -205,7 +205,7 @@ package struct TypeAccess: Hashable, Sendable {
         }
     }
 
-    /// The records with which something may be done.
+    /// Returns the records that an action is allowed on.
     package func scope(of action: AccessAction) -> AccessScope {
         switch action {
         case .read: read
@@ -214,11 +214,11 @@ package struct TypeAccess: Hashable, Sendable {
         }
     }
 
-    /// The records that a reference may lead to, as far as they may be read: those of one of these scopes.
+    /// The scopes of the readable records that a reference may lead to; a target is in one of them.
     package var referenced: [AccessScope] {
         switch read.database {
         case .everyone, .union: [read]
-        // Private records refer to those of the same database, and to public ones.
+        // Private records refer to those of the same database and to public ones.
         case .user: [read, shared]
         }
     }

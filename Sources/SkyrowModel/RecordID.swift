@@ -1,12 +1,12 @@
-/// The identity of a record inside its database, `"note/9"` on the wire.
+/// The identity of a record within its database, `"note/9"` on the wire.
 ///
-/// The part after the first slash is the record's own id and may hold slashes itself. It is 1 to 255 bytes, holds no
-/// NUL, and does not begin with `~`, which marks the stored ids of private rows.
+/// The part after the first slash is the record's id and may contain slashes. It is 1 to 255 bytes, contains no NUL, and does
+/// not begin with `~`, which marks the stored ids of private rows.
 public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     public let type: RecordTypeName
     public let id: String
 
-    /// Throws `108 InvalidArgument` when `id` is empty, longer than 255 bytes, holds NUL or begins with `~`.
+    /// Throws `108 InvalidArgument` when `id` is empty, longer than 255 bytes, contains NUL or begins with `~`.
     public init(type: RecordTypeName, id: String) throws(SkyrowError) {
         guard id.isName, id.utf8.first != UInt8(ascii: "~") else {
             throw .invalidArgument(
@@ -18,12 +18,12 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
         self.id = id
     }
 
-    /// Reads `"type/id"`; throws `108 InvalidArgument` for anything else, and `111 NotSupported` for the id of a role.
+    /// Parses `"type/id"`; throws `108 InvalidArgument` for anything else, and `111 NotSupported` for the id of a role.
     public init(_ text: String) throws(SkyrowError) {
         try self.init(text, isReadable: false)
     }
 
-    /// Reads the id of a record that is read, which a role may be.
+    /// Parses the id of a record that is read, which may be a role.
     package init(readable text: String) throws(SkyrowError) {
         try self.init(text, isReadable: true)
     }
@@ -38,9 +38,9 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
         self = try result.get()
     }
 
-    /// Reads the UTF-8 of `"type/id"`.
+    /// Parses the UTF-8 of `"type/id"`.
     ///
-    /// - Parameter isReadable: whether it is of a record that is read, which a role may be.
+    /// - Parameter isReadable: whether the record is only read, so that it may be a role.
     package init(utf8: UnsafeRawBufferPointer, isReadable: Bool = false) throws(SkyrowError) {
         guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else {
             throw .invalidArgument("A record id has the form \"type/id\".", "id")
@@ -52,14 +52,14 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// True for `"post/$1"`: a name that lives for one request and is replaced by a fresh id everywhere in it.
+    /// True for `"post/$1"`, a name that is valid within one request and replaced by a fresh id everywhere in it.
     public var isTemporary: Bool {
         id.utf8.first == UInt8(ascii: "$")
     }
 
     public var description: String { "\(type)/\(id)" }
 
-    /// Ids are the same when their bytes are, as in PostgreSQL, whatever their Unicode normalisation.
+    /// Ids are equal when their bytes are, as in PostgreSQL, regardless of Unicode normalization.
     public static func == (a: RecordID, b: RecordID) -> Bool {
         a.type == b.type && a.id.isSameText(as: b.id)
     }

@@ -1,6 +1,6 @@
-/// What an index serves.
+/// What an index supports.
 public enum IndexKind: String, Hashable, Sendable, CaseIterable {
-    /// Equality, order, ranges, beginnings of texts, and unique values.
+    /// Equality, order, ranges, prefixes of texts, and unique values.
     case order
     /// Elements of arrays, and members of JSON objects.
     case contains
@@ -8,9 +8,9 @@ public enum IndexKind: String, Hashable, Sendable, CaseIterable {
     case trigram
     /// Words of texts.
     case text
-    /// Distances from a place.
+    /// Distances from a location.
     case near
-    /// Boxes and polygons of places.
+    /// Boxes and polygons of locations.
     case box
 }
 
@@ -19,11 +19,11 @@ public struct IndexField: Hashable, Sendable {
     /// A field of the record type, or one that all records have, such as `_created_at`.
     public var name: String
     public var direction: SortKey.Direction
-    /// Whether upper and lower case are taken for the same.
+    /// Whether the index ignores letter case.
     public var isFolded: Bool
-    /// The steps from a json field to a value inside of it; none for the field itself.
+    /// The path from a JSON field to a value inside it; empty for the field itself.
     public var steps: [String] = []
-    /// As what that value is read; nil for the field itself.
+    /// The type as which that value is read; nil for the field itself.
     public var jsonType: JSONValueType?
 
     public init(_ name: String, _ direction: SortKey.Direction = .ascending, isFolded: Bool = false) {
@@ -32,7 +32,7 @@ public struct IndexField: Hashable, Sendable {
         self.isFolded = isFolded
     }
 
-    /// A value inside a json field: `IndexField("meta.size.w", as: .number)`.
+    /// Creates a field for a value inside a JSON field: `IndexField("meta.size.w", as: .number)`.
     public init(_ path: String, as type: JSONValueType, _ direction: SortKey.Direction = .ascending) {
         let names = FieldPath(unchecked: path).components
         self.init(names[0], direction)
@@ -40,20 +40,20 @@ public struct IndexField: Hashable, Sendable {
         jsonType = type
     }
 
-    /// What a query names it by.
+    /// The key path by which queries name the field.
     package var keyPath: FieldPath {
         var path = FieldPath(unchecked: ([name] + steps).joined(separator: "."))
         path.jsonType = jsonType
         return path
     }
 
-    /// `year desc`, `title fold`, `meta.size.w as number`: the form in which the database keeps it.
+    /// `year desc`, `title fold`, `meta.size.w as number`: the form in which the database stores it.
     package var text: String {
         keyPath.description + (jsonType.map { " as \($0.rawValue)" } ?? "") + (isFolded ? " fold" : "")
             + (direction == .descending ? " desc" : "")
     }
 
-    /// nil for a text that is not one of ``text``.
+    /// Parses ``text``; nil for any other text.
     package init?(text: String) {
         var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         var direction = SortKey.Direction.ascending
@@ -74,7 +74,7 @@ public struct IndexField: Hashable, Sendable {
     }
 }
 
-/// An index that an application wants of a record type.
+/// The index that an application requests for a record type.
 ///
 /// ```swift
 /// IndexDefinition(of: film, [IndexField("year", .descending), IndexField("rating")])
@@ -83,9 +83,9 @@ public struct IndexDefinition: Hashable, Sendable {
     public var type: RecordTypeName
     public var fields: [IndexField]
     public var kind: IndexKind
-    /// Whether no two records of a database have the same values.
+    /// Whether no two records of a database may have the same values.
     public var isUnique: Bool
-    /// Whether records without a value count as having the same one.
+    /// Whether records without a value count as having the same value.
     public var treatsNullsAsEqual: Bool
 
     public init(
@@ -105,28 +105,28 @@ public struct IndexDefinition: Hashable, Sendable {
 
 /// Why an index was not built.
 public struct IndexFailure: Hashable, Sendable {
-    /// What kind of reason it is.
+    /// The kind of the reason.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
-        /// Records have the same values.
+        /// Several records have the same values.
         case duplicate
         /// A stored value is too long for an index.
         case tooLong = "too_long"
-        /// Somebody cancelled the statement.
+        /// The statement was cancelled.
         case cancelled
-        /// PostgreSQL or the service ended while the index was built, again and again.
+        /// PostgreSQL or the service stopped during the build, repeatedly.
         case serverStopped = "server_stopped"
-        /// The statement and others waited for each other, again and again.
+        /// The statement was part of a deadlock, repeatedly.
         case deadlock
-        /// Something else of the name was made meanwhile.
+        /// Another object took the name meanwhile.
         case nameTaken = "name_taken"
         /// PostgreSQL refused the statement for another reason.
         case error
     }
 
     public var reason: Reason
-    /// How many values several records have, once they are counted.
+    /// The number of values that several records have, once they are counted.
     public var duplicates: Int64?
-    /// The state that PostgreSQL gave with an ``Reason/error``.
+    /// The SQLSTATE that PostgreSQL gave with an ``Reason/error``.
     public var sqlState: String?
 
     public init(_ reason: Reason, duplicates: Int64? = nil, sqlState: String? = nil) {
@@ -136,22 +136,22 @@ public struct IndexFailure: Hashable, Sendable {
     }
 }
 
-/// An index of a record type as the service lists it; those that every table has are in no list.
+/// An index of a record type, as the service lists it; lists omit the indexes that every table has.
 public struct RecordIndex: Hashable, Sendable {
-    /// Where an index is on its way.
+    /// The state of an index.
     public enum State: String, Hashable, Sendable, CaseIterable {
-        /// It is being built, or waits for it.
+        /// It is being built, or waits to be built.
         case building
         case ready
-        /// It is not there; ``RecordIndex/failure`` says why.
+        /// It does not exist; ``RecordIndex/failure`` has the reason.
         case failed
-        /// It is being deleted, or waits for it.
+        /// It is being deleted, or waits to be deleted.
         case deleting
-        /// It was made by other means, such as psql or a schema file.
+        /// It was created by other means, such as psql or a schema file.
         case foreign
     }
 
-    /// How far a build is.
+    /// The progress of a build.
     public struct Progress: Hashable, Sendable {
         /// PostgreSQL's name of the phase.
         public var phase: String
@@ -168,17 +168,17 @@ public struct RecordIndex: Hashable, Sendable {
     public var name: String
     public var type: RecordTypeName
     public var state: State
-    /// What was asked for; nil of a foreign index.
+    /// The requested index; nil for a foreign index.
     public var definition: IndexDefinition?
-    /// How often its build was begun.
+    /// How often its build was started.
     public var attempts: Int
     public var failure: IndexFailure?
     public var progress: Progress?
-    /// Its size on disk; nil where it is not there.
+    /// Its size on disk; nil when it does not exist.
     public var bytes: Int64?
     /// Whether PostgreSQL uses a foreign index.
     public var isValid: Bool
-    /// A foreign index as PostgreSQL prints it.
+    /// The statement of a foreign index, as PostgreSQL prints it.
     public var statement: String?
 
     public init(
@@ -208,7 +208,7 @@ public struct RecordIndex: Hashable, Sendable {
 
 /// `schema:index:create`, decoded.
 package struct IndexCreateRequest: Hashable, Sendable {
-    /// Fields of one index.
+    /// Upper bound on the fields of one index.
     package static let maximumFields = 16
 
     package var definition: IndexDefinition
@@ -221,7 +221,7 @@ package struct IndexCreateRequest: Hashable, Sendable {
 /// `schema:index:delete`, decoded.
 package struct IndexDeleteRequest: Hashable, Sendable {
     package var name: String
-    /// Whether one that was made by other means goes too.
+    /// Whether to delete an index that was created by other means.
     package var forces: Bool
 
     package init(name: String, forces: Bool = false) {

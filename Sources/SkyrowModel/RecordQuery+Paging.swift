@@ -1,21 +1,22 @@
 extension RecordQuery {
-    /// The most records that `offset` leaves out.
+    /// Upper bound on `offset`.
     public static let maximumOffset = 100_000
-    /// The most sort keys of a query that is paged with cursors.
+    /// Upper bound on the sort keys of a query that is paged with cursors.
     public static let maximumCursorKeys = 8
 
-    /// Where a page begins, and in which direction it is read; its records are in the order of the query always.
+    /// Where a page begins, and in which direction it is read; its records are always in the order of the query.
     public enum Position: Hashable, Sendable {
         /// At the first record.
         case first
-        /// At the last record, backwards. Without a sort the order is that of creation, so the page has the newest records.
+        /// At the last record, read backwards. Without a sort the order is that of creation, so the page has the newest
+        /// records.
         case last
-        /// Behind the place of a cursor.
+        /// After a cursor.
         case after(String)
-        /// Before the place of a cursor, backwards.
+        /// Before a cursor, read backwards.
         case before(String)
 
-        /// Whether the page ends where it begins to be read.
+        /// Whether the page is read backwards from its end.
         package var isBackwards: Bool {
             switch self {
             case .first, .after: false
@@ -23,7 +24,7 @@ extension RecordQuery {
             }
         }
 
-        /// The parameter that has the cursor, and the cursor.
+        /// The cursor, and the name of the parameter that has it.
         package var cursor: (parameter: String, text: String)? {
             switch self {
             case .first, .last: nil
@@ -33,28 +34,28 @@ extension RecordQuery {
         }
     }
 
-    /// How the records that match are counted.
+    /// How the matching records are counted.
     public enum Counting: Hashable, Sendable {
-        /// All of them.
+        /// Exactly.
         case exact
-        /// As far as it costs little: ``CountKind`` says what came of it.
+        /// As far as it is cheap; ``CountKind`` describes the result.
         case estimate
     }
 
-    /// Whether the records that match are counted, however.
+    /// Whether the matching records are counted.
     package var countsMatches: Bool {
         get { counting != nil }
         set { counting = newValue ? .exact : nil }
     }
 }
 
-/// What a count is that may be an estimate.
+/// The kind of a count that may be an estimate.
 public enum CountKind: String, Hashable, Sendable {
-    /// That many records match.
+    /// Exactly this many records match.
     case exact
-    /// PostgreSQL expects about that many.
+    /// PostgreSQL expects about this many.
     case estimate
-    /// That many match, or more.
+    /// At least this many match.
     case atLeast = "at_least"
 }
 

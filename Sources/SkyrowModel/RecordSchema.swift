@@ -1,4 +1,4 @@
-/// The type of a field, which decides its column's type.
+/// The type of a field, which determines the type of its column.
 public enum FieldType: Hashable, Sendable {
     /// `text`
     case string
@@ -22,14 +22,14 @@ public enum FieldType: Hashable, Sendable {
     case location
     /// `geometry(Geometry,4326)` of PostGIS
     case geometry
-    /// An array of PostgreSQL of one dimension, such as `text[]`
+    /// A one-dimensional PostgreSQL array, such as `text[]`
     case array(ElementType)
-    /// Any number of records of a type, in a table of their own: a row for each member.
+    /// Any number of records of a type, as the rows of a separate table.
     case relation(RecordTypeName)
-    /// A column made in psql whose SQL type has no field type; read as text, never written.
+    /// A column created in psql whose SQL type has no field type; read as text, never written.
     case unknown(String)
 
-    /// The types that a name alone says; any that is not here is unknown to clients.
+    /// The types whose name has no parameter; a type that is missing here is `unknown` to clients.
     private static let named: [(name: String, type: FieldType)] = [
         ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
         ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
@@ -46,7 +46,7 @@ public enum FieldType: Hashable, Sendable {
         }
     }
 
-    /// Reads a name of a `schema:*` action; throws `108 InvalidArgument` for any other.
+    /// Parses a name of a `schema:*` action; throws `108 InvalidArgument` for any other.
     public init(name: String) throws(SkyrowError) {
         if let type = Self.named.first(where: { $0.name == name })?.type {
             self = type
@@ -63,7 +63,7 @@ public enum FieldType: Hashable, Sendable {
         }
     }
 
-    /// The type of the records that values of the field refer to; nil for any other field.
+    /// The type of the records that the field refers to; nil for a field without references.
     package var target: RecordTypeName? {
         switch self {
         case .reference(let target), .array(.reference(let target)), .relation(let target): target
@@ -76,12 +76,12 @@ public enum FieldType: Hashable, Sendable {
 public struct RecordType: Hashable, Sendable {
     public var name: RecordTypeName
     public var fields: [FieldName: FieldType]
-    /// What becomes of the records when one is deleted that a reference leads to; ``DeleteRule/restrict`` for the references
-    /// that are not here.
+    /// What happens to records when the target of a reference is deleted; ``DeleteRule/restrict`` for references without an
+    /// entry.
     public var deleteRules: [FieldName: DeleteRule]
-    /// How `match` finds the words of string fields; ``TextLanguage/words`` for those that are not here.
+    /// How `match` finds the words of string fields; ``TextLanguage/words`` for fields without an entry.
     public var textLanguages: [FieldName: TextLanguage]
-    /// The string fields with a language whose words are kept in a column of their own, by which they are ranked sooner.
+    /// The string fields with a language whose words are stored in a separate column, which makes ranking faster.
     public var storedTexts: Set<FieldName>
 
     public init(
@@ -100,20 +100,20 @@ public struct RecordType: Hashable, Sendable {
 }
 
 extension RecordType {
-    /// Throws `108 InvalidArgument` where words are to be stored without a language.
+    /// Throws `108 InvalidArgument` when words are to be stored but the field has no language.
     package static func checkStored(_ language: TextLanguage) throws(SkyrowError) {
         guard language != .words else {
             throw .invalidArgument("The words of a text are stored in a language, and this one has none.", "text")
         }
     }
 
-    /// `108` for a field that is called as what the service says of an account.
+    /// `108` for a field that is named `_verified`, which only the service writes.
     package static let verifiedIsKept = SkyrowError.invalidArgument(
         "Whether an address is verified is called _verified, and no other field is.",
         FieldName.verified.rawValue
     )
 
-    /// Throws `108 InvalidArgument` unless a field of the name `_parent` is a reference whose records go with their target.
+    /// Throws `108 InvalidArgument` unless a field `_parent` is a reference whose records are deleted with their target.
     package static func checkParent(_ type: FieldType, _ rule: DeleteRule?) throws(SkyrowError) {
         guard case .reference = type else {
             throw .invalidArgument("The parent of a record is a reference: \"type\": \"ref(…)\".", "_parent")

@@ -1,4 +1,4 @@
-/// The name of a member of a record's wire form, with its JSON spelling ready to copy.
+/// The name of a member in a record's wire form, with its JSON spelling ready to copy.
 ///
 /// Field and reserved names are ASCII letters, digits and underscores, so the spelling needs no escapes.
 package struct MemberKey: Sendable, Hashable {
@@ -12,10 +12,10 @@ package struct MemberKey: Sendable, Hashable {
     }
 }
 
-/// A member's name, lent for the duration of one call.
+/// A member's name, borrowed for the duration of one call.
 ///
-/// Rows of one result are emitted on several threads at once, and counting references to the same few names on all of them
-/// costs more than writing the values; so a sink gets bytes without reference counting.
+/// Several threads emit the rows of one result at once, and counting references to the same few names on all of them costs more
+/// than writing the values. A sink therefore gets bytes without reference counting.
 package struct BorrowedKey {
     /// `"title":`
     package let encoded: UnsafeRawBufferPointer
@@ -24,11 +24,11 @@ package struct BorrowedKey {
         self.encoded = encoded
     }
 
-    /// The name as a string of its own.
+    /// The name as a new string.
     package var name: String { String(decoding: encoded.dropFirst().dropLast(2), as: UTF8.self) }
 }
 
-/// A member's value, lent from the memory of a database result for the duration of one call.
+/// A member's value, borrowed from the memory of a database result for the duration of one call.
 package enum BorrowedValue {
     case null
     case boolean(Bool)
@@ -38,11 +38,11 @@ package enum BorrowedValue {
     case string(UnsafeRawBufferPointer)
     /// Becomes `{"$type":"date","$date":"…"}`.
     case datetime(Timestamp)
-    /// A reserved instant, which is a bare string on the wire.
+    /// A timestamp of a reserved column, which is a bare string on the wire.
     case plainDatetime(Timestamp)
     /// Valid JSON text to copy through.
     case json(UnsafeRawBufferPointer)
-    /// `"type/id"` as a plain string, as `_id` has it; type and id are UTF-8.
+    /// `"type/id"` as a plain string, as in `_id`; type and id are UTF-8.
     case recordID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     /// Becomes `{"$type":"ref","$id":"type/id"}`.
     case reference(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
@@ -56,27 +56,27 @@ package enum BorrowedValue {
     case array(UnsafeBufferPointer<BorrowedValue>)
     /// Becomes `{"$type":"relation","$record_type":"user"}`.
     case relation(type: UnsafeRawBufferPointer)
-    /// A column whose SQL type is not ours, by its name: `{"$type":"unknown","$underlying_type":"money"}`.
+    /// A column of an unsupported SQL type, by the type's name: `{"$type":"unknown","$underlying_type":"money"}`.
     case unknown(UnsafeRawBufferPointer)
 }
 
-/// Takes one record's members in the order of the wire form, straight from a database row.
+/// Receives the members of one record in the order of the wire form, directly from a database row.
 ///
-/// It is the seam by which the store hands values to the JSON writer without either knowing the other. Calls come as
-/// `beginRecord`, any number of `member`, optionally `beginTransients` with its entries and `endTransients`, `endRecord`.
+/// It decouples the store from the JSON writer. Calls come in the order `beginRecord`, any number of `member`, optionally
+/// `beginTransients` with its entries and `endTransients`, `endRecord`.
 package protocol RecordSink {
     /// Opens the record; a JSON writer also writes `"_type":"record"`.
     mutating func beginRecord()
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue)
     mutating func beginTransients()
-    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientID`, `transientNumber`,
-    /// `missingTransient`, or some records and ids between `beginList` and `endList`.
+    /// Names the inclusion that follows: a record as `beginRecord … endRecord`, `transientID`, `transientNumber`,
+    /// `missingTransient`, or records and ids between `beginList` and `endList`.
     mutating func transient(_ name: String)
     mutating func transientNumber(_ number: Double)
-    /// A record that stands elsewhere, by the UTF-8 of its type and its id.
+    /// A record that is sent elsewhere, by the UTF-8 of its type and its id.
     mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     mutating func missingTransient()
-    /// - Parameter count: how many records there are, where that is said.
+    /// - Parameter count: the number of records, if it is reported.
     mutating func beginList(count: Int?)
     mutating func endList()
     mutating func endTransients()
@@ -102,7 +102,7 @@ extension RecordSink {
 
 /// A source of records for a sink: a database row, or a `Record` in memory.
 package protocol RecordSource: Sendable {
-    /// False when only the reserved members are at hand, because the whole would have been too much.
+    /// False when only the reserved members are available, because the whole record would have been too large.
     var isWhole: Bool { get }
     func emit(into sink: inout some RecordSink)
 }

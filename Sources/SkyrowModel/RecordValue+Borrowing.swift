@@ -1,7 +1,7 @@
-// A value as a sink takes it, and back. A new value type is added to both.
+// Conversions between a value and the form that a sink takes. A new value type is added to both.
 
 extension RecordValue {
-    /// Lends the value to `body`; does nothing for `null`, and for a sequence, which asks for a number and is none.
+    /// Lends the value to `body`; does nothing for `null`, and for a sequence, which requests a number and has no value.
     package func withBorrowed(_ body: (BorrowedValue) -> Void) {
         switch self {
         case .null, .sequence: break
@@ -20,7 +20,7 @@ extension RecordValue {
         }
     }
 
-    /// A copy of a borrowed value; nil for what a field cannot hold.
+    /// Copies a borrowed value; nil for one that a field cannot hold.
     package init?(_ value: BorrowedValue) {
         switch value {
         case .null: self = .null
@@ -48,7 +48,7 @@ extension RecordValue {
 }
 
 extension [RecordValue] {
-    /// Lends the elements of an array, whose texts are copied into one piece of memory for that.
+    /// Lends the elements of an array, whose texts are copied into one buffer.
     fileprivate func withBorrowed(_ body: (UnsafeBufferPointer<BorrowedValue>) -> Void) {
         var texts: [UInt8] = []
         for element in self {
@@ -72,7 +72,7 @@ extension [RecordValue] {
                 case .boolean(let value): .boolean(value)
                 case .reference(let id):
                     .reference(type: next(id.type.rawValue.utf8.count), id: next(id.id.utf8.count))
-                // Nothing else is an element (``ElementType``).
+                // No other value is an element (``ElementType``).
                 default: .null
                 }
             }
@@ -82,7 +82,7 @@ extension [RecordValue] {
 }
 
 extension RecordID {
-    /// A copy of a borrowed id; nil for what is none.
+    /// Copies a borrowed id; nil for an invalid one.
     package init?(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
         guard let name = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }
         try? self.init(type: name, id: String(decoding: id, as: UTF8.self))

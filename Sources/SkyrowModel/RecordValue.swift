@@ -1,4 +1,4 @@
-/// The value of one field, as a client sends it and as a rule sees it.
+/// The value of one field, as clients send it and rules check it.
 public enum RecordValue: Hashable, Sendable {
     case null
     case string(String)
@@ -6,25 +6,25 @@ public enum RecordValue: Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
     case datetime(Timestamp)
-    /// An array or object, kept as its own JSON text so that nested typed values and every digit survive.
+    /// An array or object, kept as JSON text so that nested typed values and every digit are preserved.
     case json(JSONText)
     case reference(RecordID)
-    /// `{"$type":"seq"}`: asks for a sequence column; the database gives the value.
+    /// `{"$type":"seq"}`: requests a sequence column, whose values the database generates.
     case sequence
     case bytes([UInt8])
     case location(Location)
     case geometry(Geometry)
-    /// The elements of an array, of one type; `null` for those that psql made NULL.
+    /// The elements of an array, all of one type; `null` for elements that psql made NULL.
     ///
-    /// On the wire it looks like ``json(_:)``, and is read as that: the two differ by the type of the field.
+    /// On the wire it looks like ``json(_:)``, and is read as such: the type of the field distinguishes the two.
     case array([RecordValue])
-    /// What a record has in a field of the type `relation`: the type of its members, which operators change and queries find.
+    /// The value of a field of the type `relation`: the type of its members, which operators change and queries find.
     case relation(RecordTypeName)
 }
 
 extension RecordValue {
-    /// The type of a new field that first gets this value; nil for `null`, which has no type, and for an array, whose
-    /// field is made by a change of the schema.
+    /// The type of a new field that this value is the first to set; nil for `null`, which has no type, and for an array, whose
+    /// field only a schema change creates.
     package var fieldType: FieldType? {
         switch self {
         case .null, .array: nil
@@ -43,7 +43,7 @@ extension RecordValue {
         }
     }
 
-    /// About how many bytes it takes in memory.
+    /// The approximate size in memory, in bytes.
     package var size: Int {
         switch self {
         case .string(let text): text.utf8.count
@@ -56,18 +56,18 @@ extension RecordValue {
     }
 }
 
-/// A valid JSON text in UTF-8 (RFC 8259); what was checked where it was read is not checked again.
+/// A valid JSON text in UTF-8 (RFC 8259); it is validated only once, when it is read.
 public struct JSONText: Hashable, Sendable {
     public let utf8: [UInt8]
-    /// The references by temporary ids inside, in the order of the text.
+    /// The references by temporary ids inside it, in the order of the text.
     package let temporaryReferences: [TemporaryReference]
 
-    /// A reference to `"post/$1"` inside of a JSON text.
+    /// A reference to `"post/$1"` inside a JSON text.
     package struct TemporaryReference: Hashable, Sendable {
-        /// Where the id stands in the text, without its quotes.
+        /// The position of the id in the text, without its quotes.
         package var range: Range<Int>
         package var target: RecordID
-        /// Whether the text there is `post/$1` and not the `$1` of the newer form.
+        /// Whether the text there is `post/$1` instead of the `$1` of the newer form.
         package var hasType: Bool
 
         package init(range: Range<Int>, target: RecordID, hasType: Bool) {
@@ -83,9 +83,9 @@ public struct JSONText: Hashable, Sendable {
         self.temporaryReferences = temporaryReferences
     }
 
-    /// The text with the ids that the temporary ones stand for; rethrows what `resolve` throws.
+    /// Returns the text with the ids that the temporary ones stand for; rethrows what `resolve` throws.
     ///
-    /// - Parameter resolve: gives the id for a temporary one; it needs no escapes in JSON.
+    /// - Parameter resolve: returns the id for a temporary one; it needs no escapes in JSON.
     package func resolved(
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> JSONText {

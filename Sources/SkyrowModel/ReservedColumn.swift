@@ -1,11 +1,11 @@
-/// The columns that every record table has, in their order in the table.
+/// The columns of every record table, in their order in the table.
 package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
     /// The stored id: the wire id of a public row, `~<user id>/<wire id>` of a private one.
     case id = "_id"
     /// `_public`, or the id of the user whose private database holds the row.
     case database = "_database"
     case owner = "_owner"
-    /// The record's own access list; NULL means the type's default.
+    /// The record's access list; NULL means the type's default.
     case access = "_access"
     case createdAt = "_created_at"
     case createdBy = "_created_by"
@@ -14,7 +14,7 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
     /// Grows with every write of the row.
     case revision = "_revision"
 
-    /// Reads the name in a key path: the column's, the member's or the one that Skygear has; nil for any other.
+    /// Parses the name in a key path: that of the column, of the member or of Skygear; nil for any other.
     package init?(keyPath name: String) {
         guard name.utf8.first == UInt8(ascii: "_") else { return nil }
         switch name {
@@ -31,7 +31,7 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Reads the name of a member of a record; nil for any other.
+    /// Parses the name of a member of a record; nil for any other.
     package init?(member name: String) {
         guard let column = ReservedColumn(keyPath: name), column.member == name else { return nil }
         self = column
@@ -45,7 +45,7 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
         .id, .database, .access, .owner, .createdAt, .createdBy, .updatedAt, .updatedBy, .revision,
     ]
 
-    /// The type that a field with the same column would have.
+    /// The type of a field with the same column.
     package var type: FieldType {
         switch self {
         case .id, .database, .owner, .createdBy, .updatedBy: .string

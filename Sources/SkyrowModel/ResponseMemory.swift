@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The memory of all results that are collected, written, or wait to be read, shared among the clients.
+/// The memory of all results that are being collected or written, or that wait to be read, shared among the clients.
 package final class ResponseMemory: Sendable {
-    /// Identifies a client: the halves of an address.
+    /// Identifies a client by the halves of its address.
     package struct Client: Hashable, Sendable {
         let high: UInt64
         let low: UInt64
@@ -19,10 +19,10 @@ package final class ResponseMemory: Sendable {
         share = Mutex(FairShare(limit: limit))
     }
 
-    /// How many bytes are taken now.
+    /// The number of bytes in use.
     package var bytes: Int { share.withLock(\.used) }
 
-    /// The most bytes that were ever taken.
+    /// The largest number of bytes that were ever in use.
     package var largest: Int { share.withLock(\.largest) }
 
     func take(atLeast least: Int, atMost most: Int, for client: Client) -> Int? {
@@ -34,33 +34,33 @@ package final class ResponseMemory: Sendable {
     }
 }
 
-/// What the results of one request hold in memory: of one call, or of all calls of a batch together.
+/// The memory of the results of one request: of one call, or of all calls of a batch.
 ///
-/// Bytes are taken while they come, before there is memory for them: those of rows when they arrive from the database,
-/// those of the response when its text grows. The first 64 KB of each are free, so that ordinary requests share nothing.
-/// The account lives as long as a part of the response does, and gives back then what is left.
+/// Bytes are reserved before memory is allocated for them: those of rows when they arrive from the database, those of the
+/// response when its text grows. The first 64 KB of each are free, so that ordinary requests do not share anything. The account
+/// lives as long as a part of the response does, and then releases what is left.
 package final class ResponseAccount: Sendable {
-    /// Why there is no more.
+    /// The reason why a reservation is refused.
     package enum Refusal: Error, Hashable {
-        /// The request's results are larger than one response may be.
+        /// The results of the request exceed the limit of one response.
         case tooLarge
-        /// The results of all requests, or of this client's, fill the memory for them.
+        /// The results of all requests, or of this client's, exhaust the memory for results.
         case noMemory
     }
 
-    /// The account of the request that a task works for.
+    /// The account of the request that a task serves.
     @TaskLocal package static var current: ResponseAccount?
 
-    /// Up to here a text or a result is not counted while it grows.
+    /// The size up to which a growing text or result is not counted.
     package static let allowance = 64 * 1024
 
-    /// The bytes of one response, and as many again of the rows that it is made of.
+    /// Upper bound on the bytes of one response, and again on those of the rows that it is made from.
     package let limit: Int
     private let memory: ResponseMemory
     private let client: ResponseMemory.Client
     private let rows = Atomic<Int>(0)
     private let text = Atomic<Int>(0)
-    /// What the text has of the memory.
+    /// The memory that the text holds.
     private let textMemory = Atomic<Int>(0)
     private let hasExempted = Atomic<Bool>(false)
 
@@ -77,7 +77,7 @@ package final class ResponseAccount: Sendable {
 
     // MARK: Rows
 
-    /// Takes bytes for rows; when there are fewer left it takes none and returns why.
+    /// Reserves bytes for rows; when fewer are left, reserves none and returns the reason.
     package func takeForRows(_ bytes: Int) -> Refusal? {
         switch take(atLeast: bytes, atMost: bytes, of: rows) {
         case .success: nil
@@ -92,19 +92,19 @@ package final class ResponseAccount: Sendable {
 
     // MARK: Text
 
-    /// Takes bytes for a text that grows, as many as there are up to `most`; when there are fewer than `least` it takes none
-    /// and returns the reason.
+    /// Reserves bytes for a growing text, as many as are left up to `most`; when fewer than `least` are left, reserves none and
+    /// returns the reason.
     ///
-    /// A text that is near the bound takes what is left in one go, because it is copied whenever it grows.
+    /// A text near the limit reserves all that is left at once, because it is copied whenever it grows.
     package func takeForText(atLeast least: Int, atMost most: Int) -> Result<Int, Refusal> {
         let taken = take(atLeast: least, atMost: most, of: text)
         if case .success(let bytes) = taken { textMemory.add(bytes, ordering: .relaxed) }
         return taken
     }
 
-    /// Puts the length of a complete text in the place of what was taken for it.
+    /// Replaces the reservation of a complete text by its length.
     ///
-    /// - Parameter mustFit: whether the text is refused, and so nothing is kept of it, when it is one too many.
+    /// - Parameter mustFit: whether a text that exceeds the limit is refused and its reservation released.
     package func settleText(taken: Int, used: Int, mustFit: Bool) -> Refusal? {
         let total = text.add(used - taken, ordering: .relaxed).newValue
         guard total <= limit || !mustFit else {
@@ -116,16 +116,16 @@ package final class ResponseAccount: Sendable {
         return nil
     }
 
-    /// Lets one text of the response be as long as it is: the stored result of a write, which was bounded when it was made,
-    /// and which a client that repeats the request by itself has to get. False for every further one.
+    /// Exempts one text of the response from the limit: the stored result of a write, which was bounded when it was made, and
+    /// which a client that repeats the request must get. Returns false for each further one.
     package func exemptOne() -> Bool {
         !hasExempted.exchange(true, ordering: .relaxed)
     }
 
-    /// Whether a text is long enough to be counted, so that the account has to live until it is sent.
+    /// Whether the text is long enough to be counted, so that the account must live until it is sent.
     package var holdsText: Bool { textMemory.load(ordering: .relaxed) > 0 }
 
-    /// Gives back a text that was not sent.
+    /// Releases the reservation of a text that was not sent.
     package func dropText(taken: Int) {
         text.subtract(taken, ordering: .relaxed)
         giveBackTextMemory(taken)
@@ -140,7 +140,7 @@ package final class ResponseAccount: Sendable {
     private func take(atLeast least: Int, atMost most: Int, of count: borrowing Atomic<Int>) -> Result<Int, Refusal> {
         let wanted = min(most, limit - count.load(ordering: .relaxed))
         guard wanted >= least else { return .failure(.tooLarge) }
-        // Others of the same request take at the same time.
+        // Other calls of the same request reserve at the same time.
         guard count.add(wanted, ordering: .relaxed).newValue <= limit else {
             count.subtract(wanted, ordering: .relaxed)
             return .failure(.tooLarge)

@@ -1,14 +1,14 @@
-/// A role, which is given to users and named in access lists.
+/// A role, which is assigned to users and named in access lists.
 ///
-/// A role contains users and other roles, to any depth: the users of those count as its own. Who sees and changes it is
-/// said by an access list of its own; without one that is for administrators alone.
+/// A role contains users and other roles, to any depth; the users of contained roles count as its own. The access list of a
+/// role says who sees and changes it; without one only administrators do.
 public struct Role: Hashable, Sendable {
     public let name: RoleName
-    /// Who sees the role with its members, changes them (`update`) and deletes it; nil: administrators alone.
+    /// Who sees the role with its members, changes them (`update`) and deletes it; nil for administrators only.
     public var access: AccessList?
-    /// Who made it, and passes its list where it has one.
+    /// The creator, who passes the role's access list if it has one.
     public var owner: UserID?
-    /// Whether new accounts are given it.
+    /// Whether new accounts get the role.
     public var isDefault: Bool
     /// Whether its users are administrators.
     public var isAdministrators: Bool
@@ -37,17 +37,17 @@ public struct Role: Hashable, Sendable {
     }
 }
 
-/// What a role contains.
+/// A member of a role.
 public enum RoleMember: Hashable, Sendable {
-    /// A role whose users are users of the other one.
+    /// A role whose users are also users of the containing role.
     case role(RoleName)
     case user(UserID)
 }
 
-/// A part of a list, and where the next one begins.
+/// A page of a list, and the cursor of the next page.
 public struct MemberPage<Element: Sendable>: Sendable {
     public var elements: [Element]
-    /// What to send as `after` for the next part; nil at the end.
+    /// The value of `after` for the next page; nil at the end.
     public var cursor: String?
 
     public init(_ elements: [Element], cursor: String? = nil) {
@@ -58,7 +58,7 @@ public struct MemberPage<Element: Sendable>: Sendable {
 
 extension MemberPage: Equatable where Element: Equatable {}
 
-/// What is done with a role, as far as its access list is concerned.
+/// An action on a role that its access list controls.
 package enum RoleAction: Hashable, Sendable, CaseIterable {
     case read
     case changeMembers
@@ -66,7 +66,7 @@ package enum RoleAction: Hashable, Sendable, CaseIterable {
     case delete
 }
 
-/// A role with what its list alone does not say.
+/// A role with what decides about actions on it besides its access list.
 package struct RoleStanding: Hashable, Sendable {
     package var role: Role
     /// Whether its users are administrators, by the role itself or by one that contains it.
@@ -77,10 +77,10 @@ package struct RoleStanding: Hashable, Sendable {
         self.makesAdministrators = makesAdministrators
     }
 
-    /// Whether a caller may do something with the role: the one rule of roles.
+    /// Whether a caller may perform an action on the role: the one rule of roles.
     ///
-    /// The list says what others than administrators may, and its owner passes it. What decides who is an administrator is
-    /// for administrators, whatever the list; which roles do, for the master key.
+    /// The access list says what callers other than administrators may do, and its owner passes it. Only administrators change
+    /// what determines who is an administrator, regardless of the list; only the master key decides which roles do.
     package func allows(_ action: RoleAction, by caller: Caller) -> Bool {
         if caller.isMaster { return true }
         if caller.isAdministrator { return action != .delete || !(role.isAdministrators || role.isDefault) }
@@ -99,8 +99,8 @@ package struct RoleStanding: Hashable, Sendable {
         }
     }
 
-    /// Throws `110 ResourceNotFound` for a role that the caller does not see, and `102 PermissionDenied` for what it may
-    /// not do with one that it sees.
+    /// Throws `110 ResourceNotFound` for a role that the caller does not see, and `102 PermissionDenied` for a forbidden action
+    /// on a visible role.
     package func require(_ action: RoleAction, by caller: Caller) throws(SkyrowError) {
         guard allows(.read, by: caller) else { throw .roleNotFound }
         guard allows(action, by: caller) else {

@@ -1,10 +1,10 @@
-/// The schema as a file says it, for `skyrow schema diff` and `apply`: the form of `schema:fetch` with what else Skyrow
-/// keeps in order, such as indexes and defaults.
+/// The schema in a file, for `skyrow schema diff` and `apply`: the form of `schema:fetch` with what else Skyrow manages, such
+/// as indexes and defaults.
 package struct SchemaDocument: Hashable, Sendable {
     package var types: [RecordTypeName: DocumentedType]
-    /// The rules of fields of every type; nil for a file that leaves these as they are.
+    /// The field rules of every type; nil for a file that leaves them unchanged.
     package var accessOfAll: ClassAccess?
-    /// The keys of ``SchemaDrift`` that are as they should be.
+    /// The keys of ``SchemaDrift`` that are accepted.
     package var acceptedDrift: Set<String>
 
     package init(types: [RecordTypeName: DocumentedType] = [:], acceptedDrift: Set<String> = []) {
@@ -13,19 +13,19 @@ package struct SchemaDocument: Hashable, Sendable {
     }
 }
 
-/// A record type as a file says it.
+/// A record type in a schema file.
 package struct DocumentedType: Hashable, Sendable {
-    /// What the type was called before, where it still has that name.
+    /// The former name of the type, when the database still has it.
     package var renamedFrom: RecordTypeName?
-    /// nil for Skyrow's own sentence.
+    /// nil for Skyrow's default comment.
     package var comment: String?
     package var fields: [FieldName: DocumentedField]
     package var indexes: Set<DocumentedIndex>
-    /// Who creates, reads, updates and deletes the records; nil for a file that leaves that as it is.
+    /// Who creates, reads, updates and deletes the records; nil for a file that leaves this unchanged.
     package var access: ClassAccess?
-    /// What the log says of a record before its change.
+    /// What the log contains of a record before its change.
     package var live: LiveIdentity
-    /// Whether it has the index by which changes are found in large types: `"sync": true`.
+    /// Whether the type has the index that finds changes in large types: `"sync": true`.
     package var isFollowed: Bool
 
     package init(
@@ -47,30 +47,30 @@ package struct DocumentedType: Hashable, Sendable {
     }
 }
 
-/// What of a record before its change is in PostgreSQL's log, from which live queries are fed.
+/// What PostgreSQL's log, from which live queries are fed, contains of a record before its change.
 package enum LiveIdentity: String, Hashable, Sendable, CaseIterable {
-    /// All fields, so that live queries have the record as it was.
+    /// All fields, so that live queries get the record as it was.
     case full
-    /// The id alone, which spares the log the fields of large records that often change.
+    /// Only the id, which keeps the fields of large, frequently changed records out of the log.
     case key
 }
 
-/// A field as a file says it.
+/// A field in a schema file.
 package struct DocumentedField: Hashable, Sendable {
-    /// `.unknown` is a column of a type that is not ours, which a file can mention and not make.
+    /// `.unknown` is a column of an unsupported type, which a file can mention but not create.
     package var type: FieldType
-    /// Whether PostgreSQL computes the values; a file can mention that and not make it.
+    /// Whether PostgreSQL computes the values, which a file can mention but not create.
     package var isGenerated: Bool
     package var renamedFrom: FieldName?
-    /// What a new record has that is saved without the field; of the field's own type.
+    /// The value in a new record that is saved without the field; it has the field's type.
     package var defaultValue: RecordValue?
-    /// nil for Skyrow's own sentence.
+    /// nil for Skyrow's default comment.
     package var comment: String?
-    /// Of a reference, what becomes of the record when the one that it leads to is deleted.
+    /// For a reference, what happens to the record when the target is deleted.
     package var onDelete: DeleteRule
-    /// Of a string, how `match` finds its words.
+    /// For a string, how `match` finds its words.
     package var textLanguage: TextLanguage
-    /// Whether a column keeps these.
+    /// Whether a column stores these words.
     package var storesWords: Bool
 
     package init(
@@ -93,7 +93,7 @@ package struct DocumentedField: Hashable, Sendable {
         self.storesWords = storesWords
     }
 
-    /// Whether a field of this type can have that default: a value of its own type, of json the empty array or object.
+    /// Whether a field of this type can have that default: a value of the same type; for JSON the empty array or object.
     package static func canDefault(_ type: FieldType, to value: RecordValue) -> Bool {
         switch (type, value) {
         case (.string, .string), (.integer, .integer), (.boolean, .boolean): true
@@ -104,7 +104,7 @@ package struct DocumentedField: Hashable, Sendable {
     }
 }
 
-/// An index over fields as a file says it; those that Skyrow makes by itself are in no file.
+/// An index over fields in a schema file; files omit the indexes that Skyrow creates by itself.
 package struct DocumentedIndex: Hashable, Sendable, Comparable {
     package enum Method: String, Hashable, Sendable, CaseIterable {
         case btree, hash, gin, gist, brin

@@ -1,16 +1,16 @@
 package import Synchronization
 
-/// A place for one object that threads share: empty at first, filled once, and read without a lock.
+/// A reference to one object that threads share: empty at first, set once, and read without a lock.
 ///
-/// The standard library's `AtomicLazyReference` is the same, but looks up the metadata of a generic type each time it is
-/// read, which takes longer than all else that is done with what is read.
+/// The standard library's `AtomicLazyReference` does the same, but looks up the metadata of a generic type on each read, which
+/// takes longer than all other work on the object.
 ///
 /// ```swift
 /// let reference = SharedReference<Counter>()
 /// let counter = reference.load() ?? reference.storeIfNil(Counter())
 /// ```
 package struct SharedReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
-    /// The object's address, with one count of its references; 0 for none.
+    /// The object's address, with one retained reference; 0 without an object.
     @usableFromInline let address = Atomic<UInt>(0)
 
     package init() {}
@@ -26,7 +26,7 @@ package struct SharedReference<Object: AnyObject & Sendable>: ~Copyable, Sendabl
         return Unmanaged<Object>.fromOpaque(place).takeUnretainedValue()
     }
 
-    /// Keeps the object if there is none yet, and returns the one that is kept.
+    /// Stores the object if the reference is empty, and returns the stored object.
     package func storeIfNil(_ object: Object) -> Object {
         let new = Unmanaged.passRetained(object)
         let (isStored, first) = address.compareExchange(

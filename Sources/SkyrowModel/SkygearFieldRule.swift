@@ -1,4 +1,4 @@
-/// The fields that rules are set for together: one of a type, every one of it, or those of a name in every type.
+/// The fields that share a set of rules: one field of a type, every field of it, or the fields of a name in every type.
 ///
 /// ```swift
 /// FieldRuleScope(type: note, field: nil).description  // note.*
@@ -16,7 +16,7 @@ package struct FieldRuleScope: Hashable, Sendable {
 }
 
 extension FieldRuleScope: Comparable, CustomStringConvertible {
-    /// The order of Skygear: by name, every one behind those that are named.
+    /// The order of Skygear: by name, with every type or field after those with a name.
     package static func < (a: FieldRuleScope, b: FieldRuleScope) -> Bool {
         if a.type != b.type { return isBefore(a.type, b.type) }
         return isBefore(a.field, b.field)
@@ -33,17 +33,17 @@ extension FieldRuleScope: Comparable, CustomStringConvertible {
     }
 }
 
-/// A rule about a field as `schema:field_access:get` and `schema:field_access:update` of Skygear v1 carry it: what one kind of users does
-/// with it.
+/// A rule about a field in the form of `schema:field_access:get` and `schema:field_access:update` of Skygear v1: what one kind
+/// of users may do with it.
 ///
 /// ```swift
 /// SkygearFieldRule(FieldRuleScope(type: note, field: title), .users, readable: true, comparable: true)
 /// ```
 package struct SkygearFieldRule: Hashable, Sendable {
     package var scope: FieldRuleScope
-    /// One that Skygear has: ``Subject/skygearRole``.
+    /// A subject that Skygear has: ``Subject/skygearRole``.
     package var subject: Subject
-    /// Whether it gives the field a value, in a new record and in one that is there.
+    /// Whether the subject may set the field, in a new and in an existing record.
     package var isWritable: Bool
     package var isReadable: Bool
     package var isComparable: Bool
@@ -65,7 +65,7 @@ package struct SkygearFieldRule: Hashable, Sendable {
         isDiscoverable = discoverable
     }
 
-    /// How many rules there may be.
+    /// Upper bound on the number of rules.
     package static let maximumRules = 2000
 
     fileprivate func allows(_ use: FieldUse) -> Bool {
@@ -79,7 +79,8 @@ package struct SkygearFieldRule: Hashable, Sendable {
 }
 
 extension Subject {
-    /// The place of the kind of subject in the order in which Skygear looks at the rules of a field; nil for one that it does not have.
+    /// The position of the kind of subject in the order in which Skygear evaluates the rules of a field; nil for a kind that
+    /// Skygear lacks.
     fileprivate var skygearRank: Int? {
         switch self {
         case .owner: 0
@@ -98,7 +99,7 @@ extension Subject {
         return (a.name ?? "").utf8.lexicographicallyPrecedes((b.name ?? "").utf8)
     }
 
-    /// The `user_role` of Skygear, `_role:editor`; nil for a subject that it does not have.
+    /// The `user_role` of Skygear, `_role:editor`; nil for a subject that Skygear lacks.
     package var skygearRole: String? {
         switch self {
         case .owner: "_owner"
@@ -111,7 +112,7 @@ extension Subject {
         }
     }
 
-    /// Reads a `user_role` of Skygear; nil for what is none.
+    /// Parses a `user_role` of Skygear; nil for any other text.
     package init?(skygearRole text: String) {
         switch text {
         case "_owner": self = .owner
@@ -133,7 +134,7 @@ extension Subject {
     }
 }
 
-/// The rules of fields that are set, by the fields that they are set for together, and what Skygear's calls read and change of them.
+/// The rules of fields that are set, by the fields that share them, and the part that Skygear's calls read and change.
 package struct StoredFieldRules: Hashable, Sendable {
     package typealias Uses = FieldRuleGroups.Uses
 
@@ -143,15 +144,15 @@ package struct StoredFieldRules: Hashable, Sendable {
         self.rules = rules
     }
 
-    /// The rules of those fields of which Skygear's form says everything, in Skygear's order.
+    /// The rules of the fields that Skygear's form expresses completely, in Skygear's order.
     package var skygearRules: [SkygearFieldRule] {
         rules.sorted { $0.key < $1.key }.flatMap { Self.skygearRules($1, of: $0) ?? [] }
     }
 
-    /// The same rules with these in the place of ``skygearRules``; others stay as they are.
+    /// Returns the rules with these in place of ``skygearRules``; other rules are left unchanged.
     ///
-    /// Throws `108 InvalidArgument`, with the place of the rule in `info.path`, for two rules of the same users and for fields whose rules
-    /// this form does not say, which would be lost.
+    /// Throws `108 InvalidArgument`, with the index of the rule in `info.path`, for two rules of the same users, and for fields
+    /// whose rules this form cannot express, which would be lost.
     package func replacingSkygearRules(_ new: [SkygearFieldRule]) throws(SkyrowError) -> StoredFieldRules {
         var stored = rules.filter { Self.skygearRules($1, of: $0) == nil }
         var places: [FieldRuleScope: [Subject: Int]] = [:]
@@ -184,13 +185,13 @@ package struct StoredFieldRules: Hashable, Sendable {
         SkyrowError.invalidArgument(message, "access").at("access[\(place)]")
     }
 
-    /// The rules of some fields in the form of tables.
+    /// Returns the rules of some fields in the form of tables.
     ///
     /// - Parameter rules: in Skygear's order.
     private static func uses(of rules: [SkygearFieldRule]) -> Uses {
         var uses: Uses = [:]
         for use in FieldUse.allCases {
-            // No one stands in a field of a record that is only being made.
+            // The fields of a new record contain no users yet.
             let entries = rules.filter { $0.subject.fits(use) }.map {
                 FieldSubjects.Entry($0.subject, allows: $0.allows(use))
             }
@@ -199,7 +200,7 @@ package struct StoredFieldRules: Hashable, Sendable {
         return uses
     }
 
-    /// The rules of some fields in Skygear's form; nil where that does not say all of them.
+    /// Returns the rules of some fields in Skygear's form; nil when it cannot express all of them.
     private static func skygearRules(_ uses: Uses, of scope: FieldRuleScope) -> [SkygearFieldRule]? {
         guard let read = uses[.read], !read.isEmpty, read.subjects.allSatisfy({ $0.skygearRank != nil }) else {
             return nil

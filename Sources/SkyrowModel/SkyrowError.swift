@@ -1,7 +1,7 @@
-/// The number of a failure in Skyrow's public registry.
+/// The code of an error in Skyrow's public registry.
 ///
-/// Codes 101 to 129 and 10000 to 10005 keep Skygear's names and meanings, those from 130 on are ours; the negative ones
-/// are JSON-RPC's. A code is never reused. The set is open, because a server may be newer than its client:
+/// Codes 101 to 129 and 10000 to 10005 keep Skygear's names and meanings, those from 130 on are Skyrow's; the negative ones are
+/// JSON-RPC's. A code is never reused. The set is open, because a server may be newer than its client:
 ///
 /// ```swift
 /// if error.code == .conflict { … }
@@ -13,14 +13,14 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    // Who is calling
+    // The caller
     public static let notAuthenticated = ErrorCode(rawValue: 101)
     public static let permissionDenied = ErrorCode(rawValue: 102)
     public static let accessKeyNotAccepted = ErrorCode(rawValue: 103)
     public static let accessTokenNotAccepted = ErrorCode(rawValue: 104)
     public static let invalidCredentials = ErrorCode(rawValue: 105)
 
-    // What was asked
+    // The request
     public static let badRequest = ErrorCode(rawValue: 107)
     public static let invalidArgument = ErrorCode(rawValue: 108)
     public static let duplicated = ErrorCode(rawValue: 109)
@@ -39,22 +39,22 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let userDisabled = ErrorCode(rawValue: 127)
     public static let verificationRequired = ErrorCode(rawValue: 128)
 
-    // Ours
+    // Skyrow's own
     public static let conflict = ErrorCode(rawValue: 130)
     public static let rateLimited = ErrorCode(rawValue: 131)
     public static let payloadTooLarge = ErrorCode(rawValue: 132)
     public static let idempotencyKeyReused = ErrorCode(rawValue: 133)
     public static let invalidToken = ErrorCode(rawValue: 134)
-    /// The service has more work waiting than it may queue, or no database connection; nothing was done, a retry is safe.
+    /// The service has more waiting work than it may queue, or no database connection. Nothing was done, so a retry is safe.
     public static let overloaded = ErrorCode(rawValue: 135)
-    /// The connection was lost after a write was sent: it may or may not have been committed.
+    /// The connection was lost after a write was sent, so the write may or may not have been committed.
     public static let outcomeUnknown = ErrorCode(rawValue: 136)
-    /// The first proof was right, and the account takes a second factor.
+    /// The first proof was correct, and the account requires a second factor.
     public static let secondFactorRequired = ErrorCode(rawValue: 137)
-    /// The session is good, but what was asked takes that its user has proved within the last minutes who it is.
+    /// The session is valid, but the action requires that its user has proved their identity within the last minutes.
     public static let stepUpRequired = ErrorCode(rawValue: 138)
 
-    // The server's own faults
+    // Failures of the server
     public static let unexpectedError = ErrorCode(rawValue: 10000)
     public static let unexpectedAuthInfoNotFound = ErrorCode(rawValue: 10001)
     public static let unexpectedUnableToOpenDatabase = ErrorCode(rawValue: 10002)
@@ -66,20 +66,20 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let methodNotFound = ErrorCode(rawValue: -32601)
     public static let invalidParams = ErrorCode(rawValue: -32602)
 
-    /// The name that travels beside the number, `ErrorCode(<n>)` for a code that this version does not define.
+    /// The name that is sent with the code; `ErrorCode(<n>)` for a code that this version does not define.
     public var name: String {
         ErrorCode.names[self] ?? "ErrorCode(\(rawValue))"
     }
 
-    /// Every code of the registry, sorted by its number.
+    /// Every code of the registry, in ascending order.
     package static let registered = names.keys.sorted { $0.rawValue < $1.rawValue }
 
-    /// Its place in `registered`; nil for a code that this version does not define.
+    /// The index in `registered`; nil for a code that this version does not define.
     package var ordinal: Int? { ErrorCode.ordinals[self] }
 
     private static let ordinals = Dictionary(uniqueKeysWithValues: registered.enumerated().map { ($1, $0) })
 
-    /// Every code of the registry with its name, for the manual and for the name of a code.
+    /// Every code of the registry with its name, for the manual and for ``name``.
     package static let names: [ErrorCode: String] = [
         .notAuthenticated: "NotAuthenticated",
         .permissionDenied: "PermissionDenied",
@@ -123,9 +123,9 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     ]
 }
 
-/// A failure as clients get it: a number of the registry, one English sentence that says what to do, and data.
+/// An error as clients receive it: a code of the registry, one English sentence that says what to do, and data.
 ///
-/// The message never holds a value of another user, SQL or text of the database.
+/// The message never contains a value of another user, SQL or text of the database.
 public struct SkyrowError: Error, Hashable, Sendable {
     public var code: ErrorCode
     public var message: String
@@ -146,7 +146,7 @@ public struct SkyrowError: Error, Hashable, Sendable {
         )
     }
 
-    /// `115 AtomicOperationFailure`; `info` has the failures by record id, as in Skygear.
+    /// `115 AtomicOperationFailure`; `info` has the errors by record id, as in Skygear.
     package static func atomicFailure(_ failures: [String: SkyrowError]) -> SkyrowError {
         SkyrowError(
             .atomicOperationFailure,
@@ -167,27 +167,28 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     case string(String)
     case integer(Int64)
     case boolean(Bool)
-    /// An instant, a plain RFC 3339 string on the wire.
+    /// A timestamp, which is a plain RFC 3339 string on the wire.
     case datetime(Timestamp)
     case list([ErrorInfo])
-    /// The failure of one record.
+    /// The error of one record.
     case error(SkyrowError)
-    /// The stored record that a failed precondition met.
+    /// The stored record that did not meet a precondition.
     case record(Record)
 }
 
 extension SkyrowError {
-    /// What is said of names in queries that the catalogue does not have.
+    /// The messages about names in queries that the catalogue does not have.
     package static let unknownFieldMessage = "There is no such field in this record type."
     package static let unknownTypeMessage = "There is no such record type."
 
     /// Whether a query was refused for a name that the catalogue does not have.
     package var isAboutUnknownName: Bool { message == Self.unknownFieldMessage || message == Self.unknownTypeMessage }
 
-    /// Of `info`: the type of the field whose value a string is not.
+    /// The key in `info` for the type of the field that a string cannot be cast to.
     package static let expectedTypeKey = "type"
 
-    /// The same as Skygear has it: a value of a wrong type is `114 IncompatibleSchema`, a string too that is cast elsewhere.
+    /// Returns the error as Skygear reports it: a value of a wrong type is `114 IncompatibleSchema`, even a string, which
+    /// Skyrow casts.
     package var ofSkygear: SkyrowError {
         var error = self
         if code == .invalidArgument, info[Self.expectedTypeKey] != nil { error.code = .incompatibleSchema }

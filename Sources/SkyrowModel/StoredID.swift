@@ -1,16 +1,16 @@
 /// The id of a row as its `_id` column holds it: `9` for a public record, `~<user id>/9` for a private one.
 ///
-/// One column stays the primary key while each database has ids of its own. The wire id begins after
-/// the first slash: no user id that names a private database holds one, which the tables check (`_database_fits`).
+/// One column remains the primary key although each database has separate ids. The wire id begins after the first slash: the id
+/// of a user with a private database contains no slash, which the tables check (`_database_fits`).
 package struct StoredID: Hashable, Sendable {
     package let text: String
 
-    /// The stored id of a record of the public or a private database; `_union` has none of its own.
+    /// Creates the stored id of a record of the public or a private database; `_union` has no stored ids.
     package init(_ wireID: String, in database: DatabaseScope) {
         text = StoredID.prefix(of: database) + wireID
     }
 
-    /// What stands before the wire id in every stored id of a database.
+    /// Returns the prefix of every stored id of a database.
     package static func prefix(of database: DatabaseScope) -> String {
         switch database {
         case .everyone, .union: ""
@@ -23,7 +23,7 @@ package struct StoredID: Hashable, Sendable {
         stored.first == UInt8(ascii: "~")
     }
 
-    /// The part of a stored id that clients see.
+    /// Returns the part of a stored id that clients see.
     package static func wireID(of stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard stored.first == UInt8(ascii: "~"), let slash = stored.firstIndex(of: UInt8(ascii: "/")) else {
             return stored
@@ -31,7 +31,7 @@ package struct StoredID: Hashable, Sendable {
         return UnsafeRawBufferPointer(rebasing: stored[(slash + 1)...])
     }
 
-    /// The same for text.
+    /// Returns the same for text.
     package static func wireID(of stored: String) -> String {
         let utf8 = stored.utf8
         guard utf8.first == UInt8(ascii: "~"), let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else { return stored }

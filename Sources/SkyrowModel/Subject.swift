@@ -1,6 +1,6 @@
-/// Whom an access list or a rule means: the one vocabulary of both.
+/// The subject of an entry in an access list or a rule, which use the same vocabulary.
 ///
-/// Tables hold the ``key`` of a subject, messages an entry with a member for it:
+/// Tables store the ``key`` of a subject, messages an entry with a member for it:
 ///
 /// ```swift
 /// Subject.role("editor").key  // role:editor, on the wire {"role": "editor"}
@@ -8,28 +8,28 @@
 public enum Subject: Hashable, Sendable {
     /// `{"public": true}`: everyone for reading, every logged-in user for writing.
     case everyone
-    /// `{"users": true}`: who is logged in.
+    /// `{"users": true}`: logged-in users.
     case users
-    /// `{"registered": true}`: who is logged in with an account that is not anonymous.
+    /// `{"registered": true}`: users who are logged in with an account that is not anonymous.
     case registered
-    /// `{"verified": true}`: who is logged in with a verified address.
+    /// `{"verified": true}`: users who are logged in with a verified address.
     case verified
-    /// `{"owner": true}`: the record's owner, who passes any record list anyway.
+    /// `{"owner": true}`: the record's owner, who passes every access list anyway.
     case owner
     /// `{"user_id": "…"}`
     case user(UserID)
     /// `{"role": "…"}`
     case role(RoleName)
-    /// `{"group": "…"}`: who carries the tag.
+    /// `{"group": "…"}`: users with this tag.
     case group(GroupName)
-    /// `{"key": "…"}`: whose request comes with a key of this name.
+    /// `{"key": "…"}`: requests with a key of this name.
     case apiKey(KeyName)
-    /// `{"relation": "friend"}`: who has this relation to the record's owner.
+    /// `{"relation": "friend"}`: users with this relation to the record's owner.
     case relation(Relation)
-    /// `{"field": "members"}`: whose id stands in that field of the record. Rules have it, lists do not.
+    /// `{"field": "members"}`: users whose id is in that field of the record. Only rules contain it.
     case field(FieldName)
 
-    /// What a user is to the owner of a record.
+    /// The relation of a user to the owner of a record.
     public enum Relation: String, Hashable, Sendable, CaseIterable {
         /// Each has added the other.
         case friend
@@ -41,20 +41,20 @@ public enum Subject: Hashable, Sendable {
 }
 
 extension Subject {
-    /// What tables hold: `public`, `user:<id>`, `role:<name>`.
+    /// The text that tables store: `public`, `user:<id>`, `role:<name>`.
     public var key: String {
         guard let name else { return word }
         return word + ":" + name
     }
 
-    /// The subject of a key; nil for one that means no subject, as psql may have written.
+    /// Parses a key; nil for a text that names no subject, as psql may have written.
     public init?(key: String) {
         guard let colon = key.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             guard let subject = Self.nameless.first(where: { $0.word.isSameText(as: key) }) else { return nil }
             self = subject
             return
         }
-        // Not by characters: a name may begin with a mark that would be one with the colon.
+        // Split by bytes: a name may begin with a mark that would form one character with the colon.
         let name = String(decoding: key.utf8[key.utf8.index(after: colon)...], as: UTF8.self)
         switch String(decoding: key.utf8[..<colon], as: UTF8.self) {
         case "user": self = .user(UserID(name))
@@ -71,7 +71,7 @@ extension Subject {
         }
     }
 
-    /// Those that name no one and nothing.
+    /// The subjects without a name.
     package static let nameless: [Subject] = [.everyone, .users, .registered, .verified, .owner]
 
     private var word: String {
@@ -90,7 +90,7 @@ extension Subject {
         }
     }
 
-    /// What stands behind the colon of the key.
+    /// The part of the key after the colon.
     package var name: String? {
         switch self {
         case .everyone, .users, .registered, .verified, .owner: nil
@@ -125,7 +125,7 @@ extension Subject {
     }
 }
 
-/// The order in which lists are sent: of the cases above, and by the bytes of their names.
+/// The order in which access lists are sent: by case as above, then by the bytes of names.
 extension Subject: Comparable {
     public static func < (a: Subject, b: Subject) -> Bool {
         let (first, second) = (a.rank, b.rank)

@@ -1,13 +1,13 @@
 extension String {
-    /// Whether two names or ids are the same bytes, as PostgreSQL compares them.
+    /// Whether two names or ids have the same bytes, as PostgreSQL compares them.
     ///
-    /// `==` would also equate texts that differ in Unicode normalisation, and so one user with another.
+    /// `==` would also equate texts that differ only in Unicode normalization, and so confuse two users.
     package func isSameText(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return other.withBytes { isSameText(as: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same with a name or id in UTF-8.
+    /// Compares with a name or id in UTF-8.
     package func isSameText(as other: UnsafeRawBufferPointer) -> Bool {
         guard utf8.count == other.count else { return false }
         return withBytes { bytes in
@@ -17,24 +17,24 @@ extension String {
         }
     }
 
-    /// Whether it has a NUL, which PostgreSQL cannot store.
+    /// Whether the text contains NUL, which PostgreSQL cannot store.
     package var hasNUL: Bool { withBytes { $0.contains(0) } }
 
-    /// Lends the bytes of its UTF-8 in one piece, which are read many times faster than one by one from the text.
+    /// Lends the UTF-8 bytes as one buffer, which is read many times faster than the text byte by byte.
     @inlinable
     package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var text = self
         return text.withUTF8(body)
     }
 
-    /// Whether it has 1 to 255 bytes and no NUL: the rule for record ids, user ids, names of roles and values of login
-    /// keys, some of which ask for more.
+    /// Whether the text has 1 to 255 bytes and no NUL: the rule for record ids, user ids, names of roles and values of login
+    /// keys, some of which have further rules.
     package var isName: Bool {
         (1...AccessList.maximumNameLength).contains(utf8.count) && !hasNUL
     }
 }
 
-/// A name or id as a key whose identity is its bytes, as in PostgreSQL.
+/// A key whose identity is the bytes of a name or id, as in PostgreSQL.
 @usableFromInline
 package struct TextKey: Hashable, Comparable, Sendable {
     @usableFromInline package let text: String

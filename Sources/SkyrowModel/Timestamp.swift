@@ -1,7 +1,7 @@
-/// An instant with the precision and range of PostgreSQL's `timestamptz`.
+/// A point in time with the precision and range of PostgreSQL's `timestamptz`.
 ///
-/// Counted in microseconds since 2000-01-01T00:00:00Z, PostgreSQL's own epoch, so that a value crosses from a binary
-/// row to a result without arithmetic. `infinity` and `-infinity` are values of their own, as in PostgreSQL.
+/// It counts microseconds since 2000-01-01T00:00:00Z, PostgreSQL's epoch, so that a value passes from a binary row to a result
+/// without arithmetic. `infinity` and `-infinity` are distinct values, as in PostgreSQL.
 public struct Timestamp: Hashable, Sendable, Comparable {
     public var microseconds: Int64
 

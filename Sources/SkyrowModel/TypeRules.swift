@@ -1,36 +1,35 @@
-/// What is special about a record type: where its records come from, where they live, and who sees and changes single
-/// fields.
+/// What is special about a record type: the origin and the database of its records, and who sees and changes single fields.
 ///
 /// ```swift
 /// let rules = TypeRules.ofProfiles(loginKeys: [username, email])
 /// rules.refusal(saving: draft, in: .user("ann"))  // 102, profiles are public records
 /// ```
 package struct TypeRules: Hashable, Sendable {
-    /// Where the records of a type come from.
+    /// The origin of the records of a type.
     package enum Origin: Hashable, Sendable {
         /// A save creates them, and a delete deletes them.
         case saves
-        /// They are made with accounts and go with them; a save changes them only.
+        /// They are created and deleted with accounts; a save only changes them.
         case accounts
     }
 
     package var origin: Origin
-    /// Whether private databases have no record of the type.
+    /// Whether private databases have no records of the type.
     package var isPublicOnly: Bool
     /// The fields whose values are checked as login keys.
     package var loginKeys: [FieldName]
     /// The fields that cannot be renamed or deleted.
     package var requiredFields: Set<FieldName>
     package var fields: FieldRules
-    /// Who creates, reads, changes and deletes records; nil where the standard rules hold.
+    /// Who creates, reads, changes and deletes records; nil for the standard rules.
     package var classes: ClassRules?
-    /// What a new public record has that brings no list.
+    /// The access list of a new public record that is saved without one.
     package var defaultAccess: AccessList?
-    /// Whose a new public record is.
+    /// The owner of a new public record.
     package var newOwner = ClassAccess.NewOwner.creator
-    /// Who gives public records to other owners.
+    /// Who may transfer public records to other owners.
     package var transferrers = ClassAccess.Transferrers.master
-    /// Whether others than the master key have aggregates of the records computed.
+    /// Whether callers other than the master key may compute aggregates of the records.
     package var allowsAggregates = true
 
     private init(
@@ -47,7 +46,7 @@ package struct TypeRules: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// A type with nothing special about it.
+    /// A type without special rules.
     package static let none = TypeRules()
 
     /// The rules of the type `user`, whose records are the profiles of accounts.
@@ -64,7 +63,7 @@ package struct TypeRules: Hashable, Sendable {
         )
     }
 
-    /// The rules of roles as records, which are read alone.
+    /// The rules of roles as records, which are read-only.
     package static let ofRoles = {
         var rules = TypeRules(isPublicOnly: true)
         rules.classes = .ofRoles
@@ -72,7 +71,7 @@ package struct TypeRules: Hashable, Sendable {
         return rules
     }()
 
-    /// The rules that a type has in every application; its login keys are a matter of settings.
+    /// Returns the rules of a type in every application; its login keys depend on settings.
     package static func builtIn(_ type: RecordTypeName) -> TypeRules {
         type == .user ? profiles : .none
     }
@@ -82,13 +81,13 @@ package struct TypeRules: Hashable, Sendable {
         ["username", "email", "last_login_at"].compactMap { try? FieldName($0) } + [.verified]
     )
 
-    /// The same with what `schema:access:set` has settled for the type.
+    /// Returns these rules combined with what `schema:access:set` has set for the type.
     ///
     /// - Parameters:
-    ///   - every: what was settled for every type, of which only the rules of fields count.
-    ///   - relations: those of users that lists of the type's records name.
+    ///   - every: what was set for every type, of which only the rules of fields apply.
+    ///   - relations: the relations of users that access lists of the type's records name.
     ///   - fields: the fields of the type.
-    ///   - field: the type of a field; nil where there is none of that name.
+    ///   - field: the type of a field; nil for a name that the type lacks.
     package func applying(
         _ access: ClassAccess,
         besides every: ClassAccess = ClassAccess(),
@@ -113,7 +112,7 @@ package struct TypeRules: Hashable, Sendable {
         return rules
     }
 
-    /// Why a draft cannot be saved with an access; nil when that depends on what is stored.
+    /// Returns why a draft cannot be saved with an access; nil when that depends on the stored record.
     package func refusal(saving draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         if let refusal = refusal(saving: draft, in: access.database) { return refusal }
         guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
@@ -122,18 +121,18 @@ package struct TypeRules: Hashable, Sendable {
         return denied.isEmpty ? nil : .fieldsDenied(denied)
     }
 
-    /// Whether a new record has an owner, in a private database its user.
+    /// Whether a new record has an owner, which in a private database is its user.
     package func hasOwner(in database: DatabaseScope) -> Bool {
         database != .everyone || newOwner == .creator
     }
 
-    /// Why a draft cannot be saved by any caller; nil when that depends on what is stored.
+    /// Returns why no caller can save a draft; nil when that depends on the stored record.
     package func refusal(saving draft: RecordDraft, in database: DatabaseScope) -> SkyrowError? {
         let type = draft.id.type
         if isPublicOnly, database != .everyone {
             return SkyrowError(.permissionDenied, "Records of the type \(type) live in the public database only.")
         }
-        // What an operator would make of a login key could not be checked.
+        // The result of an operator on a login key could not be checked.
         for field in draft.operators where loginKeys.contains(field.name) {
             return .invalidArgument("A field that accounts log in with takes no operator.")
                 .inOperator(on: field.name.rawValue)
@@ -147,7 +146,7 @@ package struct TypeRules: Hashable, Sendable {
         }
     }
 
-    /// Why a record of the type cannot be deleted by any caller.
+    /// Why no caller can delete a record of the type; nil when records can be deleted.
     package var refusalOfDeleting: SkyrowError? {
         switch origin {
         case .saves: nil
@@ -157,12 +156,12 @@ package struct TypeRules: Hashable, Sendable {
 }
 
 extension TypeRules {
-    /// Why a caller may have no aggregates of the records computed; nil where it may.
+    /// Returns why a caller may not compute aggregates of the records; nil when it may.
     package func refusalOfAggregates(with access: RecordAccess) -> SkyrowError? {
         allowsAggregates || access.passesEveryRule ? nil : .aggregatesDenied
     }
 
-    /// Why a caller may give none of the records to another owner; nil where that depends on the record.
+    /// Returns why a caller may transfer none of the records to another owner; nil when that depends on the record.
     package func refusalOfTransfer(with access: RecordAccess) -> SkyrowError? {
         switch (origin, transferrers) {
         case (.accounts, _): .transferOfProfile
@@ -185,7 +184,7 @@ extension SkyrowError {
         .permissionDenied,
         "A profile belongs to its account and cannot be given to another."
     )
-    /// `102` for a record that there is not and that the caller may not make.
+    /// `102` for a record that does not exist and that the caller may not create.
     package static let creationDenied = SkyrowError(
         .permissionDenied,
         "You may not create records of this type."

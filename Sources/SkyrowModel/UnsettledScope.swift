@@ -1,7 +1,7 @@
-/// Which public records of a type a user may read, update or delete, before it is known which user asks.
+/// The public records of a type that a user may read, update or delete, before the user is known.
 ///
-/// A rule that names a role is met by some callers and not by others. Statements are made for a caller of whom that is known
-/// (``ClassRules``); a policy in the database is for all of them, and has a branch for each case:
+/// A rule that names a role is met by some callers only. Statements are built for a caller of which that is known
+/// (``ClassRules``); a policy in the database applies to all callers, and has a branch for each case:
 ///
 /// ```swift
 /// var access = ClassAccess()
@@ -9,11 +9,11 @@
 /// UnsettledScope(.read, of: ClassRules(access) { _ in nil }, relations: nil).branches.map(\.isFor)   // [[[role:staff]], []]
 /// ```
 package struct UnsettledScope: Hashable, Sendable {
-    /// What holds for the callers that no earlier branch is for.
+    /// What holds for the callers that no earlier branch applies to.
     package struct Branch: Hashable, Sendable {
-        /// The caller is one of the subjects of each of these; the last branch has none.
+        /// The caller is one of the subjects of each of these; empty in the last branch.
         package let isFor: [[Subject]]
-        /// Its clauses have a user without an id in the place of the caller.
+        /// Its clauses have a user without an id in place of the caller.
         package let scope: AccessScope
     }
 
@@ -21,7 +21,7 @@ package struct UnsettledScope: Hashable, Sendable {
 
     /// - Parameters:
     ///   - rules: those of the type; nil for the standard ones.
-    ///   - relations: those that lists may name; what the type's lists have named so far is left aside.
+    ///   - relations: the relations that access lists may name, regardless of those that they name at present.
     package init(_ action: AccessAction, of rules: ClassRules?, relations: RelationEntries?) {
         let rules = ClassRules.naming(relations, rules)
         let caller = Audience(user: UserID(""))
@@ -31,7 +31,7 @@ package struct UnsettledScope: Hashable, Sendable {
             case .update: [.update, .read]
             case .delete: [.delete, .read]
             }
-        // Whom each rule names in a way that depends on the caller alone.
+        // The subjects of each rule that depend on the caller alone.
         var open: [ClassRule: [Subject]] = [:]
         var order: [ClassRule] = []
         for rule in asked.map({ rules.rule($0) }) where !rule.namesEveryUser {
@@ -39,7 +39,7 @@ package struct UnsettledScope: Hashable, Sendable {
             if !subjects.isEmpty, open.updateValue(subjects, forKey: rule) == nil { order.append(rule) }
         }
         var branches: [Branch] = []
-        // From all of them met to none: a number counts down through every case.
+        // From all rules met to none: the number counts down through every combination.
         for number in (0..<(1 << order.count)).reversed() {
             let met = Set(order.enumerated().filter { number & (1 << $0.offset) != 0 }.map(\.element))
             let terms = rules.terms(action, caller) { $0.namesEveryUser || met.contains($0) }
@@ -60,12 +60,12 @@ package struct UnsettledScope: Hashable, Sendable {
 }
 
 extension ClassRule {
-    /// Whether every user who is logged in is one of those that the rule names.
+    /// Whether the rule names every logged-in user.
     package var namesEveryUser: Bool { allow.contains { $0 == .everyone || $0 == .users } }
 }
 
 extension Subject {
-    /// Whether it depends on the caller alone who is one, and not every user is.
+    /// Whether only the caller decides who is the subject, and not every user is.
     package var isOfCaller: Bool {
         switch self {
         case .registered, .verified, .user, .role, .group, .apiKey: true

@@ -1,14 +1,14 @@
-/// An id or name that is known by its bytes: ``UserID``, ``RoleName``, ``GroupName`` and the names of keys.
+/// An id or name that is compared by its bytes: ``UserID``, ``RoleName``, ``GroupName`` and the names of keys.
 ///
-/// Two are the same when their bytes are, as in PostgreSQL, in any Unicode normalisation. Any text makes one,
-/// since psql may have written any; a request's texts are checked where they enter.
+/// Two are equal when their bytes are, as in PostgreSQL, regardless of Unicode normalization. Any text is accepted, since psql
+/// may have written any; the texts of a request are checked when they are read.
 ///
 /// ```swift
 /// let ann: UserID = "ann"
 /// UserID("\u{E9}") == UserID("e\u{301}")  // false
 /// ```
 ///
-/// `Kind` keeps ids and names of one kind from being taken for another's.
+/// `Kind` distinguishes ids and names of different kinds at compile time.
 public struct TextIdentity<Kind>: Hashable, Comparable, Sendable, CustomStringConvertible,
     ExpressibleByStringInterpolation
 {
@@ -33,7 +33,7 @@ public struct TextIdentity<Kind>: Hashable, Comparable, Sendable, CustomStringCo
         a.key == b.key
     }
 
-    /// The order of their bytes, as PostgreSQL's.
+    /// Orders by bytes, as PostgreSQL does.
     @inlinable
     public static func < (a: TextIdentity, b: TextIdentity) -> Bool {
         a.key < b.key
@@ -45,7 +45,7 @@ public struct TextIdentity<Kind>: Hashable, Comparable, Sendable, CustomStringCo
     }
 }
 
-/// Whose ids or names a ``TextIdentity`` is of.
+/// The kinds of ids and names for ``TextIdentity``.
 public enum IdentityKind {
     /// Ids of accounts.
     public enum User {}
@@ -66,5 +66,5 @@ public typealias RoleName = TextIdentity<IdentityKind.Role>
 /// A tag of users, which access lists and rules may name.
 public typealias GroupName = TextIdentity<IdentityKind.Group>
 
-/// The name of a key with scopes, which access lists and rules may name. Several keys may have one.
+/// The name of a key with scopes, which access lists and rules may name. Several keys may share a name.
 public typealias KeyName = TextIdentity<IdentityKind.Key>

@@ -1,13 +1,13 @@
-/// What one user is to another by their own doing.
+/// A relation that one user establishes to another.
 public enum UserRelation: String, Hashable, Sendable, CaseIterable {
-    /// A friend, once the other one has added this user, too; a request until then.
+    /// A friend, once the other user has added this one too; until then a request.
     case friend
     case follow
-    /// Kept away: neither is added by the other.
+    /// Blocked: neither user can add the other.
     case block
 }
 
-/// Whose doing is asked for.
+/// Which of the two users has established a relation.
 public enum RelationDirection: String, Hashable, Sendable, CaseIterable {
     /// Users whom the caller has added.
     case outward
@@ -19,7 +19,7 @@ public enum RelationDirection: String, Hashable, Sendable, CaseIterable {
 
 /// Whom users may add.
 package enum RelationAudience: String, Hashable, Sendable, CaseIterable {
-    /// Users whose profile they may read.
+    /// Users whose profile the adding user may read.
     case readable
     case everyone
 }
@@ -40,7 +40,7 @@ package struct RelationChangeRequest: Hashable, Sendable {
 /// `relation:block`, decoded.
 package struct RelationBlockRequest: Hashable, Sendable {
     package var targets: [UserID]
-    /// Whether they are kept away from now on.
+    /// Whether to block the users, or to unblock them.
     package var isBlocked: Bool
 
     package init(_ targets: [UserID], isBlocked: Bool = true) {
@@ -53,7 +53,7 @@ package struct RelationBlockRequest: Hashable, Sendable {
 package struct RelationQuery: Hashable, Sendable {
     package var relation: UserRelation
     package var direction: RelationDirection
-    /// Whether those that are mutual are left out.
+    /// Whether to leave out mutual relations.
     package var isPending: Bool
     package var limit: Int
     package var offset: Int
@@ -73,21 +73,21 @@ package struct RelationQuery: Hashable, Sendable {
     }
 }
 
-/// What has become of one user of a request about relations.
+/// The outcome for one user of a request about relations.
 package enum RelationOutcome: Sendable {
     /// - Parameters:
-    ///   - profile: nil where the caller may not read it.
-    ///   - isMutual: whether each has added the other.
+    ///   - profile: nil when the caller may not read it.
+    ///   - isMutual: whether both have added each other.
     case related(UserID, profile: (any RecordSource)?, isMutual: Bool)
     /// `relation:remove`, `relation:block`
     case done(UserID)
     case failure(UserID, SkyrowError)
 }
 
-/// A part of the users of a relation.
+/// A page of the users of a relation.
 package struct RelationPage: Sendable {
     package var users: [RelationOutcome]
-    /// How many there are in all.
+    /// The total number of users.
     package var count: Int
 
     package init(users: [RelationOutcome], count: Int) {

@@ -1,16 +1,16 @@
-/// EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system (PostGIS's manual, 4.1.2), with
-/// the least significant byte first.
+/// EWKB, PostGIS's form of OGC's well-known binary with a spatial reference identifier (SRID; PostGIS's manual, 4.1.2), least
+/// significant byte first.
 package struct WellKnownBinary {
-    /// The number of WGS 84.
+    /// The SRID of WGS 84.
     fileprivate static let referenceSystem: UInt32 = 4326
-    /// Says beside a type that the number of the reference system follows.
+    /// The flag of a type that is followed by an SRID.
     fileprivate static let hasReferenceSystem: UInt32 = 0x2000_0000
 
     package private(set) var bytes: [UInt8] = []
 
     package init() {}
 
-    /// Begins a geometry; those inside of another one have no number of the reference system.
+    /// Begins a geometry; a nested one has no SRID.
     package mutating func begin(_ shape: GeometryShape, isInside: Bool = false) {
         bytes.append(1)
         append(isInside ? shape.rawValue : shape.rawValue | Self.hasReferenceSystem)
@@ -79,8 +79,8 @@ extension Geometry {
         }
     }
 
-    /// Reads a geometry in either order of bytes; nil for shapes that GeoJSON does not have, such as arcs, for those that are
-    /// empty or of more dimensions, and for what is beyond the ranges of degrees.
+    /// Parses a geometry in either byte order; nil for shapes that GeoJSON lacks, such as arcs, for empty shapes, for more than
+    /// two dimensions, and for degrees out of range.
     package init?(ewkb bytes: UnsafeRawBufferPointer) {
         var reader = WellKnownBinaryReader(bytes: bytes)
         guard let geometry = reader.geometry(isInside: false, depth: 1), reader.isAtEnd else { return nil }
@@ -132,9 +132,9 @@ private struct WellKnownBinaryReader {
         }
     }
 
-    /// Some parts, one at least.
+    /// Reads a list of at least one part.
     private mutating func list<Part>(_ part: (inout Self) -> Part?) -> [Part]? {
-        // Each of them has bytes of its own, so that no count asks for more memory than there are bytes.
+        // Each part takes at least one byte, so a count cannot request more memory than there are bytes.
         guard let count: UInt32 = integer(), count > 0, Int(count) <= bytes.count - offset else { return nil }
         var parts: [Part] = []
         for _ in 0..<count {

@@ -1,12 +1,12 @@
-/// A moment of the database: which transactions were visible, and where the WAL stood.
+/// A point in time of the database: the visible transactions and the WAL position.
 package struct ChangeMoment: Hashable, Sendable {
     package let snapshot: TransactionSnapshot
-    /// The same as revisions.
+    /// The visible transactions as revisions.
     package let transactions: TransactionSet
     package let place: HistoryPlace
     /// In seconds since 1970, by the database's clock.
     package let takenAt: Int64
-    /// Where the next record of the WAL was going to be written (an LSN).
+    /// The position at which the next WAL record would be written (an LSN).
     package let walPosition: UInt64
 
     package init(

@@ -1,15 +1,15 @@
-/// A client's position in the change feed: which transactions it has seen, and of which query, rights and tables.
+/// A client's position in the change feed: the transactions that it has seen, with the query, the rights and the table.
 ///
 /// Nothing in it is secret or trusted: it narrows what a caller may read anyway. Its bytes are versioned and end with a
 /// CRC-32C, so that a text that was cut or mangled is no token (Documentation/Decisions/change-feed.md).
 package struct ChangeToken: Hashable, Sendable {
-    /// The form of the table that the client's records are of.
+    /// The form of the table of the client's records.
     package struct Form: Hashable, Sendable {
-        /// The table in PostgreSQL; zero where the type had none.
+        /// The table in PostgreSQL; zero when the type had no table.
         package var table: UInt32
         /// The number of its last column.
         package var columns: UInt16
-        /// Of the names and types of the columns up to that one.
+        /// Digest of the names and types of the columns up to that one.
         package var digest: UInt64
 
         package init(table: UInt32, columns: UInt16, digest: UInt64) {
@@ -19,22 +19,22 @@ package struct ChangeToken: Hashable, Sendable {
         }
     }
 
-    /// What is being read in pages.
+    /// The state of a pass over the records, which is read in pages.
     package struct Pass: Hashable, Sendable {
         package enum Step: UInt8, Hashable, Sendable {
-            /// All that matches, by `_id`.
+            /// All matching records, by `_id`.
             case initial
-            /// What is gone or out of sight, by revision and `_id`.
+            /// Records that were deleted or became invisible, by revision and `_id`.
             case tombstones
-            /// What was changed, by revision and `_id`.
+            /// Records that were changed, by revision and `_id`.
             case rows
         }
 
-        /// Where the next page begins: behind this record.
+        /// The record after which the next page begins.
         package struct Place: Hashable, Sendable {
             /// Zero in the order of ids.
             package var revision: Int64
-            /// As it is stored.
+            /// The stored id.
             package var id: String
 
             package init(revision: Int64 = 0, id: String) {
@@ -46,7 +46,7 @@ package struct ChangeToken: Hashable, Sendable {
         package var step: Step
         /// nil at the beginning of the step.
         package var place: Place?
-        /// What the client had seen before the pass, and when; nil where it had seen nothing.
+        /// What the client had seen before the pass, and when; nil for a client that had seen nothing.
         package var base: Base?
 
         package struct Base: Hashable, Sendable {
@@ -69,7 +69,7 @@ package struct ChangeToken: Hashable, Sendable {
     package var place: HistoryPlace
     /// When the set was taken, in seconds since 1970 by the database's clock.
     package var takenAt: Int64
-    /// What the client has seen, or will have at the end of the pass.
+    /// The transactions that the client has seen, or will have seen at the end of the pass.
     package var transactions: TransactionSet
     /// Digest of what the caller may read.
     package var audience: UInt64
@@ -78,7 +78,7 @@ package struct ChangeToken: Hashable, Sendable {
     /// Digest of predicate and fields.
     package var query: UInt64
     package var form: Form
-    /// nil in a token; what makes it a cursor.
+    /// The pass of a cursor; nil in a token.
     package var pass: Pass?
 
     package init(
@@ -112,9 +112,9 @@ package struct ChangeToken: Hashable, Sendable {
 
 extension ChangeToken {
     private static let version: UInt8 = 2
-    /// The version without a start of PostgreSQL and a position in its log.
+    /// The version before the start of PostgreSQL and the log position were added.
     private static let versionOfBranches: UInt64 = 1
-    /// Of a token or cursor.
+    /// Upper bound on the bytes of a token or cursor.
     package static let maximumBytes = 131_072
     private static let maximumIDBytes = 1024
 
@@ -149,9 +149,9 @@ extension ChangeToken {
         return bytes
     }
 
-    /// nil for bytes that are no token.
+    /// Parses a token; nil for other bytes.
     ///
-    /// One of the version before is at the end of a start that no database has had, so that its client compares.
+    /// A token of the former version gets the end of a start that no database has had, so its client compares.
     package init?(bytes: [UInt8]) {
         guard bytes.count > 4, bytes.count <= Self.maximumBytes else { return nil }
         var check = ByteReader(bytes.suffix(4))
@@ -196,12 +196,12 @@ extension ChangeToken {
 }
 
 extension [UInt8] {
-    /// The last bytes of a number, the highest first.
+    /// Appends the lowest bytes of a number, the highest of them first.
     fileprivate mutating func append(fixed number: UInt64, count: Int) {
         for place in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: number >> UInt64(8 * place))) }
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Appends a number with seven bits per byte, the lowest first.
     fileprivate mutating func append(variable number: UInt64) {
         var rest = number
         while rest > 127 {
@@ -211,7 +211,7 @@ extension [UInt8] {
         append(UInt8(rest))
     }
 
-    /// The end, then how far each missing one is below the one before.
+    /// Appends the end, then the distance of each missing revision from the previous one, downwards.
     fileprivate mutating func append(_ set: TransactionSet) {
         append(fixed: UInt64(bitPattern: set.end), count: 8)
         append(variable: UInt64(set.missing.count))
@@ -223,7 +223,7 @@ extension [UInt8] {
     }
 }
 
-/// Reads numbers from bytes; nil where they end or hold something else.
+/// Reads numbers from bytes; returns nil at the end and for malformed ones.
 private struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
@@ -282,13 +282,13 @@ private struct ByteReader {
             guard let takenAt = fixed(5), let set = transactions() else { return nil }
             pass.base = ChangeToken.Pass.Base(transactions: set, takenAt: Int64(bitPattern: takenAt))
         }
-        // What was seen before is needed by all steps but the first load.
+        // Every step but the initial one requires what was seen before.
         guard (step == .initial) == (pass.base == nil) else { return nil }
         return pass
     }
 }
 
-/// The check of RFC 3720, with the polynomial of Castagnoli.
+/// The checksum of RFC 3720, with the Castagnoli polynomial.
 enum CRC32C {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }

@@ -1,12 +1,12 @@
-/// Which records a client holds, so that it does not get the removal of others.
+/// The records that a client holds, so that it is not sent the removal of others.
 package enum HeldRecords: Hashable, Sendable {
-    /// At most ``maximumIDs``, `"note/7"`.
+    /// At most ``maximumIDs`` ids such as `"note/7"`.
     case ids(Set<TextKey>)
     case filter(BloomFilter)
 
     package static let maximumIDs = 1000
 
-    /// Whether the client may hold a record; false only where it does not.
+    /// Whether the client may hold a record; false only when it does not.
     package func mayHold(_ id: String) -> Bool {
         switch self {
         case .ids(let ids): ids.contains(TextKey(id))
@@ -15,7 +15,7 @@ package enum HeldRecords: Hashable, Sendable {
     }
 }
 
-/// A set of texts in some bits, which has some texts besides (Bloom, 1970).
+/// A set of texts in a bit array, with false positives (Bloom, 1970).
 ///
 /// Bit i of a text is `(h1 + i * h2) mod bits`, for i below the number of hashes: h1 is the 64-bit FNV-1a of its UTF-8, h2 is
 /// h1 rotated by 32 bits, with the last bit set; the sum wraps at 64 bits. Bit n is bit `n mod 8` of byte `n / 8`.
@@ -26,7 +26,7 @@ package struct BloomFilter: Hashable, Sendable {
     package private(set) var bytes: [UInt8]
     package let hashes: Int
 
-    /// nil without bits, with more than a megabyte of them, and for a number of hashes out of 1...16.
+    /// nil without bits, with more than a megabyte of them, and for a number of hashes outside 1...16.
     package init?(bytes: [UInt8], hashes: Int) {
         guard (1...Self.maximumBytes).contains(bytes.count), (1...Self.maximumHashes).contains(hashes) else {
             return nil

@@ -1,15 +1,15 @@
-/// Where a moment stands in the history of a database, by which it is found that the database is another by now: restored, taken over by
+/// A position in the history of a database. It reveals that the database has become another one: restored, taken over by
 /// another server, or put back to an earlier state with its data directory.
 ///
 /// ```swift
-/// known.isBehind(present, endOfStart: nil)  // false where the log has not come as far as it had
+/// known.isBehind(present, endOfStart: nil)  // false when the log is shorter than it was
 /// ```
 package struct HistoryPlace: Hashable, Sendable {
-    /// The history: another one after a failover or a restore.
+    /// Identifies the history; it changes with a failover or a restore.
     package var branch: UInt64
-    /// The start of PostgreSQL.
+    /// Identifies the start of PostgreSQL.
     package var start: Int64
-    /// How far the log had come when all transactions had ended that were visible (an LSN); it is on the disk up to there.
+    /// The log position when all visible transactions had ended (an LSN); the log is on disk up to there.
     package var position: UInt64
 
     package init(branch: UInt64, start: Int64, position: UInt64) {
@@ -18,9 +18,10 @@ package struct HistoryPlace: Hashable, Sendable {
         self.position = position
     }
 
-    /// Whether a database that is at another place now was at this one before.
+    /// Whether a database that is now at another position has been at this one before.
     ///
-    /// - Parameter endOfStart: where the log of this place's start of PostgreSQL has ended; nil where the database had no such start.
+    /// - Parameter endOfStart: where the log of this position's start of PostgreSQL ended; nil when the database never had that
+    ///   start.
     package func isBehind(_ present: HistoryPlace, endOfStart: UInt64?) -> Bool {
         guard branch == present.branch else { return false }
         return position <= (start == present.start ? present.position : endOfStart ?? 0)

@@ -1,19 +1,19 @@
-/// The transactions whose writes were visible at one moment, as the revisions that they stamp (Documentation/Concepts.md).
+/// The transactions whose writes were visible at a point in time, as the revisions that they stamp (Documentation/Concepts.md).
 ///
-/// All transactions below ``end`` are in it but those in ``missing``. Revisions serve for membership alone: a later change
-/// of a record may have the smaller revision.
+/// It contains all transactions below ``end`` except those in ``missing``. Revisions only test membership: a later change of a
+/// record may have a smaller revision.
 ///
 /// ```swift
 /// let seen = TransactionSet(end: 120, missing: [117])
 /// seen.contains(117)  // false: it was running
 /// ```
 package struct TransactionSet: Hashable, Sendable {
-    /// How many transactions may be missing: those that run, with a second revision each where the offset was moved.
+    /// Upper bound on missing transactions: those that run, with a second revision each when the offset was changed.
     package static let maximumMissing = 8192
 
-    /// Revisions from here on are not in the set.
+    /// The first revision above the set.
     package let end: Int64
-    /// The revisions below the end that are not in it, ascending.
+    /// The revisions below the end that are not in the set, ascending.
     package let missing: [Int64]
 
     package init(end: Int64, missing: [Int64] = []) {
@@ -21,13 +21,13 @@ package struct TransactionSet: Hashable, Sendable {
         self.missing = missing
     }
 
-    /// The set of a snapshot of PostgreSQL.
+    /// Creates the set of a PostgreSQL snapshot.
     package init(_ snapshot: TransactionSnapshot, _ offsets: RevisionOffsets) {
         end = snapshot.xmax + offsets.present
         missing = Set(snapshot.running.flatMap { offsets.revisions(of: $0) }).sorted()
     }
 
-    /// Whether what has a revision was visible.
+    /// Whether the write with a revision was visible.
     package func contains(_ revision: Int64) -> Bool {
         guard revision < end else { return false }
         var range = missing[...]
@@ -39,13 +39,13 @@ package struct TransactionSet: Hashable, Sendable {
     }
 }
 
-/// A snapshot of PostgreSQL, as `pg_current_snapshot()` prints it: `"117:120:117,118"`.
+/// A PostgreSQL snapshot, as `pg_current_snapshot()` prints it: `"117:120:117,118"`.
 package struct TransactionSnapshot: Hashable, Sendable {
-    /// The oldest transaction that runs.
+    /// The oldest running transaction.
     package let xmin: Int64
-    /// The first transaction id that was not given out.
+    /// The first transaction id that was not assigned yet.
     package let xmax: Int64
-    /// The transactions that run, ascending.
+    /// The running transactions, ascending.
     package let running: [Int64]
 
     package init(xmin: Int64, xmax: Int64, running: [Int64] = []) {
@@ -54,7 +54,7 @@ package struct TransactionSnapshot: Hashable, Sendable {
         self.running = running
     }
 
-    /// nil for any other text.
+    /// Parses a snapshot; nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let xmin = Int64(parts[0]), let xmax = Int64(parts[1]) else { return nil }
@@ -68,17 +68,17 @@ package struct TransactionSnapshot: Hashable, Sendable {
         transaction < xmax && !running.contains(transaction)
     }
 
-    /// Whether the writes of a transaction were visible, of whose id the last 32 bits are known, as the WAL has them.
+    /// Whether the writes of a transaction were visible, given the last 32 bits of its id, as the WAL has them.
     ///
-    /// Ids that are in use lie within 2^31 of each other, so one of them is meant.
+    /// Ids in use lie within 2^31 of each other, so the bits determine the id.
     package func isVisible(truncated transaction: UInt32) -> Bool {
         isVisible(xmax + Int64(Int32(truncatingIfNeeded: Int64(transaction) - xmax)))
     }
 }
 
-/// What is added to the id of a transaction for the revision that it stamps.
+/// The offsets between the id of a transaction and the revision that it stamps.
 package struct RevisionOffsets: Hashable, Sendable {
-    /// One that was used before, and the first transaction id that never used it.
+    /// A former offset, and the first transaction id that never used it.
     package struct Former: Hashable, Sendable {
         package let offset: Int64
         package let until: Int64
@@ -97,7 +97,7 @@ package struct RevisionOffsets: Hashable, Sendable {
         self.former = former
     }
 
-    /// The revisions that a running transaction may have stamped.
+    /// Returns the revisions that a running transaction may have stamped.
     func revisions(of transaction: Int64) -> [Int64] {
         [transaction + present] + former.lazy.filter { transaction < $0.until }.map { transaction + $0.offset }
     }

@@ -2,23 +2,23 @@
 package enum KeyScope: Hashable, Sendable {
     /// Reading records.
     case read
-    /// Reading records, for a key of a server those of private databases and of `_union` too.
+    /// Reading records; for a server key also those of private databases and of `_union`.
     case readPrivate
     /// Reading and changing records.
     case write
-    /// Making accounts, logging in, and codes that verify addresses and set passwords.
+    /// Creating accounts, logging in, and codes that verify addresses and set passwords.
     case signUp
-    /// The records of a type, of which nothing is changed where it only reads.
+    /// The records of a type; they are not changed when it only reads.
     case type(RecordTypeName, onlyReads: Bool)
-    /// An action that needs to be named, or any other.
+    /// One action, which may be one that only such a scope allows.
     case action(ActionName)
 
-    /// How many scopes a key has at most.
+    /// Upper bound on the scopes of a key.
     package static let maximumCount = 100
 
-    /// Reads the text of a scope.
+    /// Parses the text of a scope.
     ///
-    /// Throws `108 InvalidArgument` for a text that is none, and for the actions by which a key would get past its scopes.
+    /// Throws `108 InvalidArgument` for any other text, and for the actions by which a key could exceed its scopes.
     package init(_ text: String) throws(SkyrowError) {
         switch text {
         case "read": self = .read
@@ -62,15 +62,15 @@ package enum KeyScope: Hashable, Sendable {
     )
 }
 
-/// What a key is for.
+/// The purpose of a key.
 package enum KeyKind: String, Hashable, Sendable, CaseIterable {
-    /// It lets clients in, as an API key does.
+    /// Identifies a client, as an API key does.
     case client
-    /// It passes the rules of records, as the master key does, within its scopes.
+    /// Passes the rules of records within its scopes, as the master key does.
     case server
 }
 
-/// What the scopes of a key come to, settled once: which actions it may call, and which record types they may touch.
+/// What the scopes of a key allow, computed once: the actions that it may call, and the record types that it may access.
 ///
 /// ```swift
 /// let grant = KeyGrant(id, named: "ios", .client, [.read, .type("note", onlyReads: false)])
@@ -78,21 +78,20 @@ package enum KeyKind: String, Hashable, Sendable, CaseIterable {
 /// grant.missing(reading: "secret")     // "type:secret:read"
 /// ```
 ///
-/// An object, since each request with the key refers to it.
+/// A class, since each request with the key refers to it.
 package final class KeyGrant: Sendable {
     package let id: KeyID
     package let name: KeyName
     package let kind: KeyKind
     package let scopes: [KeyScope]
-    /// Whether any scope is about records.
+    /// Whether a scope is about records.
     private let namesRecords: Bool
-    /// Whether no scope about records only reads.
+    /// Whether the scopes about records allow writing.
     private let mayWrite: Bool
-    /// The types that it is for, and whether it changes their records; nil for all, which for a server's key are all but
-    /// `user`.
+    /// The allowed types, and whether their records may be changed; nil for all types, which for a server key excludes `user`.
     private let types: [RecordTypeName: Bool]?
     private let actions: Set<ActionName>
-    /// Whether private databases are open to it, and `_union`, where they are not those of a user who is logged in.
+    /// Whether the key opens `_union` and private databases other than that of a logged-in user.
     package let opensPrivateDatabases: Bool
 
     package init(_ id: KeyID, named name: KeyName, _ kind: KeyKind, _ scopes: [KeyScope]) {
@@ -116,10 +115,10 @@ package final class KeyGrant: Sendable {
         namesRecords = !types.isEmpty || [.read, .readPrivate, .write].contains { scopes.contains($0) }
     }
 
-    /// Whether it may do all that an API key may.
+    /// Whether the key may do all that an API key may.
     package var isUnlimited: Bool { kind == .client && scopes.isEmpty }
 
-    /// The scope that it lacks for an action; nil where it may call it, as far as that is not a matter of types.
+    /// Returns the scope that the key lacks for an action; nil when it may call the action, apart from scopes for types.
     package func missing(for action: ActionName) -> String? {
         if isUnlimited || actions.contains(action) { return nil }
         let reachesRecords = namesRecords || scopes.isEmpty
@@ -135,15 +134,15 @@ package final class KeyGrant: Sendable {
         }
     }
 
-    /// The scope that it lacks to reach records of a type; nil where it has it.
+    /// Returns the scope that the key lacks to read records of a type; nil when it has it.
     ///
-    /// Roles are rather rules than records, whichever action reads them: they take the scope of `role:list`.
+    /// Roles are more like rules than records, so every action that reads them requires the scope of `role:list`.
     package func missing(reading type: RecordTypeName) -> String? {
         if type == .role { return missing(for: .roleList) }
         return reaches(type) ? nil : KeyScope.type(type, onlyReads: true).text
     }
 
-    /// The scope that it lacks to change records of a type; nil where it has it.
+    /// Returns the scope that the key lacks to change records of a type; nil when it has it.
     package func missing(writing type: RecordTypeName) -> String? {
         guard reaches(type), types?[type] != false else { return KeyScope.type(type, onlyReads: false).text }
         return mayWrite ? nil : "write"
@@ -165,21 +164,21 @@ extension KeyGrant: Hashable {
     }
 }
 
-/// What an action asks of the scopes of a key.
+/// What an action requires of the scopes of a key.
 package enum ScopeUse: Hashable, Sendable {
     /// Nothing.
     case none
-    /// Records of the types that a request names and leads to.
+    /// Access to records of the types that a request names and leads to.
     case records(RecordAccess.Use)
-    /// The account of the user, whose profile is a record of the type `user`.
+    /// Access to the account of the user, whose profile is a record of the type `user`.
     case account(RecordAccess.Use)
     case signUp
-    /// A scope of its own.
+    /// A scope that names the action.
     case named
 }
 
 extension ActionName {
-    /// What the action asks of a key with scopes. A new action has to say so here.
+    /// What the action requires of a key with scopes. A new action must declare it here.
     package var scopeUse: ScopeUse {
         switch self {
         case .authLogOut, .connectionAuthenticate: .none
@@ -212,7 +211,7 @@ extension ActionName {
 }
 
 extension SkyrowError {
-    /// `102` for a key without a scope.
+    /// `102` for a key that lacks a scope.
     package static func scopeMissing(_ scope: String) -> SkyrowError {
         SkyrowError(
             .permissionDenied,

@@ -1,32 +1,31 @@
-/// The text of a key that a database has the hash of: `sky_k7f3q9x2a_<43 letters and digits>_<6 letters and digits>`.
+/// The text of a key whose hash a database stores: `sky_k7f3q9x2a_<43 letters and digits>_<6 letters and digits>`.
 ///
-/// It begins so that scanners of secrets find it, and ends with a checksum, by which a text with a mistake is recognised
-/// before a database is asked. Of another application than the service's own the id is `shop.k7f3q9x2a`, so that a request
-/// finds its application. That a text can be read says nothing about whether there is such a key: the SHA-256 of the whole
-/// text is looked up.
+/// The prefix lets secret scanners find it, and the checksum at the end reveals a mistyped text before a database is queried.
+/// In a key of another application than the service's own the id is `shop.k7f3q9x2a`, so that a request finds its application.
+/// A valid text does not imply that the key exists: the SHA-256 of the whole text is looked up.
 ///
 /// ```swift
 /// KeyText("sky_k7f3q9x2a_…_0aZ3f9")?.id  // k7f3q9x2a
 /// ```
 package struct KeyText: Hashable, Sendable {
-    /// nil: the service's own.
+    /// nil for the service's own application.
     package let application: ApplicationName?
     package let id: KeyID
     package let text: String
 
-    /// How many random letters and digits a key has: 256 bits.
+    /// The number of random letters and digits of a key: 256 bits.
     package static let secretLength = 43
     private static let checksumLength = 6
     private static let prefix = "sky_"
-    /// The longest one: a prefix, an application, an id, a secret and a checksum with what stands between them.
+    /// The length of the longest text: prefix, application, id, secret and checksum with their separators.
     private static let maximumBytes = 4 + 63 + 1 + KeyID.length + 1 + secretLength + 1 + checksumLength
 
-    /// Reads a key; nil for any other text, and for one whose checksum is wrong.
+    /// Parses a key; nil for any other text, and for a wrong checksum.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.maximumBytes, bytes.starts(with: Self.prefix.utf8) else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: "_"), omittingEmptySubsequences: false)
-        // The name of an application may hold underscores, the others hold none.
+        // The name of an application may contain underscores; the other parts do not.
         guard parts.count >= 4, let checksum = parts.last, let secret = parts.dropLast().last else { return nil }
         guard secret.count == Self.secretLength, secret.allSatisfy(Self.isLetterOrDigit) else { return nil }
         let body = bytes.dropLast(checksum.count + 1)
@@ -44,7 +43,7 @@ package struct KeyText: Hashable, Sendable {
         self.text = text
     }
 
-    /// Makes the text of a key.
+    /// Creates the text of a key.
     ///
     /// - Parameter secret: 43 random letters and digits.
     package init(_ id: KeyID, secret: String, of application: ApplicationName) {
@@ -55,12 +54,12 @@ package struct KeyText: Hashable, Sendable {
         text = "\(body)_\(String(decoding: Self.checksum(of: body.utf8), as: UTF8.self))"
     }
 
-    /// Whether a text begins as a key does; anything else need not be read.
+    /// Whether a text begins like a key; other texts need not be parsed.
     package static func isLikely(_ text: String) -> Bool {
         text.utf8.starts(with: prefix.utf8)
     }
 
-    /// CRC-32 (ISO 3309, as in zlib) in six letters and digits, the highest first.
+    /// Returns the CRC-32 (ISO 3309, as in zlib) in six letters and digits, the highest first.
     private static func checksum(of bytes: some Sequence<UInt8>) -> [UInt8] {
         var remainder: UInt32 = .max
         for byte in bytes {
@@ -88,13 +87,13 @@ package struct KeyText: Hashable, Sendable {
     }
 }
 
-/// The id of a key, by which people and the audit log name it: `k` and eight lower-case letters and digits. It opens nothing.
+/// The id of a key in lists and in the audit log: `k` and eight lower-case letters and digits. It is not a credential.
 package struct KeyID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
     static let length = 9
 
-    /// nil for a text that is no id.
+    /// nil for a text that is not an id.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard bytes.count == Self.length, bytes.first == UInt8(ascii: "k") else { return nil }
@@ -106,7 +105,7 @@ package struct KeyID: Hashable, Comparable, Sendable, CustomStringConvertible {
         rawValue = text
     }
 
-    /// Draws an id.
+    /// Generates a random id.
     package init(using generator: inout some RandomNumberGenerator) {
         let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
         let rest = (1..<Self.length).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] }

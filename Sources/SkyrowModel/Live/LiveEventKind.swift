@@ -1,38 +1,38 @@
-/// What a live query reports of a change.
+/// The kind of a change that a live query reports.
 public enum LiveEventKind: String, Hashable, Sendable, CaseIterable {
     /// A new record matches.
     case created
-    /// A record matches that did not before, or that the caller could not read before.
+    /// A record matches that did not match before, or that the caller could not read before.
     case entered
-    /// A record matches as it did before, and has changed.
+    /// A matching record has changed and still matches.
     case updated
-    /// A record that the caller may read matches no longer.
+    /// A record that the caller may read no longer matches.
     case left
-    /// A record that matched is gone or out of sight; which of the two is not said.
+    /// A record that matched was deleted or became invisible; the event does not say which.
     case deleted
 
-    /// Each of them: one set for all subscriptions that leave none out.
+    /// All events, as one set that is shared by all subscriptions that omit none.
     package static let all = Set(allCases)
 }
 
-/// What a row is for a caller and a predicate.
+/// How a row relates to a caller and a predicate.
 package enum LiveSight: Hashable, Sendable {
-    /// It is not there, or the caller may not read it.
+    /// The row does not exist, or the caller may not read it.
     case hidden
-    /// The caller may read it, and it does not match.
+    /// The caller may read the row, but it does not match.
     case readable
-    /// The caller may read it, and it matches.
+    /// The caller may read the row, and it matches.
     case matching
 }
 
 extension LiveEventKind {
-    /// The event of a change, by what the row before and the row after are for the caller; nil for none.
+    /// Returns the event of a change, from how the rows before and after relate to the caller; nil for no event.
     ///
     /// ```swift
     /// LiveEventKind.of(before: .readable, after: .matching, isInsert: false)  // .entered
     /// ```
     ///
-    /// - Parameter isInsert: whether the change made the record, so that there is no row before.
+    /// - Parameter isInsert: whether the change created the record, so that no row existed before.
     package static func of(before: LiveSight, after: LiveSight, isInsert: Bool) -> LiveEventKind? {
         switch (before, after) {
         case (.hidden, .matching): isInsert ? .created : .entered
