@@ -23,8 +23,7 @@ extension RecordDatabase {
     ///   - query: its type, predicate and selected fields count; the predicate may only depend on the record itself.
     ///   - position: that of the last stored page; nil for a client that holds nothing.
     ///   - waiting: how long a call waits for changes, 0 to 30 seconds; with nil the feed ends when it is up to date.
-    ///   - held: returns the ids and revisions that the client holds, for a comparison; without it the feed starts over
-    ///     instead.
+    ///   - held: returns the ids and revisions that the client holds, for a comparison; without it the feed starts over.
     public func changes(
         of query: RecordQuery,
         from position: ChangeFeed.Position? = nil,
@@ -51,8 +50,8 @@ public struct ChangePage: Hashable, Sendable {
 
 /// The pages of a change feed, each requested when the iterator reaches it; errors are `ClientError`.
 ///
-/// A failed call is retried by the client's ``RetryPolicy``. After that the error is thrown, and a new feed can continue from
-/// the last position.
+/// A failed call is retried by the client's ``RetryPolicy``. After that it throws, and a new feed can continue from the last
+/// position.
 public struct ChangeFeed: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = ChangePage

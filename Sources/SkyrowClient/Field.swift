@@ -34,8 +34,7 @@ public struct Field: Hashable, Sendable {
     /// The distance in metres from another location: `Field("at").distance(from: here) < 5000`, which includes exactly 5000.
     public func distance(from location: Location) -> Field { applying(.distance(location)) }
 
-    /// How well a text matches the words of the query's only ``hasWords(_:)``, as a sort key or as a computed number to
-    /// include.
+    /// How well a text matches the words of the query's only ``hasWords(_:)``, as a sort key or as an included number.
     ///
     /// ```swift
     /// let query = try RecordQuery("film").filter(Field("title").hasWords("star wars"))
@@ -105,13 +104,12 @@ public struct Field: Hashable, Sendable {
         compare(.endsWith, .string(text))
     }
 
-    /// Whether a string field contains this text, or an array has this string as an element.
+    /// Whether this text is part of a string field, or this string an element of an array.
     public func contains(_ text: String) -> RecordPredicate {
         contains(.string(text))
     }
 
-    /// Whether an array has this value as an element, a string field contains this string, or a geometry contains this
-    /// location.
+    /// Whether this value is an element of an array, this string part of a string field, or this location in a geometry.
     public func contains(_ value: RecordValue) -> RecordPredicate {
         compare(.contains, value)
     }
@@ -141,8 +139,7 @@ public struct Field: Hashable, Sendable {
         .found(operand, by: try Self.query(type, predicate, key), isNegated: false)
     }
 
-    /// Whether the field has a value that another query does not return; throws `108 InvalidArgument` when the type name is
-    /// invalid.
+    /// Whether there is a value that another query does not return; throws `108 InvalidArgument` when the type name is invalid.
     public func isNotFound(
         in type: String,
         where predicate: RecordPredicate? = nil,

@@ -4,8 +4,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension RecordDatabase {
-    /// Changes all matching records of a type, or none. Records that the caller may read but not write are reported and left
-    /// alone.
+    /// Changes all matching records of a type, or none. Records that the caller may only read are reported and left unchanged.
     ///
     /// ```swift
     /// let late = try await tasks.update(task, where: Field("due") < today, set: RecordChanges(["late": true]), atMost: 500)

@@ -3,8 +3,8 @@ import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Returns who creates, reads, updates and deletes the records of a type, and the default access of new ones; requires the
-    /// master key.
+    /// Returns who creates, reads, updates and deletes the records of a type, and the defaults of new ones; requires the master
+    /// key.
     public func classAccess(of type: RecordTypeName) async throws(ClientError) -> ClassAccess {
         try await call(.schemaAccessGet) {
             $0.classAccessParameters(of: type)

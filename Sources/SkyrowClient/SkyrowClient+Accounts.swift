@@ -93,8 +93,7 @@ extension SkyrowClient {
     /// - Parameters:
     ///   - authData: the login key by its name, `["username": "ann"]`.
     ///   - password: the password of the account.
-    ///   - newPassword: replaces the password, such as one that the service refuses as too old (126 with the reason
-    ///     `PasswordExpired`).
+    ///   - newPassword: replaces the password, such as one that is refused as too old (126 with the reason `PasswordExpired`).
     ///   - device: by which the user recognises the session.
     @discardableResult
     public func logIn(

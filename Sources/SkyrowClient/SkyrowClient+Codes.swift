@@ -75,8 +75,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Sends digits by mail to a new address of the account; the result does not reveal whether another account has the
-    /// address.
+    /// Mails digits to a new address of the account; the result does not reveal whether another account has the address.
     ///
     /// ```swift
     /// let code = try await client.requestAddressChange(to: "ann@example.com", password: "correct horse")

@@ -38,8 +38,8 @@ extension SkyrowClient {
         return try await logIn(.ssoCustomTokenLogIn) { $0.customTokenParameters(request) }
     }
 
-    /// Links a provider to the logged-in user, who can then log in by it. An anonymous account keeps everything and becomes
-    /// registered.
+    /// Links a provider to the logged-in user, who can then log in by it. An anonymous account becomes registered and keeps
+    /// everything.
     ///
     /// - Parameters:
     ///   - provider: the name of the provider in the settings of the service.

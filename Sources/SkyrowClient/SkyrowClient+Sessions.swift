@@ -25,8 +25,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Proves the user's identity again, for actions that require it (138); returns until when the proof is valid for the
-    /// session.
+    /// Proves the user's identity again, for actions that require it (138); returns when the proof expires for the session.
     ///
     /// ```swift
     /// try await client.stepUp(password: "correct horse")

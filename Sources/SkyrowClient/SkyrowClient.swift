@@ -102,8 +102,7 @@ extension SkyrowClient {
     /// Calls an action, retries it where that is safe and useful, and reads its result.
     ///
     /// - Parameters:
-    ///   - repeatability: whether the call may be repeated; nil for the action catalog's rule: safe when the action changes no
-    ///     data.
+    ///   - repeatability: whether the call may be repeated; nil: safe when the action catalog says that it changes no data.
     ///   - parameters: writes the named parameters as an object.
     func call<Result>(
         _ action: ActionName,

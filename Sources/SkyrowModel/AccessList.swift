@@ -51,8 +51,7 @@ public struct AccessList: Hashable, Sendable {
     /// One entry per subject, in the order of ``Subject``.
     public let entries: [AccessEntry]
 
-    /// Creates a list from entries in any order; entries about one subject are merged into one that allows what each of them
-    /// does.
+    /// Creates a list from entries in any order; entries about one subject become one that allows what each of them does.
     public init(_ entries: [AccessEntry]) {
         var sorted = entries
         sorted.sort { $0.subject < $1.subject }

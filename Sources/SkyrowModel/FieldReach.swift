@@ -134,7 +134,8 @@ package enum FieldStanding: Hashable, Sendable {
             case .owner where audience.user != nil: way = .owner
             case .field(let name) where audience.user != nil:
                 guard let member = members[name] else {
-                    // A missing field, or one without ids, contains no user; a denial of its users denies every caller.
+                    // A missing field, or one without ids, contains no user. A denial of its users denies everyone not allowed
+                    // earlier.
                     if !entry.allows { terms = [[]] }
                     continue
                 }

@@ -62,8 +62,7 @@ package struct FieldRuleGroups: Hashable, Sendable {
         ]
         var allowed: Uses = [:]
         for use in FieldUse.allCases {
-            // A group with a rule about reading also decides about queries, unless it has a rule about them; later groups do
-            // not apply.
+            // A group with a rule about reading also decides about queries, unless it has a rule about them.
             let group = groups.first { $0[use] != nil || (use.followsRead && $0[.read] != nil) }
             allowed[use] = group?[use]
         }

@@ -135,8 +135,8 @@ package struct FieldRules: Hashable, Sendable {
     /// Every field is as open as its record.
     package static let none = FieldRules([:])
 
-    /// Returns the rules of profiles. Only the owner of a profile changes its login keys, which are visible to these readers,
-    /// or else to the owner. The same readers see `_verified`, which only the service writes.
+    /// Returns the rules of profiles. Only the owner of a profile changes its login keys, which are visible to these readers, or
+    /// else to the owner. So is `_verified`, which only the service writes.
     ///
     /// - Parameter readers: the readers by field, including fields that are not login keys at present.
     package static func ofLoginKeys(

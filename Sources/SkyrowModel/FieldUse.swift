@@ -44,7 +44,8 @@ extension Subject {
         }
     }
 
-    /// Whether a rule about a field may deny it to the subject. A denied key is pointless, since a request can omit it.
+    /// Whether a rule about a field may deny it to the subject. Denying it to a key has no effect, since a request can omit the
+    /// key.
     package var isDeniable: Bool {
         if case .apiKey = self { false } else { true }
     }

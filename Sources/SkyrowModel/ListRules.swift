@@ -16,8 +16,7 @@ extension TypeRules {
         fields.accessReaders ?? (fields.accessWriters == .owner ? .owner : .update)
     }
 
-    /// The terms that a caller must meet to see the list of a public record, unless it passes every rule; empty when all see
-    /// it.
+    /// The terms that a caller who does not pass every rule meets to see the list of a public record; empty when all see it.
     package var listReadTerms: [ListTerm] { terms(listReaders) }
 
     /// The terms to change the list.

@@ -25,8 +25,7 @@ extension String {
     /// Whether the text consists only of invisible code points.
     package var isInvisible: Bool { unicodeScalars.allSatisfy(\.showsNothing) }
 
-    /// Whether the text has a control character, or begins or ends with an invisible code point, so that it looks like another
-    /// text.
+    /// Whether the text has a control character or an invisible first or last code point, so that it looks like another text.
     package var hasStrayBlanks: Bool {
         let scalars = unicodeScalars
         return scalars.first?.showsNothing ?? false || scalars.last?.showsNothing ?? false

@@ -1,7 +1,6 @@
 /// A condition of a query on a location.
 public enum PlaceCondition: Hashable, Sendable {
-    /// At most this many metres away from a location, or at any distance; a query without a sort returns the nearest records
-    /// first.
+    /// At most this many metres from a location, or at any distance; a query without a sort returns the nearest records first.
     case near(Location, radius: Double?)
     /// Between two parallels and two meridians, edges included. The box extends eastwards from its western edge, so a box whose
     /// western edge has the greater longitude crosses the meridian of 180 degrees.

@@ -8,8 +8,7 @@ extension RecordQuery {
     public enum Position: Hashable, Sendable {
         /// At the first record.
         case first
-        /// At the last record, read backwards. Without a sort the order is that of creation, so the page has the newest
-        /// records.
+        /// At the last record, read backwards. Without a sort the order is that of creation, so the newest records come.
         case last
         /// After a cursor.
         case after(String)

@@ -76,8 +76,7 @@ public enum FieldType: Hashable, Sendable {
 public struct RecordType: Hashable, Sendable {
     public var name: RecordTypeName
     public var fields: [FieldName: FieldType]
-    /// What happens to records when the target of a reference is deleted; ``DeleteRule/restrict`` for references without an
-    /// entry.
+    /// What happens to records when the target of a reference is deleted; ``DeleteRule/restrict`` without an entry.
     public var deleteRules: [FieldName: DeleteRule]
     /// How `match` finds the words of string fields; ``TextLanguage/words`` for fields without an entry.
     public var textLanguages: [FieldName: TextLanguage]

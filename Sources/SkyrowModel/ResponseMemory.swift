@@ -37,7 +37,7 @@ package final class ResponseMemory: Sendable {
 /// The memory of the results of one request: of one call, or of all calls of a batch.
 ///
 /// Bytes are reserved before memory is allocated for them: those of rows when they arrive from the database, those of the
-/// response when its text grows. The first 64 KB of each are free, so that ordinary requests do not share anything. The account
+/// response when its text grows. The first 64 KB of each are free, so that ordinary requests touch no shared state. The account
 /// lives as long as a part of the response does, and then releases what is left.
 package final class ResponseAccount: Sendable {
     /// The reason why a reservation is refused.

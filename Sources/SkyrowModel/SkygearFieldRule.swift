@@ -79,8 +79,7 @@ package struct SkygearFieldRule: Hashable, Sendable {
 }
 
 extension Subject {
-    /// The position of the kind of subject in the order in which Skygear evaluates the rules of a field; nil for a kind that
-    /// Skygear lacks.
+    /// The position of the kind of subject when Skygear evaluates the rules of a field; nil for a kind that Skygear lacks.
     fileprivate var skygearRank: Int? {
         switch self {
         case .owner: 0

@@ -187,8 +187,7 @@ extension SkyrowError {
     /// The key in `info` for the type of the field that a string cannot be cast to.
     package static let expectedTypeKey = "type"
 
-    /// Returns the error as Skygear reports it: a value of a wrong type is `114 IncompatibleSchema`, even a string, which
-    /// Skyrow casts.
+    /// Returns the error as Skygear reports it: a value of a wrong type, even a string to be cast, is `114 IncompatibleSchema`.
     package var ofSkygear: SkyrowError {
         var error = self
         if code == .invalidArgument, info[Self.expectedTypeKey] != nil { error.code = .incompatibleSchema }

@@ -65,7 +65,7 @@ extension ClassRule {
 }
 
 extension Subject {
-    /// Whether only the caller decides who is the subject, and not every user is.
+    /// Whether only the caller, not the record, determines who is the subject, and not every user is.
     package var isOfCaller: Bool {
         switch self {
         case .registered, .verified, .user, .role, .group, .apiKey: true

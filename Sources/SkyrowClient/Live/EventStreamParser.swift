@@ -46,8 +46,7 @@ struct EventStreamParser {
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// Parses the next bytes and returns the events that end in them; throws on too long a line or event, and on each later
-    /// call.
+    /// Parses the next bytes and returns the events that end in them; after too long a line or event, every call throws.
     mutating func take(_ bytes: [UInt8]) throws(Failure) -> [Event] {
         if let failure { throw failure }
         var events: [Event] = []

@@ -21,10 +21,9 @@ public enum LiveEvent: Hashable, Sendable {
     case initial(Record)
     /// A new record that matches.
     case created(Record)
-    /// A record that did not match or was not visible before; with the old values of the changed fields, when the query asks
-    /// for them.
+    /// A record that did not match or was not visible before, with the old values of changed fields if the query asks for them.
     case entered(Record, previous: [FieldName: RecordValue])
-    /// A record that matched and still does; with the old values of the changed fields, when the query asks for them.
+    /// A record that matched and still does, with the old values of changed fields if the query asks for them.
     case updated(Record, previous: [FieldName: RecordValue])
     /// A record that no longer matches.
     case left(Record, previous: [FieldName: RecordValue])
@@ -34,7 +33,7 @@ public enum LiveEvent: Hashable, Sendable {
     case changed(Record)
     /// A record that stopped matching, was deleted or became invisible while the query was disconnected.
     case removed(RecordID)
-    /// The events so far make up the current state; follows the initial records and each interruption.
+    /// The events so far make up the current state; sent after the initial records and after each interruption.
     case ready
     /// The query starts over; the events up to the next ``ready`` bring the records up to date.
     ///

@@ -2,8 +2,7 @@ import SkyrowModel
 
 /// The subscriptions of a client's event stream, and where each of them continues: a value without a connection.
 ///
-/// One stream carries all of them. To add a subscription, the stream is reopened with all of them, each from its last
-/// checkpoint.
+/// One stream carries all of them. To add one, the stream is reopened with all of them, each from its last checkpoint.
 struct LiveStreamPlan {
     /// The number of subscriptions that the service accepts on a connection, and of calls in a batch.
     static let maximumCount = 100

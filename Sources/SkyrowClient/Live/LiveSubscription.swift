@@ -2,8 +2,7 @@ import SkyrowConcurrency
 
 /// The queue of one live query between the event stream, which adds items, and the task that takes them.
 ///
-/// It holds a bounded number of bytes. When they are exceeded, it drops all items, and the query continues from its last
-/// checkpoint.
+/// It holds a bounded number of bytes. Beyond that it drops all items, and the query continues from its last checkpoint.
 final class LiveSubscription: Sendable {
     let name: String
     let request: LiveRequest

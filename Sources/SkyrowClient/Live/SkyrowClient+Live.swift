@@ -3,7 +3,7 @@ public import SkyrowModel
 import SkyrowWire
 
 extension SkyrowClient {
-    /// Returns a token that opens one event stream at `GET /live`, for a web view or a browser, whose `EventSource` sends no
+    /// Returns a token that opens one event stream at `GET /live`, for a web view or browser, whose `EventSource` sends no
     /// headers.
     ///
     /// ```swift

@@ -20,8 +20,7 @@ package struct HistoryPlace: Hashable, Sendable {
 
     /// Whether a database that is now at another position has been at this one before.
     ///
-    /// - Parameter endOfStart: where the log of this position's start of PostgreSQL ended; nil when the database never had that
-    ///   start.
+    /// - Parameter endOfStart: where the log of this position's start ended; nil when the database never had that start.
     package func isBehind(_ present: HistoryPlace, endOfStart: UInt64?) -> Bool {
         guard branch == present.branch else { return false }
         return position <= (start == present.start ? present.position : endOfStart ?? 0)
