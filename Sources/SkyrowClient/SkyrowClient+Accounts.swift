@@ -35,7 +35,7 @@ extension SkyrowClient {
     ///   - authData: one or more complete login keys.
     ///   - password: the password of the account.
     ///   - profile: further fields of the user's record.
-    ///   - device: by which the user recognises the session.
+    ///   - device: the device of the session, by which the user recognises it.
     @discardableResult
     public func signUp(
         _ authData: [String: String],
@@ -94,7 +94,7 @@ extension SkyrowClient {
     ///   - authData: the login key by its name, `["username": "ann"]`.
     ///   - password: the password of the account.
     ///   - newPassword: replaces the password, such as one that is refused as too old (126 with the reason `PasswordExpired`).
-    ///   - device: by which the user recognises the session.
+    ///   - device: the device of the session, by which the user recognises it.
     @discardableResult
     public func logIn(
         _ authData: [String: String],

@@ -15,7 +15,7 @@ extension SkyrowClient {
     ///   - idToken: the id token that the provider gave the application.
     ///   - nonce: the random text that the application sent to the provider for this sign-in.
     ///   - accessToken: the access token that came with the id token; the service then compares the two.
-    ///   - device: by which the user recognises the session.
+    ///   - device: the device of the session, by which the user recognises it.
     @discardableResult
     public func logIn(
         provider: String,
@@ -123,7 +123,7 @@ extension SkyrowClient {
     ///   - code: the code that the redirect brought.
     ///   - codeVerifier: the text whose hash was given to
     ///     ``startProvider(_:redirect:codeChallenge:state:links:stepsUp:scopes:)``.
-    ///   - device: by which the user recognises the session.
+    ///   - device: the device of the session, by which the user recognises it.
     @discardableResult
     public func finishProvider(
         code: String,

@@ -1,17 +1,17 @@
-/// What identifies a caller before anything was checked, from headers or body.
+/// The unchecked credentials of a caller, from headers or body.
 package struct Credentials: Sendable, Hashable {
     /// An API key or the master key.
     package var key: String?
     package var accessToken: String?
-    /// `_user_id`: whom the master key acts as.
+    /// `_user_id`: the user on whose behalf the master key acts.
     package var actingUserID: UserID?
-    /// Whether the request comes from where the master key counts; elsewhere it is as wrong as any other.
+    /// Whether the master key is accepted from the origin of the request; elsewhere it is as wrong as any other key.
     package var admitsMasterKey: Bool
-    /// The address that the request comes from; nil for the machine itself.
+    /// The address of the client; nil for the machine itself.
     package var address: ClientAddress?
-    /// Whether a connection has kept them since it was opened. Then a token that was replaced meanwhile is old and not stolen.
+    /// Whether a connection has kept them since it was opened. A token that was replaced since then is outdated, not stolen.
     package var isHeld = false
-    /// The SHA-256 of an access token, where the token itself is not at hand.
+    /// The SHA-256 of an access token, when the token itself is not available.
     package var sessionHash: [UInt8]?
 
     package init(
@@ -29,7 +29,7 @@ package struct Credentials: Sendable, Hashable {
     }
 }
 
-/// `auth:signup`, decoded. Without login data and password it makes an anonymous account.
+/// `auth:signup`, decoded. Without login data and password it creates an anonymous account.
 package struct SignUpRequest: Sendable {
     /// Login keys and their values, `["username": "ann"]`.
     package var authData: [String: String]
@@ -55,7 +55,7 @@ package struct SignUpRequest: Sendable {
 package struct LogInRequest: Sendable {
     package var authData: [String: String]
     package var password: String
-    /// Takes the password's place with the login.
+    /// Replaces the password with the login.
     package var newPassword: String?
     package var device: SessionDevice
 
@@ -85,14 +85,14 @@ package struct ChangePasswordRequest: Sendable {
 
 /// `auth:disable:set`, decoded.
 package struct SetDisabledRequest: Sendable {
-    /// The longest message, in bytes.
+    /// Upper bound on the bytes of a message.
     package static let maximumMessageBytes = 1000
 
     package var userID: UserID
     package var isDisabled: Bool
-    /// The message for the user.
+    /// A message for the user.
     package var message: String?
-    /// When the account opens again by itself; nil means never.
+    /// When the account is enabled again automatically; nil means never.
     package var expiry: Timestamp?
 
     package init(userID: UserID, isDisabled: Bool, message: String? = nil, expiry: Timestamp? = nil) {
@@ -103,22 +103,22 @@ package struct SetDisabledRequest: Sendable {
     }
 }
 
-/// The one result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me` and the logins by others'
-/// word.
+/// The common result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`, and logins by a
+/// provider or a custom token.
 package struct AuthResult: Sendable {
     package var userID: UserID
     package var profile: any RecordSource
     /// Left out of the result when empty.
     package var roles: [RoleName]
     package var accessToken: String
-    /// 2 where a second factor was given for it, else 1.
+    /// 2 when a second factor was given, otherwise 1.
     package var level = 1
     /// The values before this call, so both are absent at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
-    /// Whether a login by another's word has made the account; nil for what is no such login.
+    /// Whether a login by a provider or a custom token has created the account; nil for other logins.
     package var isNew: Bool?
-    /// Whether the account has no way to log in but its token; left out of the result when false.
+    /// Whether the access token is the account's only credential; left out of the result when false.
     package var isAnonymous = false
 
     package init(
@@ -151,7 +151,7 @@ package struct RoleMembersRequest: Sendable {
     }
 }
 
-/// `schema:create`, decoded: types to make and fields to add to those that exist.
+/// `schema:create`, decoded: types to create, and fields to add to existing ones.
 package struct SchemaCreateRequest: Sendable {
     package var types: [RecordType]
 

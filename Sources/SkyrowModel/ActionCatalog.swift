@@ -1,7 +1,4 @@
-/// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
-/// ActionCatalogProviderFlows, ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership,
-/// ActionCatalogRelations, ActionCatalogKeys, ActionCatalogChanges, ActionCatalogLive and ActionCatalogConnections).
+/// The registry: every action, declared once (the declarations are in the files `ActionCatalog*.swift`).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }

@@ -1,4 +1,4 @@
-// The actions about the rules of record types, and about what records begin with and whose they are.
+// The declarations of the actions on the rules of record types, and on the defaults and owners of records.
 
 extension ActionCatalog {
     static let schemaAccess = ActionDescription(

@@ -1,4 +1,4 @@
-// The declarations of the actions that make an account another one's or end it.
+// The declarations of the actions that merge or delete accounts.
 
 extension ActionCatalog {
     static let authRegister = ActionDescription(

@@ -69,7 +69,7 @@ extension ActionCatalog {
 
     private static let idList = JSONShape.array(of: .named(.recordID))
 
-    /// What both results have beside what was changed.
+    /// The members of both results besides the changed records.
     private static let parts = [
         JSONMember("no_permission", idList, isRequired: true),
         JSONMember("not_found", idList, isRequired: true),

@@ -1,4 +1,4 @@
-// The declarations of the actions around one-time codes.
+// The declarations of the actions on one-time codes.
 
 extension ActionCatalog {
     static let authVerifyRequest = ActionDescription(

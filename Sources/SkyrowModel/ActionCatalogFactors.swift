@@ -1,4 +1,4 @@
-// The declarations of the actions around second factors.
+// The declarations of the actions on second factors.
 
 extension ActionCatalog {
     static let authLogInFactor = ActionDescription(

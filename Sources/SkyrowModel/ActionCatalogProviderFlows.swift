@@ -1,4 +1,4 @@
-// The declarations of the actions around sign-ins by way of the browser, of tokens of providers, and of Skygear's `sso:oauth`.
+// The declarations of the actions for sign-ins in the browser, for tokens of providers, and of Skygear's `sso:oauth`.
 
 extension ActionCatalog {
     static let authProviderStart = ActionDescription(

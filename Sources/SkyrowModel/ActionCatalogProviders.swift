@@ -1,4 +1,4 @@
-// The declarations of the actions around providers and custom tokens.
+// The declarations of the actions on providers and custom tokens.
 
 extension ActionCatalog {
     static let authProviderLogIn = ActionDescription(

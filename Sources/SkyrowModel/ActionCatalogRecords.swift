@@ -217,7 +217,7 @@ extension ActionCatalog {
         )
     )
 
-    /// What is sent along: `{"path": …, "limit": 20}`.
+    /// An inclusion: `{"path": …, "limit": 20}`.
     private static let inclusion = JSONShape.object([
         JSONMember("path", .named(.keyPath), isRequired: true),
         JSONMember("select", .nullable(.array(of: .string()))),

@@ -68,7 +68,7 @@ extension ActionCatalog {
         changesData: true
     )
 
-    /// The shape of a user of a relation, or of what was refused about one.
+    /// The shape of a user of a relation, or of an error about one.
     static let relatedUserShape = JSONShape.object([
         JSONMember("id", .string(), isRequired: true),
         JSONMember("type", .oneOfStrings(["user", "error"])),
@@ -76,7 +76,7 @@ extension ActionCatalog {
         JSONMember("mutual", .boolean),
     ])
 
-    /// In the envelope of v1 the users are the result, and `info` stands beside it.
+    /// In the v1 envelope the users are the result, and `info` is beside it.
     private static let relationUsers = JSONShape.object([
         JSONMember("users", .array(of: .named(.relatedUser)), isRequired: true),
         JSONMember(

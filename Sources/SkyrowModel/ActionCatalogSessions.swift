@@ -70,7 +70,7 @@ extension ActionCatalog {
         changesData: true
     )
 
-    /// The parameters of a login that say for which device it is.
+    /// The parameters of a login that describe the device.
     static let device = [
         ActionParameter(
             "device_id",

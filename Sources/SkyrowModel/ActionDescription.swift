@@ -1,29 +1,29 @@
-/// One action as the registry declares it; the endpoints, the OpenRPC document and the manual are made from it.
+/// The declaration of one action, from which the endpoints, the OpenRPC document and the manual are generated.
 ///
 /// ```swift
 /// let action = ActionCatalog[.recordSave]
-/// action.need   // .userOrMaster
+/// action.requirement   // .userOrMaster
 /// ```
 package final class ActionDescription: Sendable {
     package let name: ActionName
     /// One sentence.
     package let summary: String
     package let requirement: ActionRequirement
-    /// Whether a user must have proved within the last minutes who it is.
+    /// When a user must have proved their identity within the last minutes.
     package let stepUp: StepUp
-    /// Named parameters, those that must be there first.
+    /// The named parameters, required ones first.
     package let parameters: [ActionParameter]
     package let result: JSONShape
-    /// What JSON-RPC has beside the result in `included`, if anything is there.
+    /// The shape of `included` beside the result of JSON-RPC, if any.
     package let included: JSONShape?
-    /// What stands beside the result in `info`, if anything does.
+    /// The shape of `info` beside the result, if any.
     package let info: JSONShape?
-    /// The codes a result or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
+    /// The codes of errors in a result or in one of its entries, besides those of `ActionCatalog.commonErrors`.
     package let errors: [ErrorCode]
     package let cost: ActionCost
-    /// Whether a second call may have a second effect, so that a client does not repeat it by itself.
+    /// Whether a second call may have a second effect, so that clients do not repeat it automatically.
     package let changesData: Bool
-    /// How the result becomes smaller when it is too large for a response; nil when no parameter makes it so.
+    /// How to make a result smaller that is too large for a response; nil when no parameter does.
     package let narrowing: ResultNarrowing?
 
     init(
@@ -55,34 +55,34 @@ package final class ActionDescription: Sendable {
     }
 }
 
-/// When an action takes step-up: its user has to have proved within the last minutes who it is, since what it does gives an account
-/// away, or cannot be undone. A token that is stolen is not enough for it.
+/// When an action requires step-up: its user must have proved their identity within the last minutes, since the action gives an
+/// account away or cannot be undone. A stolen token is not enough for it.
 ///
-/// The master key passes.
+/// The master key passes without step-up.
 package enum StepUp: Hashable, Sendable {
     /// For no call, unless the setting `step-up` names the action.
     case none
-    /// For some calls; the words end the sentence "Needs step-up …".
+    /// For some calls; the text ends the sentence "Needs step-up …".
     case when(String)
     case always
 }
 
 extension ActionDescription {
-    /// Whether the setting `step-up` may name the action: there is a session, and it is not the way to prove who one is.
+    /// Whether the setting `step-up` may name the action: it uses a session, and is not `auth:stepup` itself.
     package var mayTakeStepUp: Bool { requirement.looksAtToken && name != .authStepUp }
 }
 
-/// What a call costs the service most, which decides what it has to wait for and how often it may come.
+/// The largest cost of a call, which determines what the call waits for and how often it is allowed.
 package enum ActionCost: Hashable, Sendable {
-    /// It asks the database and changes no record: it waits for its client's turn among the reads.
+    /// It queries the database and changes no record; it is admitted to the client's queue of reads.
     case read
     /// It changes something.
     case write
-    /// It hashes a password, a quarter of a second of a processor: the limit of logins counts it.
+    /// It hashes a password, a quarter of a second of a processor; the rate limit of logins counts it.
     case password
 }
 
-/// The parameters by which a result becomes smaller, and the advice that names them.
+/// The parameters that make a result smaller, and the advice that names them.
 package struct ResultNarrowing: Hashable, Sendable {
     package let parameters: [String]
     /// Ends the sentence "The result is larger than one response may be: …".
@@ -104,14 +104,14 @@ package struct ActionParameter: Hashable, Sendable {
         self.isRequired = isRequired
     }
 
-    /// The same, which need not be there.
+    /// The same parameter, but optional.
     var optional: ActionParameter {
         let isNullable = if case .nullable = shape { true } else { false }
         return ActionParameter(name, summary, isNullable ? shape : .nullable(shape))
     }
 }
 
-/// The shape of a JSON value, as much of JSON Schema as the catalog needs.
+/// The shape of a JSON value, with the part of JSON Schema that the catalog needs.
 package indirect enum JSONShape: Hashable, Sendable {
     case any
     case boolean
@@ -120,14 +120,14 @@ package indirect enum JSONShape: Hashable, Sendable {
     case integer(minimum: Int? = nil, maximum: Int? = nil)
     /// Of at most this many characters.
     case string(maximum: Int? = nil)
-    /// An RFC 3339 instant.
+    /// An RFC 3339 timestamp.
     case dateTime
     /// One of these strings.
     case oneOfStrings([String])
     case array(of: JSONShape, minimum: Int = 0)
-    /// An array whose first elements have these shapes and the others `rest`.
+    /// An array whose first elements have these shapes, and whose others have the shape `rest`.
     case tuple([JSONShape], rest: JSONShape?)
-    /// An object with these members; `others` is the shape of members not listed, nil forbids them.
+    /// An object with these members; `others` is the shape of members that are not listed, nil forbids them.
     case object([JSONMember], others: JSONShape? = nil)
     case either([JSONShape])
     case nullable(JSONShape)

@@ -97,7 +97,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ActionName {
-    /// Whether it is about the connection of its call, so that it has to be one that stays: a WebSocket, or an event stream.
+    /// Whether it acts on the connection of its call, which must then be a WebSocket or an event stream.
     package var needsConnection: Bool {
         switch self {
         case .liveSubscribe, .liveUnsubscribe, .liveWatch, .connectionAuthenticate: true
@@ -105,15 +105,15 @@ extension ActionName {
         }
     }
 
-    /// Its place among all actions, for tables that are looked at on every request.
+    /// The index among all actions, for tables that are read on every request.
     package var ordinal: Int { ActionName.ordinals[self] ?? 0 }
 
     private static let ordinals = Dictionary(uniqueKeysWithValues: zip(allCases, 0...))
 }
 
-/// What an action asks of its caller before it looks at anything else.
+/// What an action requires of its caller, checked before anything else.
 package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
-    /// A valid API or master key; an access token may come along.
+    /// A valid API or master key; an access token is optional.
     case key
     /// A valid key or a valid access token.
     case keyOrToken
@@ -130,7 +130,7 @@ package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ActionRequirement {
-    /// Whether a token that comes along says who calls.
+    /// Whether an access token in the request identifies the caller.
     package var looksAtToken: Bool {
         switch self {
         case .key, .master, .masterOrDevelopment: false
@@ -140,9 +140,9 @@ extension ActionRequirement {
 }
 
 extension ActionName {
-    /// `; the nearest is record:save`, for the error about a misspelled name; empty when none is near.
+    /// `; the nearest is record:save`, for the error about a misspelled name; empty when no name is near.
     ///
-    /// Only a name that is about as long as an action's is compared.
+    /// Only names of at most 64 bytes are compared.
     package static func suggestion(for name: String) -> String {
         guard name.utf8.count <= 64, let nearest = nearestName(to: name, of: allCases.map(\.rawValue)) else {
             return ""

@@ -1,6 +1,6 @@
 /// `auth:verify:request`, `auth:reset:request` and `auth:invite`, decoded.
 package struct CodeRequest: Sendable {
-    /// nil for that of the logged-in user.
+    /// nil for the address of the logged-in user.
     package var email: String?
     /// The language of the mail, such as `de` or `pt-BR`.
     package var language: String?
@@ -11,11 +11,11 @@ package struct CodeRequest: Sendable {
     }
 }
 
-/// What a request for a code returns, whether an account has the address or not.
+/// The result of a request for a code, whether or not an account has the address.
 package struct CodeTicket: Hashable, Sendable {
-    /// Goes with the digits of the mail.
+    /// The handle that is sent with the digits of the mail.
     package var handle: String
-    /// Until when digits count with it.
+    /// When the digits expire.
     package var expiresAt: Timestamp
 
     package init(handle: String, expiresAt: Timestamp) {
@@ -38,7 +38,7 @@ package struct CodeConfirmation: Sendable {
 /// `auth:reset:confirm`, decoded.
 package struct ResetConfirmation: Sendable {
     package var code: CodeConfirmation
-    /// The new one.
+    /// The new password.
     package var password: String
 
     package init(code: CodeConfirmation, password: String) {
@@ -62,7 +62,7 @@ package struct SetPasswordRequest: Sendable {
 package struct EmailChangeRequest: Sendable {
     /// The new address.
     package var email: String
-    /// The account's, in the place of step-up.
+    /// The account's password, in place of step-up.
     package var password: String?
     package var language: String?
 
@@ -75,7 +75,7 @@ package struct EmailChangeRequest: Sendable {
 
 /// `auth:link:login`, decoded.
 package struct LinkLogInRequest: Sendable {
-    /// That of the link, or the digits of the mail.
+    /// The code of the link, or the digits of the mail.
     package var code: String
     package var handle: String
     package var device: SessionDevice

@@ -1,18 +1,18 @@
 /// A second factor of an account.
 public struct AccountFactor: Hashable, Sendable {
-    /// What kind of code it takes.
+    /// The kind of code that a factor takes.
     public enum Kind: String, Hashable, Sendable {
-        /// Codes by time, of an application that has the secret.
+        /// Time-based codes, from an application that has the secret.
         case totp
-        /// Codes that count once each.
+        /// Codes that are valid once each.
         case recovery
     }
 
     public var kind: Kind
     public var confirmedAt: Timestamp
-    /// nil for one that was not used yet.
+    /// nil before the first use.
     public var lastUsedAt: Timestamp?
-    /// How many codes are left; nil for codes by time.
+    /// The number of remaining codes; nil for time-based codes.
     public var left: Int?
 
     package init(_ kind: Kind, confirmedAt: Timestamp, lastUsedAt: Timestamp? = nil, left: Int? = nil) {
@@ -23,11 +23,11 @@ public struct AccountFactor: Hashable, Sendable {
     }
 }
 
-/// A secret for codes by time, which its user puts into an application.
+/// A secret for time-based codes, which its user enters into an application.
 public struct TOTPEnrolment: Hashable, Sendable {
     /// In Base32.
     public var secret: String
-    /// The same as an address `otpauth:`, which is shown as a QR code.
+    /// The same as an `otpauth:` address, which is shown as a QR code.
     public var uri: String
 
     package init(secret: String, uri: String) {
@@ -48,7 +48,7 @@ package struct FactorLogInRequest: Hashable, Sendable {
 }
 
 extension SkyrowError {
-    /// `137` for a log-in whose first proof was right.
+    /// `137` for a log-in whose first proof was correct.
     package static func secondFactorRequired(handle: String, factors: [AccountFactor.Kind]) -> SkyrowError {
         SkyrowError(
             .secondFactorRequired,

@@ -1,12 +1,12 @@
 /// `role:save`, decoded.
 package struct RoleSaveRequest: Sendable {
     package var name: RoleName
-    /// nil: as it is; nil inside: no list, so that the role is for administrators alone.
+    /// nil leaves the list unchanged; an inner nil removes it, so that the role is for administrators only.
     package var access: AccessList??
-    /// nil: as it is.
+    /// nil leaves it unchanged.
     package var isDefault: Bool?
     package var isAdministrators: Bool?
-    /// Whether a role is made under the name of one that was deleted a short time ago.
+    /// Whether the name may be that of a role that was deleted recently.
     package var forces: Bool
 
     package init(
@@ -26,7 +26,7 @@ package struct RoleSaveRequest: Sendable {
 
 /// `role:add` and `role:remove`, decoded.
 package struct RoleChangeRequest: Sendable {
-    /// Beyond these, which each ask for a way through all roles, a change takes several requests.
+    /// Upper bound on the roles of one change, since each requires a traversal of all roles.
     package static let maximumRoles = 100
 
     package var role: RoleName
@@ -40,13 +40,13 @@ package struct RoleChangeRequest: Sendable {
     }
 }
 
-/// A part of a list that is asked for: `role:list` and `role:members`.
+/// The request for a page of `role:list` or `role:members`.
 package struct PageRequest: Hashable, Sendable {
     package static let defaultLimit = 100
     package static let maximumLimit = 1000
 
     package var limit: Int
-    /// The cursor of the part before; nil for the first one.
+    /// The cursor of the previous page; nil for the first page.
     package var after: String?
 
     package init(limit: Int = PageRequest.defaultLimit, after: String? = nil) {
@@ -57,7 +57,7 @@ package struct PageRequest: Hashable, Sendable {
 
 /// `group:add`, `group:remove` and `group:list`, decoded.
 package struct GroupRequest: Sendable {
-    /// nil: the caller.
+    /// nil for the caller.
     package var userID: UserID?
     package var groups: [GroupName]
 

@@ -1,30 +1,30 @@
-/// What a sign-in with a provider by way of the browser is for.
+/// The purpose of a sign-in with a provider in the browser.
 package enum ProviderFlowPurpose: String, Hashable, Sendable, CaseIterable {
     case logIn = "login"
-    /// The user logs in by the provider too from then on.
+    /// The provider is linked to the user, who can then log in by it.
     case link
-    /// The user proves once more who they are.
+    /// The user proves their identity again.
     case stepUp = "stepup"
 }
 
 /// `auth:provider:start`, decoded.
 package struct ProviderStartRequest: Hashable, Sendable {
-    /// The longest address to go back to, in bytes.
+    /// Upper bound on the bytes of a redirect address.
     package static let maximumRedirectBytes = 2000
-    /// The characters of SHA-256 in base64url.
+    /// The number of characters of a SHA-256 in base64url.
     package static let challengeLength = 43
-    /// How many scopes a sign-in asks for beside those that each does.
+    /// Upper bound on the additional scopes of a sign-in.
     package static let maximumScopes = 20
 
     package var provider: String
-    /// Where the user goes back to.
+    /// The address to which the user returns.
     package var redirect: String
     /// SHA-256 of the application's verifier in base64url (RFC 7636, S256).
     package var codeChallenge: String
-    /// What the application gets back with it.
+    /// A text that is returned to the application.
     package var state: String?
     package var purpose: ProviderFlowPurpose
-    /// What the provider is asked for beside what each sign-in asks for.
+    /// The scopes that are requested from the provider besides those that every sign-in requests.
     package var scopes: [String]
 
     package init(
@@ -44,11 +44,11 @@ package struct ProviderStartRequest: Hashable, Sendable {
     }
 }
 
-/// A sign-in with a provider that has begun.
+/// A sign-in with a provider that has started.
 public struct ProviderStart: Hashable, Sendable {
-    /// The address of the provider that the browser of the user is to open.
+    /// The address of the provider, which the user's browser must open.
     public var url: String
-    /// Until when the user has to be back.
+    /// When the user must have returned.
     public var expiresAt: Timestamp
 
     package init(url: String, expiresAt: Timestamp) {
@@ -61,9 +61,9 @@ public struct ProviderStart: Hashable, Sendable {
 package struct ProviderFinishRequest: Hashable, Sendable {
     package static let verifierLength = 43...128
 
-    /// What the user came back with.
+    /// The code with which the user returned.
     package var code: String
-    /// That of which `auth:provider:start` had the hash.
+    /// The text whose hash was sent to `auth:provider:start`.
     package var codeVerifier: String
     package var device: SessionDevice
 
@@ -74,11 +74,11 @@ package struct ProviderFinishRequest: Hashable, Sendable {
     }
 }
 
-/// The tokens that a provider gave for a user.
+/// The tokens that a provider issued for a user.
 public struct ProviderTokens: Hashable, Sendable {
     public var provider: String
     public var subject: String
-    /// The object that the provider responded with: `access_token`, `refresh_token`, `expires_in` and the like.
+    /// The object of the provider's response: `access_token`, `refresh_token`, `expires_in` and the like.
     public var response: JSONText
     public var receivedAt: Timestamp
 
@@ -90,21 +90,21 @@ public struct ProviderTokens: Hashable, Sendable {
     }
 }
 
-/// `sso:oauth:login`, `sso:oauth:signup` and `sso:oauth:link`, decoded: a user whom a server of the application has had identified.
+/// `sso:oauth:login`, `sso:oauth:signup` and `sso:oauth:link`, decoded: a user whom the application's server has authenticated.
 package struct OAuthIdentityRequest: Sendable {
-    /// The longest `token_response` and `provider_profile`, in bytes.
+    /// Upper bound on the bytes of `token_response` and of `provider_profile`.
     package static let maximumBytes = 16_384
-    /// The longest name of a provider, in bytes.
+    /// Upper bound on the bytes of a provider's name.
     package static let maximumNameBytes = 64
 
     package var provider: String
-    /// What the provider calls the user.
+    /// The provider's id of the user.
     package var principalID: String
-    /// The tokens, an object.
+    /// The tokens, as an object.
     package var tokenResponse: JSONText?
-    /// What the provider says of the user, an object.
+    /// The provider's data about the user, as an object.
     package var providerProfile: JSONText
-    /// Whose account is linked, for `sso:oauth:link`.
+    /// The user whose account is linked, for `sso:oauth:link`.
     package var user: UserID?
     /// Further fields of the `user` record, for `sso:oauth:signup`.
     package var profile: [(name: FieldName, value: RecordValue)]

@@ -1,11 +1,11 @@
-/// What a provider gave an application, as it comes with `auth:provider:login` and `auth:provider:link`.
+/// The tokens that a provider gave an application, as sent with `auth:provider:login` and `auth:provider:link`.
 package struct ProviderToken: Hashable, Sendable {
-    /// The longest id token or access token, in bytes.
+    /// Upper bound on the bytes of an id token or access token.
     package static let maximumBytes = 16_384
 
     package var provider: String
     package var idToken: String
-    /// What the application drew.
+    /// The random text of the application.
     package var nonce: String
     /// The access token that came with the id token.
     package var accessToken: String?
@@ -31,7 +31,7 @@ package struct ProviderLogInRequest: Hashable, Sendable {
 
 /// `sso:custom_token:login`, decoded.
 package struct CustomTokenRequest: Hashable, Sendable {
-    /// The longest token, in bytes; a part of the profile may be in it.
+    /// Upper bound on the bytes of a token, which may contain a part of the profile.
     package static let maximumBytes = 65_536
 
     package var token: String
@@ -43,16 +43,16 @@ package struct CustomTokenRequest: Hashable, Sendable {
     }
 }
 
-/// By which account of a provider a user logs in.
+/// The account at a provider by which a user logs in.
 public struct AccountIdentity: Hashable, Sendable {
     /// The name of the provider in the settings of the service; `custom-token` for tokens of the application's own server.
     public var provider: String
-    /// What the provider calls the user.
+    /// The provider's id of the user.
     public var subject: String
-    /// What the provider said of the user: `name`, `email` and the like. None of it was verified by the service.
+    /// The provider's data about the user: `name`, `email` and the like. The service has verified none of it.
     public var profile: JSONText
     public var createdAt: Timestamp
-    /// When the user last logged in by it.
+    /// When the user last logged in by this provider.
     public var lastUsedAt: Timestamp?
 
     package init(
@@ -69,8 +69,8 @@ public struct AccountIdentity: Hashable, Sendable {
         self.lastUsedAt = lastUsedAt
     }
 
-    /// How many of them a user has at most.
+    /// Upper bound on the identities of a user.
     package static let maximumCount = 20
-    /// The name under which those of custom tokens are stored.
+    /// The name under which identities of custom tokens are stored.
     package static let customToken = "custom-token"
 }

@@ -1,9 +1,9 @@
-/// `record:save`, decoded: drafts in the order they were sent, an error where one could not be read.
+/// `record:save`, decoded: drafts in the order of the request, or an error in place of one that could not be read.
 package struct SaveRequest: Sendable {
-    /// What came at one place of the list.
+    /// An element of the list.
     package enum Item: Sendable {
         case draft(RecordDraft)
-        /// `id` as it was sent, when it could be read at all.
+        /// `id` as it was sent, if it could be read.
         case failure(SkyrowError, id: String?)
     }
 
@@ -13,7 +13,7 @@ package struct SaveRequest: Sendable {
     package var returnedMembers: ReturnedMembers
     /// Up to 64 bytes; a retry with the same key gets the first result.
     package var idempotencyKey: String?
-    /// The SHA-256 of the request's canonical text is made from these bytes when a key is given.
+    /// The bytes from which the SHA-256 of the request's canonical text is computed when a key is given.
     package var fingerprintSource: [UInt8]
 
     package init(
@@ -33,7 +33,7 @@ package struct SaveRequest: Sendable {
     }
 }
 
-// A batch has many items, so what is asked of all of them is asked of each where it stands, without a copy.
+// A batch has many items, so these members iterate by index, without copies.
 
 extension [SaveRequest.Item] {
     /// The types of the drafts.
@@ -76,9 +76,9 @@ package struct RecordIDsRequest: Sendable {
 package struct QueryRequest: Sendable {
     package var database: DatabaseName
     package var query: RecordQuery
-    /// How it is to be explained; nil where it is to be answered.
+    /// How to explain the query; nil to run it.
     package var explanation: ExplainMode?
-    /// How long the database may work at it; nil for as long as the service lets it.
+    /// How long the database may work on it; nil for the service's own limit.
     package var timeLimit: Duration?
 
     package init(
@@ -94,29 +94,29 @@ package struct QueryRequest: Sendable {
     }
 }
 
-/// What became of one entry of a batch.
+/// The outcome of one entry of a batch.
 package enum RecordOutcome: Sendable {
     case record(any RecordSource)
-    /// Answered as `{"_id": "note/1", "_type": "record"}`, with what was deleted with it.
+    /// Sent as `{"_id": "note/1", "_type": "record"}`, with the records that were deleted with it.
     case deleted(RecordID, with: DeletedDependents = .none)
-    /// Answered as `{"_id": …, "_type": "error", "name": …, "code": …, "message": …}`.
+    /// Sent as `{"_id": …, "_type": "error", "name": …, "code": …, "message": …}`.
     case failure(SkyrowError, id: String?)
 }
 
 /// The result of `record:query`.
 package struct QueryResult: Sendable {
     package var records: [any RecordSource]
-    /// The records that these include, each once, by the ids that stand in their places; nil where they are nested.
+    /// The included records, each once, by the ids that stand for them; nil when they are nested.
     package var included: [IncludedRecord]?
-    /// How many records match before position, limit and offset, when it was asked.
+    /// The number of matching records, regardless of position, limit and offset; nil unless the query counts them.
     package var count: Int?
-    /// What the count is, when it may be an estimate.
+    /// The kind of the count, when it may be an estimate.
     package var countKind: CountKind?
-    /// Whether records that match were left out because of the limit.
+    /// Whether the limit left out matching records.
     package var hasMore: Bool
-    /// The place of the record that was read last, from which the next page goes on; nil without records.
+    /// The cursor of the record that was read last, from which the next page continues; nil without records.
     package var cursor: String?
-    /// Whether an envelope with room beside the result says more than its records.
+    /// Whether an envelope with room beside the result describes more than its records.
     package var isDescribed: Bool
 
     package init(

@@ -1,11 +1,11 @@
-/// The device that a session belongs to, as its application calls it.
+/// The device of a session, as its application names it.
 public struct SessionDevice: Hashable, Sendable {
-    /// The longest id or name, in bytes.
+    /// Upper bound on the bytes of an id or a name.
     package static let maximumBytes = 255
 
-    /// What the application recognises the device by.
+    /// The id by which the application recognises the device.
     public var id: String?
-    /// What its user recognises it by, such as `Ann's phone`.
+    /// The name by which the user recognises the device, such as `Ann's phone`.
     public var name: String?
 
     public init(id: String? = nil, name: String? = nil) {
@@ -14,13 +14,13 @@ public struct SessionDevice: Hashable, Sendable {
     }
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 package struct RequestOrigin: Hashable, Sendable {
     /// The IPv4 or IPv6 address of the client; nil when it came through a Unix socket.
     package var address: String?
     /// At most 255 bytes of the `User-Agent`, without control characters.
     package let userAgent: String?
-    /// The id of the request, as in the log.
+    /// The id of the request in the log.
     package var requestID: String?
 
     package init(address: String? = nil, userAgent: String? = nil, requestID: String? = nil) {
@@ -43,23 +43,23 @@ package struct RequestOrigin: Hashable, Sendable {
 
 /// One of a user's sessions.
 public struct AccountSession: Hashable, Sendable {
-    /// By which `session:revoke` names it; it opens nothing.
+    /// The id by which `session:revoke` names the session; it is not a credential.
     public var id: String
     public var device: SessionDevice
-    /// The address that it was opened from.
+    /// The address from which it was opened.
     public var address: String?
-    /// The `User-Agent` that it was opened with.
+    /// The `User-Agent` with which it was opened.
     public var userAgent: String?
     public var createdAt: Timestamp
     /// When it was last used, to the minute.
     public var lastUsedAt: Timestamp
-    /// When it ends by its age; nil means never.
+    /// When it expires by age; nil means never.
     public var expiresAt: Timestamp?
     /// What opened it: `signup`, `login`, `password`, `reset`, `provider`, `custom_token` or `master`.
     public var createdWith: String?
-    /// 1 for a session that was opened with one proof, such as a password; 2 for one with a second factor besides.
+    /// 1 for a session that was opened with one proof, such as a password; 2 for one with a second factor as well.
     public var level: Int
-    /// Whether it is the one of the request that asked.
+    /// Whether it is the session of the request.
     public var isCurrent: Bool
 
     package init(
@@ -86,13 +86,13 @@ public struct AccountSession: Hashable, Sendable {
         self.isCurrent = isCurrent
     }
 
-    /// How many of a user's sessions are listed, those used last.
+    /// Upper bound on the listed sessions of a user, the most recently used ones.
     package static let maximumListed = 1000
 }
 
 /// `session:revoke`, decoded.
 package enum RevokeSessionsRequest: Hashable, Sendable {
-    /// These; an id of no session of the user is passed over.
+    /// These sessions; an id that is not of a session of the user is ignored.
     case ids([String])
     case all(exceptCurrent: Bool)
 
@@ -116,9 +116,9 @@ package struct BecomeRequest: Hashable, Sendable {
 /// `auth:stepup`, decoded.
 package enum StepUpRequest: Hashable, Sendable {
     case password(String)
-    /// The id token of a provider by which the user logs in.
+    /// The id token of a linked provider.
     case token(ProviderToken)
-    /// Of the second factor.
+    /// A code of the second factor.
     case code(String)
 
     package init(password: String) {
@@ -130,14 +130,14 @@ package enum StepUpRequest: Hashable, Sendable {
     }
 }
 
-/// How long what a user has proved counts, and how it is asked for.
+/// How long a proof of identity is valid, and the error that asks for it.
 package enum Elevation {
     /// In seconds.
     package static let lifetime: Int64 = 600
 
     /// `138 StepUpRequired`.
     ///
-    /// - Parameter methods: by which the user may prove who it is; none for an account that has nothing but its session.
+    /// - Parameter methods: the ways in which the user may prove their identity; empty for an account with only its session.
     package static func required(_ methods: [String]) -> SkyrowError {
         SkyrowError(
             .stepUpRequired,
@@ -149,10 +149,10 @@ package enum Elevation {
     }
 }
 
-/// A token that opens one event stream at `GET /live`, and resumes it, where headers cannot be set.
+/// A token that opens and resumes one event stream at `GET /live`, where headers cannot be set.
 public struct LiveTicket: Hashable, Sendable {
     public var token: String
-    /// A minute after it was given out.
+    /// A minute after it was issued.
     public var expiresAt: Timestamp
 
     public init(token: String, expiresAt: Timestamp) {

@@ -15,13 +15,13 @@ package struct ChangeQuery: Hashable, Sendable {
 
 /// `changes:fetch` or `changes:compare`, decoded.
 package struct ChangesRequest: Sendable {
-    /// From where a client goes on.
+    /// Where a client continues.
     package enum Position: Hashable, Sendable {
-        /// It has nothing.
+        /// The client has nothing.
         case start
-        /// It has all up to a change token.
+        /// The client has everything up to a change token.
         case since(String)
-        /// It is inside of a pass.
+        /// The client is inside a pass.
         case cursor(String)
     }
 
@@ -35,9 +35,9 @@ package struct ChangesRequest: Sendable {
     package var query: ChangeQuery
     package var position: Position
     package var limit: Int
-    /// For how long to wait for the first change.
+    /// How long to wait for the first change.
     package var wait: Duration?
-    /// What the client holds; nil where that is not said.
+    /// The records that the client holds; nil when it does not say.
     package var holding: HeldRecords?
 
     package init(
@@ -57,30 +57,30 @@ package struct ChangesRequest: Sendable {
     }
 }
 
-/// Why a change token leads no further.
+/// Why a change feed cannot continue from a change token.
 package enum ChangeReset: String, Hashable, Sendable, CaseIterable {
-    /// It is older than deletions are kept.
+    /// It is older than the deletions that are kept.
     case expired
-    /// The caller may read something else than before.
+    /// The caller's read access has changed.
     case access
-    /// The type has another form: a field was renamed, deleted, retyped or filled.
+    /// The form of the type has changed: a field was renamed, deleted, retyped or filled.
     case schema
-    /// The database was restored, or another server has taken its place.
+    /// The database was restored, or another server has replaced it.
     case branch
 }
 
 /// The result of `changes:fetch`.
 package struct ChangesResult: Sendable {
-    /// Records as they are now, to be put in the place of what the client has.
+    /// Current records, which replace the client's versions.
     package var changed: [any RecordSource]
-    /// The ids of records that the client is to drop, `"note/7"`, before it takes what has changed.
+    /// The ids of records that the client drops, `"note/7"`, before it applies the changed ones.
     package var removed: [String]
-    /// From where the client goes on when the pass is over.
+    /// Where the client continues when the pass is over.
     package var token: String?
-    /// From where it goes on inside of the pass.
+    /// Where the client continues inside the pass.
     package var cursor: String?
     package var reset: ChangeReset?
-    /// The moment that the pass began at; nil on its later pages.
+    /// The point in time at which the pass began; nil on its later pages.
     package var moment: ChangeMoment?
 
     package init(
@@ -99,7 +99,7 @@ package struct ChangesResult: Sendable {
         self.reset = reset
     }
 
-    /// Whether the client learns nothing but its new token.
+    /// Whether the result has nothing but a new token.
     package var isEmpty: Bool { changed.isEmpty && removed.isEmpty && cursor == nil && reset == nil }
 }
 
@@ -107,7 +107,7 @@ package struct ChangesResult: Sendable {
 package struct ComparedRecords: Sendable {
     /// A record that matches and may be read.
     package struct Pair: Hashable, Sendable {
-        /// Without its type.
+        /// The id without its type.
         package let id: String
         package let revision: Int64
 

@@ -1,16 +1,16 @@
-/// A key of the database, without its text, which only the one who made it has.
+/// A key in the database, without its text, which only its creator has.
 package struct StoredKey: Hashable, Sendable {
     package var id: KeyID
     package var name: String
     package var kind: KeyKind
     package var scopes: [KeyScope]
-    /// From where it counts; empty for everywhere.
+    /// The addresses from which it is accepted; empty for any.
     package var networks: [AddressRange]
     package var createdAt: Timestamp
-    /// nil is never.
+    /// nil means never.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// To the minute; nil: it was not used yet.
+    /// To the minute; nil before the first use.
     package var lastUsedAt: Timestamp?
     /// Until when the text before the last `key:rotate` is accepted.
     package var previousUntil: Timestamp?
@@ -40,7 +40,7 @@ package struct StoredKey: Hashable, Sendable {
     }
 }
 
-/// A key and its text, which is shown this once.
+/// A key and its text, which is shown only once.
 package struct IssuedKey: Hashable, Sendable {
     package var key: StoredKey
     package var text: String
@@ -59,14 +59,14 @@ package struct KeyCreateRequest: Hashable, Sendable {
     package var networks: [AddressRange]
     package var expiresAt: Timestamp?
 
-    /// How many keys that are not revoked an application has at most: processes keep them all in memory.
+    /// Upper bound on the keys of an application that are not revoked, since processes keep them all in memory.
     package static let maximumKeys = 1000
-    /// How many networks a key has at most.
+    /// Upper bound on the networks of a key.
     package static let maximumNetworks = 100
     package static let nameSentence =
         "A key is named by 1 to 255 bytes in the form NFC, without control characters and without a space at either end."
 
-    /// Throws `108 InvalidArgument` for a name that is none, and for too many scopes or networks.
+    /// Throws `108 InvalidArgument` for an invalid name, and for too many scopes or networks.
     package init(
         name: String,
         kind: KeyKind = .client,
@@ -85,7 +85,7 @@ package struct KeyCreateRequest: Hashable, Sendable {
         }
         self.name = name
         self.kind = kind
-        // Each scope once, in the order in which they were given.
+        // Each scope once, in the given order.
         var seen: Set<KeyScope> = []
         self.scopes = scopes.filter { seen.insert($0).inserted }
         self.networks = networks
@@ -96,7 +96,7 @@ package struct KeyCreateRequest: Hashable, Sendable {
 /// `key:rotate`, decoded.
 package struct KeyRotateRequest: Hashable, Sendable {
     package var id: KeyID
-    /// How long the text so far is accepted beside the new one.
+    /// How long the former text remains accepted.
     package var overlap: Duration
 
     /// In seconds: a year.

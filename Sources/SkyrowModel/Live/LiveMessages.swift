@@ -1,14 +1,14 @@
 /// `live:subscribe`, decoded.
 package struct LiveSubscribeRequest: Hashable, Sendable {
-    /// Which old values come along with a change.
+    /// The old values that are sent with a change.
     package enum PreviousValues: Hashable, Sendable {
         case none
         case all
-        /// Those of these fields.
+        /// The old values of these fields.
         case fields([String])
     }
 
-    /// The longest name of a subscription in bytes.
+    /// Upper bound on the bytes of a subscription's name.
     package static let nameBytes = 64
 
     /// The client's name for the subscription, 1 to 64 bytes.
@@ -16,16 +16,16 @@ package struct LiveSubscribeRequest: Hashable, Sendable {
     package var database: DatabaseName
     package var type: RecordTypeName
     package var predicate: RecordPredicate?
-    /// The user fields that records come with; nil for all.
+    /// The user fields of the sent records; nil for all.
     package var desiredFields: [String]?
-    /// The events that are sent.
+    /// The events to send.
     package var events: Set<LiveEventKind>
     /// The fields whose changes count as `updated`; nil for all.
     package var watched: [String]?
     package var previous: PreviousValues
-    /// Whether the records that match at the beginning are sent; without meaning where ``since`` is given.
+    /// Whether to send the records that match at the start; ignored when ``since`` is given.
     package var sendsInitial: Bool
-    /// The change token from which the subscription goes on, as it was sent.
+    /// The change token from which the subscription continues, as it was sent.
     package var since: String?
 
     package init(
@@ -55,14 +55,14 @@ package struct LiveSubscribeRequest: Hashable, Sendable {
 
 /// `live:watch`, decoded.
 package struct LiveWatchRequest: Sendable {
-    /// What is asked again when something has changed.
+    /// The query that is run again when something has changed.
     package enum Subject: Hashable, Sendable {
         /// `record:query`
         case records(RecordQuery)
         /// `record:aggregate`
         case groups(AggregateQuery)
 
-        /// The type of the records that it is about.
+        /// The type of the queried records.
         package var type: RecordTypeName {
             switch self {
             case .records(let query): query.type
@@ -83,11 +83,11 @@ package struct LiveWatchRequest: Sendable {
     }
 }
 
-/// Where changes come from.
+/// The source of changes.
 package enum LiveSourceName: String, Hashable, Sendable, CaseIterable {
     /// PostgreSQL streams them.
     case logical
-    /// They are asked for.
+    /// The service polls for them.
     case polling
 }
 
