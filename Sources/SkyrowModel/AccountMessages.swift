@@ -85,12 +85,10 @@ package struct ChangePasswordRequest: Sendable {
 
 /// `auth:disable:set`, decoded.
 package struct SetDisabledRequest: Sendable {
-    /// Upper bound on the bytes of a message.
     package static let maximumMessageBytes = 1000
 
     package var userID: UserID
     package var isDisabled: Bool
-    /// A message for the user.
     package var message: String?
     /// When the account is enabled again automatically; nil means never.
     package var expiry: Timestamp?

@@ -125,7 +125,6 @@ package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
     case administrator
     /// The master key, or any key while the service is in development mode.
     case masterOrDevelopment
-    /// The master key.
     case master
 }
 

@@ -117,7 +117,6 @@ package struct AggregateRequest: Sendable {
 package struct AggregateResult: Sendable {
     /// The keys of each group, and its aggregates that have a value.
     package var groups: [any RecordSource]
-    /// Whether the limit left out groups.
     package var hasMore: Bool
 
     package init(groups: [any RecordSource], hasMore: Bool = false) {

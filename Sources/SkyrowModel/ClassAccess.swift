@@ -68,8 +68,8 @@ public struct ClassAccess: Hashable, Sendable {
         case update
     }
 
-    /// Who sees the whole access list of a record, among those who may read it. Others see the entries that name no user, role,
-    /// group, key or relation.
+    /// Who sees the whole access list of a record, among its readers. Others see the entries that name no user, role, group, key
+    /// or relation.
     public enum ListReaders: String, Hashable, Sendable, CaseIterable {
         case owner
         /// Callers who may update the record.

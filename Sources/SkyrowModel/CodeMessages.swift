@@ -38,7 +38,6 @@ package struct CodeConfirmation: Sendable {
 /// `auth:reset:confirm`, decoded.
 package struct ResetConfirmation: Sendable {
     package var code: CodeConfirmation
-    /// The new password.
     package var password: String
 
     package init(code: CodeConfirmation, password: String) {

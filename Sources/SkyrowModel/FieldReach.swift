@@ -96,11 +96,8 @@ package struct FieldReach: Hashable, Sendable {
 
 /// The records in which a rule about a field holds for a caller, among those that are open to the caller: none, some or all.
 package enum FieldStanding: Hashable, Sendable {
-    /// No record.
     case none
-    /// Some records.
     case some(FieldReach)
-    /// All records.
     case all
 
     /// The records that the caller owns.

@@ -307,7 +307,7 @@ public struct RecordQuery: Hashable, Sendable {
     /// Upper bound on the records of a query without a limit, for endpoints with such queries.
     package static let maximumUnlimited = 10_000
 
-    /// What happens to records beyond the limit.
+    /// What happens to records above the limit.
     package enum Overflow: Hashable, Sendable {
         /// They are left out, and the result reports that there are more.
         case cut

@@ -94,7 +94,6 @@ public struct ProviderTokens: Hashable, Sendable {
 package struct OAuthIdentityRequest: Sendable {
     /// Upper bound on the bytes of `token_response` and of `provider_profile`.
     package static let maximumBytes = 16_384
-    /// Upper bound on the bytes of a provider's name.
     package static let maximumNameBytes = 64
 
     package var provider: String

@@ -140,7 +140,6 @@ package final class RecordAccess: Sendable {
     /// Whether the caller passes every rule, as with the master key.
     package var passesEveryRule: Bool { fields.isUnrestricted }
 
-    /// Whether the request may write anything.
     package var mayWrite: Bool { !standard.update.isEmpty }
 
     /// The owner of a new record: the user of a private database, otherwise the actor.
@@ -170,7 +169,6 @@ package struct TypeAccess: Hashable, Sendable {
     package let delete: AccessScope
     /// The public records that private ones may refer to; the same as ``read`` in a database without private records.
     package let shared: AccessScope
-    /// Whether new records may be created.
     package let mayCreate: Bool
 
     fileprivate init(

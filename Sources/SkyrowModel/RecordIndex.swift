@@ -208,7 +208,6 @@ public struct RecordIndex: Hashable, Sendable {
 
 /// `schema:index:create`, decoded.
 package struct IndexCreateRequest: Hashable, Sendable {
-    /// Upper bound on the fields of one index.
     package static let maximumFields = 16
 
     package var definition: IndexDefinition

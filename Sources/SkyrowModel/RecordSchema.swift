@@ -99,7 +99,7 @@ public struct RecordType: Hashable, Sendable {
 }
 
 extension RecordType {
-    /// Throws `108 InvalidArgument` when words are to be stored but the field has no language.
+    /// Throws `108 InvalidArgument` when words are stored for a field without a language.
     package static func checkStored(_ language: TextLanguage) throws(SkyrowError) {
         guard language != .words else {
             throw .invalidArgument("The words of a text are stored in a language, and this one has none.", "text")

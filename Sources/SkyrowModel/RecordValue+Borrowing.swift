@@ -95,7 +95,6 @@ extension RecordID {
 }
 
 extension String {
-    /// Lends the text in UTF-8.
     package func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         var text = self
         text.withUTF8 { body(UnsafeRawBufferPointer($0)) }

@@ -65,7 +65,6 @@ package struct SkygearFieldRule: Hashable, Sendable {
         isDiscoverable = discoverable
     }
 
-    /// Upper bound on the number of rules.
     package static let maximumRules = 2000
 
     fileprivate func allows(_ use: FieldUse) -> Bool {

@@ -48,7 +48,6 @@ extension LiveStream {
 }
 
 extension SkyrowClient {
-    /// Waits before the next attempt to subscribe.
     func waitToSubscribe(_ pause: Duration) async throws(ClientError) {
         do {
             try await self.pause(pause)

@@ -47,7 +47,6 @@ struct LiveStreamPlan {
         return true
     }
 
-    /// Ends a subscription.
     mutating func remove(_ name: String) {
         guard let member = members.removeValue(forKey: name) else { return }
         if member.generation == generation { hasLeftovers = true }
@@ -164,7 +163,7 @@ enum LivePauses {
     ///
     /// - Parameters:
     ///   - attempt: 1 for the first one after a stream that was open.
-    ///   - asked: the shortest delay, which the service asked for; it asks all clients for the same.
+    ///   - asked: the shortest delay, which the service asks of all clients; it counts up to 30 seconds.
     ///   - share: the position in the range of delays, 0 to 1; random, so that clients do not return at the same time.
     static func before(attempt: Int, asked: Duration?, share: Double) -> Duration {
         let own = min(first * (1 << min(attempt - 1, 10)), longest) * (0.5 + share / 2)

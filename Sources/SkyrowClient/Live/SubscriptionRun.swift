@@ -51,7 +51,6 @@ final class StreamLink {
         client.live.remove(subscription, of: client)
     }
 
-    /// Adds the subscription to the stream.
     func attach(_ start: LiveStart, after pause: Duration?) async throws(ClientError) {
         if let pause { try await client.waitToSubscribe(pause) }
         try client.live.join(subscription, start, of: client)

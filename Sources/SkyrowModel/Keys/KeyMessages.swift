@@ -61,7 +61,6 @@ package struct KeyCreateRequest: Hashable, Sendable {
 
     /// Upper bound on the keys of an application that are not revoked, since processes keep them all in memory.
     package static let maximumKeys = 1000
-    /// Upper bound on the networks of a key.
     package static let maximumNetworks = 100
     package static let nameSentence =
         "A key is named by 1 to 255 bytes in the form NFC, without control characters and without a space at either end."
