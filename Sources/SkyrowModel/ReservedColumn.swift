@@ -63,8 +63,8 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether an index that is asked for may begin with it. A revision changes with every save, which an index of it would
-    /// make more costly (Documentation/Decisions/tables-and-values.md).
+    /// Whether a requested index may begin with the column. A revision changes with every save, which an index on it would make
+    /// more expensive (Documentation/Decisions/tables-and-values.md).
     package var takesIndex: Bool {
         switch self {
         case .owner, .createdAt, .createdBy, .updatedAt, .updatedBy: true
