@@ -40,7 +40,11 @@ struct MarkdownBlock: Hashable, Sendable {
 
 /// The text of a file in Documentation/.
 func documentation(_ name: String) throws -> String {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    return try String(contentsOf: root.appending(path: "Documentation/\(name)"), encoding: .utf8)
+    try String(contentsOf: documentationFile(name), encoding: .utf8)
+}
+
+/// The place of a file or folder in Documentation/.
+func documentationFile(_ name: String) -> URL {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Documentation/\(name)")
 }

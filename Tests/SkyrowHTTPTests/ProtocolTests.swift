@@ -10,7 +10,7 @@ import Testing
 @testable import SkyrowActions
 @testable import SkyrowHTTP
 
-/// Documentation/Protocol.md says what the service does; here the service is asked whether that is so.
+/// The pages of Documentation/Protocol/ say what the service does; here the service is asked whether that is so.
 @Suite struct ProtocolTests {
     let manual: ProtocolManual
 
@@ -68,8 +68,8 @@ import Testing
                                 token: try token(of: example.caller, placeholders)
                             )
                         let differences = try placeholders.differences(response.body, from: example.response)
-                        #expect(response.status == example.status, "Protocol.md:\(example.line)")
-                        #expect(differences.isEmpty, "Protocol.md:\(example.line)")
+                        #expect(response.status == example.status, "\(example.place)")
+                        #expect(differences.isEmpty, "\(example.place)")
                     }
                 }
             }
@@ -127,10 +127,10 @@ import Testing
     }
 
     @Test(arguments: ActionName.allCases)
-    func theSectionOfAnActionNamesItsNeedAndParameters(_ name: ActionName) throws {
+    func theSectionOfAnActionNamesItsRequirementAndParameters(_ name: ActionName) throws {
         let action = ActionCatalog[name]
-        let section = try #require(manual.section("### \(name.rawValue)")).replacing("\n", with: " ")
-        #expect(section.contains("*Needs: \(action.requirement.words)"))
+        let section = try #require(manual.section("## \(name.rawValue)")).replacing("\n", with: " ")
+        #expect(section.contains("*Requires: \(action.requirement.words)"))
         for parameter in action.parameters {
             #expect(section.contains("`\(parameter.name)`"), "\(name.rawValue) has a parameter \(parameter.name)")
         }
@@ -138,7 +138,7 @@ import Testing
 
     /// Statements of the manual about numbers and paths, as the code has them.
     @Test func theLimitsAndPathsAreThoseOfTheService() throws {
-        let limits = try #require(manual.section("### Limits"))
+        let limits = try #require(manual.section("## Limits"))
         let row = try #require(limits.split(separator: "\n").first { $0.contains("`auth:signup`") })
         let named = Set(row.matches(of: /`([a-z_:]+:[a-z_:]+)`/).map { String($0.1) })
         let hashing = ActionCatalog.all.filter { $0.cost == .password }.map(\.name.rawValue)
@@ -148,21 +148,34 @@ import Testing
                 && limits.contains("`none` · values of its lists · references it follows | 1000 · 10,000 · 16 |")
         )
         #expect(limits.contains("`relation:block` | 10,000 · \(RelationChangeRequest.maximumTargets) |"))
-        let paths = try #require(manual.section("### Other paths"))
+        let paths = try #require(manual.section("## Other paths"))
         for page in AccountPage.allCases { #expect(paths.contains("`\(page.rawValue)`"), "\(page)") }
         #expect(paths.contains("`\(ProviderReturnPage.prefix)<provider>`"))
     }
 
-    @Test func theContentsNameEverySectionAndAction() throws {
-        let contents = try #require(manual.section("# Protocol")?.components(separatedBy: "\n## ").first)
-        let headings = manual.text.matches(of: /(?m)^###? (?:\d+\. )?(.+)$/).map { $0.1 }
-        let missing = headings.filter { !contents.contains("[\($0)](#") && !contents.contains("[`\($0)`](#") }
-        #expect(missing.isEmpty)
-        #expect(headings.count > ActionName.allCases.count)
+    /// The index links every page and every action, and the head of a page every section of it.
+    @Test func theIndexAndTheHeadsOfThePagesLinkEverySection() throws {
+        let folder = documentationFile("Protocol")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let pages = files.map(\.lastPathComponent).filter { $0.hasSuffix(".md") && $0 != "README.md" }
+        #expect(pages.sorted() == ProtocolManual.names.map { "\($0).md" }.sorted())
+        var actions: Set<String> = []
+        for page in manual.pages {
+            #expect(manual.index.contains("](\(page.name).md)"), "\(page.name)")
+            let head = try #require(page.text.components(separatedBy: "\n## ").first)
+            for heading in page.text.matches(of: /(?m)^## (.+)$/).map({ String($0.1) }) {
+                let anchor = ProtocolManual.anchor(of: heading)
+                #expect(head.contains("](#\(anchor))"), "\(page.name): \(heading)")
+                guard ActionName(rawValue: heading) != nil else { continue }
+                actions.insert(heading)
+                #expect(manual.index.contains("[`\(heading)`](\(page.name).md#\(anchor))"), "\(heading)")
+            }
+        }
+        #expect(actions == Set(ActionName.allCases.map(\.rawValue)))
     }
 
     @Test func theTableOfErrorsIsTheRegistry() throws {
-        let rows = try #require(manual.section("## 3. Errors")).split(separator: "\n").compactMap { line in
+        let rows = try #require(manual.section("## Error codes")).split(separator: "\n").compactMap { line in
             line.firstMatch(of: /^\| (-?\d+) \| (\w+) \| (\d*) ?\|/)
         }
         let codes = rows.compactMap { Int($0.1).map(ErrorCode.init(rawValue:)) }
@@ -177,8 +190,17 @@ import Testing
 }
 
 extension ProtocolManual {
-    /// The text from a heading to the next one of its level or above.
+    /// The anchor that GitHub gives to a heading.
+    static func anchor(of heading: String) -> String {
+        heading.lowercased().replacing(/[^\w\- ]/, with: "").replacing(" ", with: "-")
+    }
+
+    /// The text of the page that has a heading, from there to the next one of its level or above.
     func section(_ heading: String) -> String? {
+        pages.lazy.compactMap { Self.section(heading, of: $0.text) }.first
+    }
+
+    private static func section(_ heading: String, of text: String) -> String? {
         let level = heading.prefix { $0 == "#" }.count
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let start = lines.firstIndex(of: heading[...]) else { return nil }
@@ -262,10 +284,10 @@ extension ProtocolPlaceholders {
         let times = #""iat":\#(now),"exp":\#(now + 600)"#
         let own = #""iss":"\#(provider.issuer)","aud":"app-1",\#(times)"#
         let kim = #"{"sub":"248289761001","nonce":"n-0S6_WzA2Mj","name":"Kim",\#(own)}"#
-        let mia = #"{"sub":"248289761002","nonce":"Ytr5nV0xBwc",\#(own)}"#
+        let noa = #"{"sub":"248289761002","nonce":"Ytr5nV0xBwc",\#(own)}"#
         let custom = #"{"sub":"staff-7","skyprofile":{"city":"Graz"},\#(times)}"#
         learn("id-token-1", .string(try await provider.token(kim)))
-        learn("id-token-2", .string(try await provider.token(mia)))
+        learn("id-token-2", .string(try await provider.token(noa)))
         learn("custom-token", .string(try await provider.token(custom, "HS256", key: "shared")))
     }
 }

@@ -3,7 +3,7 @@ import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
-/// What the v1 endpoint reads otherwise than JSON-RPC, beside the same request there (Protocol.md, section 11).
+/// What the v1 endpoint reads otherwise than JSON-RPC, beside the same request there (Protocol/skygear-v1.md).
 @Suite struct SkygearTranslationTests {
     @Test func aNumberMakesANumberFieldInTheV1EnvelopeOnly() async throws {
         try await withService { service in

@@ -32,7 +32,7 @@ private let homePage: StaticString = """
     <li><code>POST /rpc</code> takes JSON-RPC 2.0 calls, with an API key in <code>X-Skygear-API-Key</code>. The first start makes two \
     keys and keeps them in the file <code>keys</code> of the data directory.</li>
     <li>The method <code>rpc.discover</code> lists all methods, with their parameters.</li>
-    <li>The first call, and all others, are in <code>Documentation/Tutorial.md</code> and <code>Documentation/Protocol.md</code>.</li>
+    <li>The first call, and all others, are in <code>Documentation/Tutorial.md</code> and <code>Documentation/Protocol/README.md</code>.</li>
     <li><code>skyrow psql</code> shows the same records as tables.</li>
     <li><a href="/readyz"><code>/readyz</code></a> says whether requests are served.</li>
     </ul>

@@ -1,6 +1,6 @@
 /// The collation of a text column, as far as it decides where a query must name another one.
 ///
-/// Texts are compared by the bytes of their UTF-8 everywhere (Documentation/Protocol.md, Predicates). A column with a different
+/// Texts are compared by the bytes of their UTF-8 everywhere (Documentation/Protocol/predicates.md). A column with a different
 /// collation is compared under an explicit one, which prevents the use of its index.
 package enum TextCollation: String, Hashable, Sendable, CaseIterable {
     /// `"C"`, the collation of new columns in record tables.

@@ -1,4 +1,4 @@
-/// How an endpoint reads requests, where the two protocols differ (Documentation/Protocol.md, section 11).
+/// How an endpoint reads requests, where the two protocols differ (Documentation/Protocol/skygear-v1.md).
 ///
 /// The v1 endpoint translates with these; what it hands on has the same form as a call of JSON-RPC.
 package struct ReadingRules: Hashable, Sendable {

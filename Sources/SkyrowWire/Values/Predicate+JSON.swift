@@ -2,8 +2,8 @@ package import SkyrowJSON
 package import SkyrowModel
 
 extension RecordPredicate {
-    /// Reads `["and", …]`, `["not", …]`, `["eq", {"$type":"keypath","$val":"stars"}, 2]` (Documentation/Protocol.md,
-    /// Predicates).
+    /// Reads `["and", …]`, `["not", …]`, `["eq", {"$type":"keypath","$val":"stars"}, 2]`
+    /// (Documentation/Protocol/predicates.md).
     ///
     /// Throws `108 InvalidArgument` for what is outside of the grammar or beyond `WireLimits`, `111 NotSupported` for
     /// functions that there are not, and `120 RecordQueryInvalid` for a malformed key path.

@@ -65,7 +65,8 @@ import Testing
     /// Each is the default of a setting that there is, and in the manual.
     @Test func compatibilityIsInTheManual() throws {
         let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardized
-        let manual = try String(contentsOf: root.appendingPathComponent("Documentation/Protocol.md"), encoding: .utf8)
+        let page = root.appendingPathComponent("Documentation/Protocol/skygear-v1.md")
+        let manual = try String(contentsOf: page, encoding: .utf8)
         let rows = Dictionary(
             uniqueKeysWithValues: SettingsTable.groups.flatMap { $0.settings }.map { ($0.row.name, $0) }
         )
