@@ -51,11 +51,12 @@ build: setup ## Build the release
 
 install: build install-files ## Install the program, its man pages and completions below PREFIX (/usr/local)
 
-# Of a program that was built before.
+# Of a program that was built before, which makes its man pages and completions itself.
 install-files:
 	@install -D -m 755 $(SKYROW) $(DESTDIR)$(PREFIX)/bin/skyrow
 	@install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	@install -m 644 Documentation/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	@set -e; pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; $(SKYROW) manual "$$pages"; \
+		install -m 644 "$$pages"/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	@install -d $(COMPLETIONS)
 	@$(SKYROW) completion bash >$(word 1,$(COMPLETIONS))/skyrow
 	@$(SKYROW) completion zsh >$(word 2,$(COMPLETIONS))/_skyrow
@@ -82,10 +83,12 @@ test-package: ## Install, use, upgrade, remove and purge the package in a new De
 	@scripts/setup package
 	@scripts/test-package $(ARGS)
 
-manual: setup ## Make Documentation/Settings.md and the man pages from the program
+manual: setup ## Make Documentation/Settings.md from the program
 	@swift build --product skyrow
-	@rm -f Documentation/man/*.1
-	@.build/debug/skyrow manual Documentation
+	@rm -rf .build/manual
+	@.build/debug/skyrow manual .build/manual
+	@cp .build/manual/Settings.md Documentation/Settings.md
+	@echo "The man pages are in .build/manual/man: man -l .build/manual/man/skyrow.1"
 
 format: ## Format the sources
 	@scripts/check-format --fix

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import SkyrowSystem
 
-/// `skyrow manual`, for `make manual`
+/// `skyrow manual`, for `make manual` and `make install`
 struct ManualCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",
@@ -10,7 +10,7 @@ struct ManualCommand: AsyncParsableCommand {
         shouldDisplay: false
     )
 
-    @Argument(help: "The directory, such as Documentation.", completion: .directory)
+    @Argument(help: "The directory, which is created if it is missing.", completion: .directory)
     var directory: String
 
     func run() async throws {

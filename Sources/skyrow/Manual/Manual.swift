@@ -1,9 +1,9 @@
 import SkyrowServer
 import SkyrowSystem
 
-/// The generated parts of the documentation.
+/// The documentation that the program makes: `Documentation/Settings.md` and the man pages.
 enum Manual {
-    /// Returns the text of every file, by its path in `Documentation/`.
+    /// Returns the text of every file, by its path in the directory that `skyrow manual` fills.
     ///
     /// Throws ``ToolError`` if ArgumentParser's description of the commands has an unknown form.
     static func files() throws(ToolError) -> [String: String] {

@@ -92,7 +92,7 @@ import Testing
         #expect(try Self.text("skyrow.install").split(separator: "\n") == ["root/etc/* etc", "root/usr/* usr"])
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: root + "/usr/share/man/man1").sorted()
-                == FileManager.default.contentsOfDirectory(atPath: "\(ImportTests.project)/Documentation/man").sorted()
+                == ManualPage.pages(of: CommandHelp.all()).map { "\($0.name).1" }.sorted()
         )
         let bash = root + "/usr/share/bash-completion/completions/skyrow"
         #expect(try await Tool.run(words: ["/bin/bash", "-n", bash]).status == .exited(0))

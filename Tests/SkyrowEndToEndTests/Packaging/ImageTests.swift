@@ -77,7 +77,7 @@ import Testing
         let paths = lines.dropFirst().map { $0.dropFirst() }
         #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("!") })
         let sources: Set<Substring> = ["Package.swift", "Sources", "Tests", "sql"]
-        let package: Set<Substring> = ["CHANGELOG.md", "Documentation/man", "Makefile", "packaging", "scripts/package"]
+        let package: Set<Substring> = ["CHANGELOG.md", "Makefile", "packaging", "scripts/package"]
         #expect(Set(paths) == sources.union(package).union(["docker/healthcheck", "docker/make-keys"]))
         for path in paths {
             #expect(FileManager.default.fileExists(atPath: "\(ImportTests.project)/\(path)"), "\(path)")

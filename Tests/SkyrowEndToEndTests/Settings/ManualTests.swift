@@ -7,17 +7,27 @@ import Testing
 @testable import SkyrowSystem
 @testable import skyrow
 
-/// What is made from the program must be what the program makes.
+/// What the program says of itself: the table of settings in the repository, and the man pages that are installed.
 @Suite struct ManualTests {
     static let documentation = ImportTests.project + "/Documentation"
 
-    @Test func theManualIsUpToDate() throws {
+    @Test func theTableOfSettingsIsUpToDate() throws {
+        let kept = try? String(contentsOfFile: "\(Self.documentation)/Settings.md", encoding: .utf8)
+        #expect(kept == SettingsManual.text, "Documentation/Settings.md is stale: run make manual")
+    }
+
+    @Test func theCommandWritesEveryFile() async throws {
+        let folder = try TemporaryDirectory()
+        let directory = folder.path + "/manual"
+        for _ in 1...2 {
+            let made = try await Tool.run(words: [Tool.path, "manual", directory])
+            #expect(made.status == .exited(0), "\(made.errors)")
+        }
         let files = try Manual.files()
         for (path, text) in files {
-            let kept = try? String(contentsOfFile: "\(Self.documentation)/\(path)", encoding: .utf8)
-            #expect(kept == text, "Documentation/\(path) is stale: run make manual")
+            #expect(try String(contentsOfFile: "\(directory)/\(path)", encoding: .utf8) == text, "\(path)")
         }
-        let pages = try FileManager.default.contentsOfDirectory(atPath: Self.documentation + "/man")
+        let pages = try FileManager.default.contentsOfDirectory(atPath: directory + "/man")
         #expect(Set(pages) == Set(files.keys.filter { $0.hasPrefix("man/") }.map { String($0.dropFirst(4)) }))
     }
 
