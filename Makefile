@@ -101,7 +101,7 @@ check-format: ## The format of the sources
 check-imports: setup ## That targets import only what the manifest says they may
 	@scripts/check-imports
 
-check-docs: ## Links, docstrings, the protocol manual
+check-docs: ## Links and citations of documents, docstrings, the protocol manual
 	@scripts/check-docs
 
 docs: setup ## Build the documentation of the public modules, without a warning
