@@ -71,16 +71,16 @@ package struct PlacePolygon: Hashable, Sendable {
     init(_ rings: [[Location]], _ path: KeyPath) throws(SkyrowError) {
         let open = rings.map { $0.count > 1 && $0.first == $0.last ? Array($0.dropLast()) : $0 }
         guard !open.isEmpty, open.allSatisfy({ $0.count >= 3 }) else {
-            throw .predicateInvalid("A polygon has at least 3 vertices.", path)
+            throw .predicateInvalid("A polygon must have at least 3 vertices.", path)
         }
         guard open.reduce(0, { $0 + $1.count }) <= PlaceCondition.maximumVertices else {
-            throw .predicateInvalid("A polygon has at most \(PlaceCondition.maximumVertices) vertices.", path)
+            throw .predicateInvalid("A polygon can have at most \(PlaceCondition.maximumVertices) vertices.", path)
         }
         var result: Rings = []
         var (least, most) = (0.0, 0.0)
         for ring in open {
             guard var positions = Self.unwound(ring) else {
-                throw .predicateInvalid("A polygon does not go around a pole.", path)
+                throw .predicateInvalid("A polygon cannot enclose a pole.", path)
             }
             let start = positions.reduce(.infinity) { min($0, $1.x) }
             if result.isEmpty {
@@ -88,7 +88,7 @@ package struct PlacePolygon: Hashable, Sendable {
                 least = positions.reduce(.infinity) { min($0, $1.x) }
                 most = positions.reduce(-.infinity) { max($0, $1.x) }
                 guard most - least <= 360 else {
-                    throw .predicateInvalid("A polygon spans at most 360 degrees of longitude.", path)
+                    throw .predicateInvalid("A polygon can span at most 360 degrees of longitude.", path)
                 }
             } else {
                 // Shifts a hole to the longitudes of the polygon.

@@ -19,7 +19,7 @@ extension Comparison {
         case .contains: return try condition(.holdsAll, [value], element)
         case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .in, .nin, .containsAll, .containsAny,
             .containedBy, .exists:
-            throw .predicateInvalid("\"\(row.name)\" takes no literal.", path)
+            throw .predicateInvalid("\"\(row.name)\" does not take a literal.", path)
         }
     }
 
@@ -41,7 +41,7 @@ extension Comparison {
             do throws(SkyrowError) {
                 if let elements = arrayElements(of: value) {
                     guard parts.count < Self.maximumArrays else {
-                        throw .predicateInvalid("A list has at most \(Self.maximumArrays) arrays.", path)
+                        throw .predicateInvalid("A list can have at most \(Self.maximumArrays) arrays.", path)
                     }
                     parts.append(try equality(elements, element))
                 } else {
@@ -63,7 +63,7 @@ extension Comparison {
 
     private func equality(_ values: [RecordValue], _ element: ElementType) throws(SkyrowError) -> ResolvedPredicate {
         guard !values.contains(.null) else {
-            throw .predicateInvalid("An array of this type has no null.", path)
+            throw .predicateInvalid("An array of this type cannot contain null.", path)
         }
         return try condition(.equal, values, element)
     }

@@ -13,7 +13,7 @@ extension Comparison {
         case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith:
             return try typed(by: value).withLiteral(comparison, value)
         case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
-            throw .predicateInvalid("\"\(row.name)\" takes no literal.", path)
+            throw .predicateInvalid("\"\(row.name)\" does not take a literal.", path)
         }
     }
 

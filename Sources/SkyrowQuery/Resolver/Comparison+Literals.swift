@@ -17,7 +17,7 @@ extension Comparison {
         case .endsWith: return .suffix(column, text)
         case .contains: return .substring(column, text)
         case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
-            throw .predicateInvalid("The right side of \"\(row.name)\" is no text.", path)
+            throw .predicateInvalid("The right side of \"\(row.name)\" cannot be text.", path)
         }
     }
 
@@ -214,7 +214,7 @@ extension Comparison {
     private func requirePattern(_ pattern: String) throws(SkyrowError) {
         let escapes = pattern.utf8.reversed().prefix { $0 == UInt8(ascii: "\\") }.count
         guard escapes.isMultiple(of: 2) else {
-            throw .predicateInvalid("A pattern must not end in its escape character.", path)
+            throw .predicateInvalid("A pattern must not end with its escape character.", path)
         }
     }
 }

@@ -27,8 +27,8 @@ struct Comparison {
     private func listMissing(_ comparison: ComparisonOperator) -> SkyrowError {
         .predicateInvalid(
             comparison == .in
-                ? "The right side of \"in\" is a list, or the key path of a JSON field or a geometry."
-                : "The right side of \"\(row.name)\" is a list.",
+                ? "The right side of \"in\" must be a list, or the key path of a JSON field or a geometry."
+                : "The right side of \"\(row.name)\" must be a list.",
             path
         ).at(literalPlace)
     }
@@ -36,7 +36,7 @@ struct Comparison {
     /// `["exists", keypath, true]`
     private func existence(_ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         guard case .boolean(let isPresent) = value else {
-            throw .predicateInvalid("The right side of \"exists\" is true or false.", path).at(literalPlace)
+            throw .predicateInvalid("The right side of \"exists\" must be true or false.", path).at(literalPlace)
         }
         return isPresent ? .isPresent(column) : .isMissing(column)
     }
@@ -47,7 +47,7 @@ struct Comparison {
         case .isPresent: return .isPresent(column)
         case .unknown, .none: return .unknown
         case .refused:
-            throw .predicateInvalid("\"\(row.name)\" takes no null; \"exists\" asks whether there is a value.", path)
+            throw .predicateInvalid("\"\(row.name)\" does not take null; use \"exists\" to test for a value.", path)
                 .at(literalPlace)
         }
     }
@@ -57,28 +57,28 @@ struct Comparison {
         guard !row.classes.contains(column.valueClass) else { return }
         let message =
             switch column.kind {
-            case _ where row.operands == .elements: "Only an array has elements."
-            case _ where row.operands == .near: "Only locations are compared with \"\(row.name)\"."
+            case _ where row.operands == .elements: "Only arrays have elements."
+            case _ where row.operands == .near: "Only locations can be compared with \"\(row.name)\"."
             case _ where row.operands == .box || row.operands == .polygon:
-                "Only locations and geometries are compared with \"\(row.name)\"."
+                "Only locations and geometries can be compared with \"\(row.name)\"."
             case .geometry:
-                "A geometry has no order and is no text; ask what it contains, or whether it lies in a box or polygon."
+                "Geometries have no order and are not text; test what they contain, or whether they lie in a box or polygon."
             case .location:
-                "A location has no order and is no text; ask what is near to it, or lies in a box or polygon."
+                "Locations have no order and are not text; use \"near\", \"within_box\" or \"within_polygon\"."
             case .json where row.operands == .query, .array where row.operands == .query:
-                "A field of this type is not looked up among the values of a query."
+                "A field of this type cannot be compared with the values of a query."
             case .json:
-                "A JSON field as a whole has no order and is no text; ask about a value inside of it."
-            case .array: "An array has no order and is no text."
+                "JSON fields have no order and are not text; compare a value inside the field."
+            case .array: "Arrays have no order and are not text."
             case .relation:
-                "Of a relation is asked whether a record is a member: \"eq\", \"in\", \"contains\", \"any\" and others."
-            case .access, .opaque: "A field of this type is compared with null only."
+                "Relations can only be tested for members, with \"eq\", \"in\", \"contains\", \"any\" and others."
+            case .access, .opaque: "A field of this type can only be compared with null."
             case .reference where !takesText:
-                "References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only."
+                "References can only be compared with \"eq\", \"neq\", \"in\" and \"nin\"."
             case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
                 takesText
-                    ? "Only strings are compared with \"\(row.name)\"."
-                    : "Only arrays are compared with \"\(row.name)\"."
+                    ? "Only strings can be compared with \"\(row.name)\"."
+                    : "Only arrays can be compared with \"\(row.name)\"."
             }
         throw .predicateInvalid(message, path).at(0)
     }
@@ -135,11 +135,11 @@ struct Comparison {
         case .list(let values):
             let place = values.firstIndex(of: .null)
             guard comparison.takesList, let place else {
-                throw .predicateInvalid("\"\(row.name)\" takes no list.", path).at(literalPlace)
+                throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(literalPlace)
             }
-            throw .predicateInvalid("\"\(row.name)\" takes no null.", path).at(place).at(literalPlace)
+            throw .predicateInvalid("\"\(row.name)\" does not take null.", path).at(place).at(literalPlace)
         case .keyPath, .function:
-            throw .predicateInvalid("The right side of \"\(row.name)\" is a literal.", path).at(literalPlace)
+            throw .predicateInvalid("The right side of \"\(row.name)\" must be a literal.", path).at(literalPlace)
         }
     }
 
@@ -148,7 +148,7 @@ struct Comparison {
         _ literal: ResolvedLiteral
     ) throws(SkyrowError) -> ResolvedPredicate {
         guard let relation = Relation(comparison) else {
-            throw .predicateInvalid("Only strings are compared with \"\(row.name)\".", path)
+            throw .predicateInvalid("Only strings can be compared with \"\(row.name)\".", path)
         }
         return .comparison(column, relation, literal)
     }
@@ -164,7 +164,7 @@ struct Comparison {
             if comparison.takesList { throw listMissing(comparison) }
             let message =
                 row.takesPattern
-                ? "The right side of \"\(row.name)\" is a pattern." : "The right side of \"\(row.name)\" is a literal."
+                ? "The right side of \"\(row.name)\" must be a pattern." : "The right side of \"\(row.name)\" must be a literal."
             throw .predicateInvalid(message, path).at(literalPlace)
         }
         switch (column.kind, other.kind) {
@@ -192,7 +192,7 @@ struct Comparison {
 
     private func requireEquality(_ relation: Relation) throws(SkyrowError) {
         guard !relation.isOrder else {
-            throw .predicateInvalid("References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only.", path)
+            throw .predicateInvalid("References can only be compared with \"eq\", \"neq\", \"in\" and \"nin\".", path)
                 .at(0)
         }
     }
@@ -212,7 +212,7 @@ struct Comparison {
         case .containsAny: return try elements(.holdsAny, values)
         case .containedBy: return try elements(.heldBy, values)
         case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists:
-            throw .predicateInvalid("\"\(row.name)\" takes no list.", path).at(literalPlace)
+            throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(literalPlace)
         }
     }
 
@@ -263,7 +263,7 @@ struct Comparison {
     /// `{"$type":"json","$val":null}`.
     private func elements(_ relation: ArrayRelation, _ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
         if let place = values.firstIndex(of: .null) {
-            throw .predicateInvalid("\"\(row.name)\" takes no null.", path).at(place).at(literalPlace)
+            throw .predicateInvalid("\"\(row.name)\" does not take null.", path).at(place).at(literalPlace)
         }
         if case .array(let element) = column.kind { return try array(of: element, relation, values) }
         let texts = try each(values, jsonText)
@@ -284,7 +284,7 @@ struct Comparison {
         }
         guard column.kind == .json || column.kind == .geometry else {
             throw .predicateInvalid(
-                "Only an array, a JSON field, a relation or a geometry can hold the left side of \"in\".",
+                "Only an array, a JSON field, a relation or a geometry can contain the left side of \"in\".",
                 path
             ).at(2)
         }
@@ -296,7 +296,7 @@ struct Comparison {
             guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path).at(literalPlace) }
             return .holdsText(column, text)
         default:
-            throw .predicateInvalid("A JSON field is searched for strings only.", path).at(literalPlace)
+            throw .predicateInvalid("A JSON field can only be searched for strings.", path).at(literalPlace)
         }
     }
 }

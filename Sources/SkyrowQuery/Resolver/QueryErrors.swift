@@ -9,13 +9,13 @@ extension SkyrowError {
     static func recordQueryDenied(_ name: String) -> SkyrowError {
         SkyrowError(
             .recordQueryDenied,
-            "This field is not open to you, so a query cannot name it.",
+            "You may not query this field.",
             info: ["arguments": .list([.string(name)])]
         )
     }
 
     static let noKeyPath = """
-        One side of a comparison is a key path, {"$type": "keypath", "$val": "content"}; a plain text is a value.
+        One side of a comparison must be a key path, {"$type": "keypath", "$val": "content"}; a plain string is a value.
         """
 
     static func predicateInvalid(_ message: String, _ path: KeyPath? = nil) -> SkyrowError {
@@ -29,13 +29,13 @@ extension SkyrowError {
     static func equalityNotSupported(_ path: KeyPath) -> SkyrowError {
         SkyrowError(
             .notSupported,
-            "A field cannot be compared with an object or array; ask for \"in\" or for null.",
+            "A field cannot be compared with an object or array; use \"in\", or compare with null.",
             info: ["arguments": .list([.string("predicate"), .string(path.description)])]
         )
     }
 
     /// `108` for a literal of another type than the field.
     static func literalInvalid(_ expected: String, _ path: KeyPath) -> SkyrowError {
-        .predicateInvalid("This field is compared with \(expected).", path)
+        .predicateInvalid("This field can only be compared with \(expected).", path)
     }
 }

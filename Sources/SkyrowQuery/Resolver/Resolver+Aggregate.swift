@@ -13,7 +13,7 @@ extension Resolver {
             throw .tooMany("aggregates", "aggregates", AggregateQuery.maximumAggregates)
         }
         guard !query.groupKeys.isEmpty || !query.aggregates.isEmpty else {
-            throw .invalidArgument("Name something to group by or to compute.", "aggregates").at("aggregates")
+            throw .invalidArgument("Send \"group_by\" or \"aggregates\".", "aggregates").at("aggregates")
         }
         var members: [ResolvedAggregate.Member] = []
         for key in query.groupKeys {
@@ -65,7 +65,7 @@ extension Resolver {
             throw key.bucket == nil ? error : error.at(".of")
         }
         guard key.bucket == nil || column.kind == .datetime else {
-            throw .groupingInvalid("Instants alone fall into a bucket.", key.keyPath).at(".of")
+            throw .groupingInvalid("Only instants can be grouped into buckets.", key.keyPath).at(".of")
         }
         guard column.kind.isGroupable else {
             throw .groupingInvalid("Records cannot be grouped by a field of this type.", key.keyPath)
@@ -88,7 +88,7 @@ extension Resolver {
         do throws(SkyrowError) { column = try self.column(path) } catch { throw error.at(1) }
         guard column.kind.takes(aggregate.function) else {
             throw .groupingInvalid(
-                "\"\(aggregate.function.rawValue)\" has no meaning for a field of this type.",
+                "\"\(aggregate.function.rawValue)\" cannot be computed for a field of this type.",
                 path
             ).at(0)
         }
@@ -112,11 +112,11 @@ extension Resolver {
     ) throws(SkyrowError) -> FieldName {
         guard let name = try? FieldName(text) else {
             throw .invalidArgument(
-                "A name in the result begins with a letter and has at most 63 letters, digits and underscores."
+                "A name in the result must begin with a letter and have at most 63 letters, digits and underscores."
             )
         }
         guard !others.contains(where: { $0.name == name }) else {
-            throw .invalidArgument("Each name in the result is another one.")
+            throw .invalidArgument("The names in the result must be unique.")
         }
         return name
     }
@@ -165,6 +165,6 @@ extension SkyrowError {
     }
 
     fileprivate static func tooMany(_ parameter: String, _ things: String, _ limit: Int) -> SkyrowError {
-        .invalidArgument("There are at most \(limit) \(things).", parameter).at(parameter)
+        .invalidArgument("At most \(limit) \(things) are allowed.", parameter).at(parameter)
     }
 }

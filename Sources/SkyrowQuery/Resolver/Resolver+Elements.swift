@@ -18,7 +18,7 @@ extension Resolver {
         defer { use.elementDepth -= 1 }
         guard use.elementDepth <= RecordPredicate.maximumElementDepth else {
             throw .predicateInvalid(
-                "\"any\" and \"all\" stand at most \(RecordPredicate.maximumElementDepth) deep in each other."
+                "\"any\" and \"all\" can be nested at most \(RecordPredicate.maximumElementDepth) deep."
             )
         }
         let elements = try elements(of: column, path) { inner throws(SkyrowError) in
@@ -65,7 +65,7 @@ extension Resolver {
         use.lists += 1
         guard use.lists <= RecordPredicate.maximumLists else {
             throw .recordQueryInvalid(
-                "A query leads to several records at most \(RecordPredicate.maximumLists) times.",
+                "A query can lead to several records at most \(RecordPredicate.maximumLists) times.",
                 path
             )
         }
@@ -136,7 +136,7 @@ extension Resolver {
             guard let list = try list(on: .keyPath(path), at: 1), !list.isWhole else { return nil }
             if case .near = condition, ordersByDistance {
                 throw SkyrowError.recordQueryInvalid(
-                    "A query with \"near\" of several records says its order with \"sort\".",
+                    "A query with \"near\" on several records requires \"sort\".",
                     path
                 ).at(0)
             }
@@ -337,7 +337,7 @@ extension Resolver {
 
     private static func negated(_ name: String, _ operand: Operand) -> SkyrowError {
         SkyrowError.predicateInvalid(
-            "This key path leads to several records, of which \"\(name)\" could mean one or each; ask with \"none\" or \"any\".",
+            "This key path leads to several records, so \"\(name)\" is ambiguous; use \"none\" or \"any\".",
             operand.path
         ).at(0)
     }

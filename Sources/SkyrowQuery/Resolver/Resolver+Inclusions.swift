@@ -103,11 +103,11 @@ extension Resolver {
             throw error.naming(inclusion.keyPath, insteadOf: rest)
         }
         if result.list == nil, let parameter = inclusion.listParameter {
-            throw SkyrowError.invalidArgument("\"\(parameter)\" is for what leads to several records.", "include")
+            throw SkyrowError.invalidArgument("\"\(parameter)\" is only for inclusions that lead to several records.", "include")
                 .at(".\(parameter)")
         }
         if inclusion.countsRecords, let list = result.list, lists[list].parent != nil || result.join != nil {
-            throw SkyrowError.invalidArgument("Only the records that one array refers to are counted.", "include").at(
+            throw SkyrowError.invalidArgument("Only the records of a single array can be counted.", "include").at(
                 ".count"
             )
         }
@@ -172,7 +172,7 @@ extension Resolver {
         if let known { return known }
         guard lists.count < Inclusion.maximumLists else {
             throw .recordQueryInvalid(
-                "The inclusions of a query lead through at most \(Inclusion.maximumLists) arrays of references.",
+                "The inclusions of a query can lead through at most \(Inclusion.maximumLists) arrays of references.",
                 inclusion.keyPath
             )
         }

@@ -28,7 +28,7 @@ extension Resolver {
             if column.kind == .json { return try column.inside(Array(names[(place + 1)...]), path) }
             join = try self.join(column, named: names[...place], for: path)
         }
-        throw .recordQueryInvalid("A key path has a name.", path)
+        throw .recordQueryInvalid("A key path must have a name.", path)
     }
 
     /// Returns the names of a path without `$`, which stands for the element that the path starts at.
@@ -114,7 +114,7 @@ extension Resolver {
                 for: path
             )
         }
-        guard let join else { throw .recordQueryInvalid("A key path has a name.", path) }
+        guard let join else { throw .recordQueryInvalid("A key path must have a name.", path) }
         return join
     }
 
@@ -126,9 +126,9 @@ extension Resolver {
     ) throws(SkyrowError) -> Int {
         guard let target = reference.kind.target else {
             if reference.kind.listTarget != nil {
-                throw .recordQueryInvalid("A key path that leads to several records is part of a predicate only.", path)
+                throw .recordQueryInvalid("A key path that leads to several records can only be used in a predicate.", path)
             }
-            throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
+            throw .recordQueryInvalid("A key path can only lead through references and into JSON.", path)
         }
         // The same names may lead through different references: a predicate and an inclusion may see them in different records.
         if let known = joined.indices.first(where: { joined[$0].names == names && joins[$0].reference == reference }) {
@@ -138,10 +138,10 @@ extension Resolver {
             throw .recordQueryInvalid("The type of the reference does not exist.", path)
         }
         guard names.count <= maximumReferencesOfAPath else {
-            throw .recordQueryInvalid("A key path may follow at most \(maximumReferencesOfAPath) references.", path)
+            throw .recordQueryInvalid("A key path can follow at most \(maximumReferencesOfAPath) references.", path)
         }
         guard joinsElsewhere + joins.count < maximumJoinsOfAQuery else {
-            throw .recordQueryInvalid("A query may follow at most \(maximumJoinsOfAQuery) references.", path)
+            throw .recordQueryInvalid("A query can follow at most \(maximumJoinsOfAQuery) references.", path)
         }
         joins.append(ResolvedJoin(reference: reference, target: target, idCollation: type.collation(of: .id)))
         joined.append((names, type))
@@ -230,11 +230,11 @@ extension ResolvedColumn {
     /// Returns the value inside a JSON column; throws `120 RecordQueryInvalid` for an invalid step.
     fileprivate func inside(_ steps: [String], _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard steps.count <= maximumJSONStepsOfAPath else {
-            throw .recordQueryInvalid("A key path goes at most \(maximumJSONStepsOfAPath) steps into JSON.", path)
+            throw .recordQueryInvalid("A key path can go at most \(maximumJSONStepsOfAPath) steps into JSON.", path)
         }
         for step in steps {
             guard !step.isSignedOrPaddedNumber, !step.hasNUL else {
-                throw .recordQueryInvalid("A step into JSON is a name, or a number from 0 on.", path)
+                throw .recordQueryInvalid("A step into JSON must be a name or a number from 0.", path)
             }
         }
         if let type = path.jsonType { return reading(type, at: steps) }
@@ -255,7 +255,7 @@ extension ResolvedColumn {
     /// Returns the column in the type that the end of a path requests.
     fileprivate func asked(for path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         guard let type = path.jsonType else { return self }
-        guard kind == .json else { throw .recordQueryInvalid("Only a value inside JSON is read as a type.", path) }
+        guard kind == .json else { throw .recordQueryInvalid("\"$as\" is only for values inside JSON.", path) }
         return reading(type, at: [])
     }
 }

@@ -27,21 +27,21 @@ extension Resolver {
     func checkPage(of query: RecordQuery) throws(SkyrowError) {
         guard query.offset <= RecordQuery.maximumOffset else {
             throw .invalidArgument(
-                "An offset is \(RecordQuery.maximumOffset) at most; go on from \"info.cursor\" with \"after\".",
+                "The offset can be at most \(RecordQuery.maximumOffset); continue from \"info.cursor\" with \"after\".",
                 "offset",
                 "after"
             ).at("offset")
         }
         if query.isRequired, query.limit == 0 {
-            throw .invalidArgument("A page of no records cannot be required to have some.", "required").at("required")
+            throw .invalidArgument("\"required\" cannot be combined with a limit of 0.", "required").at("required")
         }
         guard query.position.cursor != nil else { return }
         guard query.offset == 0 else {
-            throw .invalidArgument("A page that begins at a cursor has no offset.", "offset").at("offset")
+            throw .invalidArgument("A page that begins at a cursor cannot have an offset.", "offset").at("offset")
         }
         guard query.sort.count <= RecordQuery.maximumCursorKeys else {
             throw .invalidArgument(
-                "A query that is paged with cursors has at most \(RecordQuery.maximumCursorKeys) sort keys.",
+                "A query that is paged with cursors can have at most \(RecordQuery.maximumCursorKeys) sort keys.",
                 "sort"
             ).at(RecordQuery.maximumCursorKeys).at("sort")
         }

@@ -19,19 +19,19 @@ extension Resolver {
             do throws(SkyrowError) { try admitNear(column.distance(from: center), path) } catch { throw error.at(0) }
             guard let radius else { return .place(column, .anywhere) }
             guard radius >= 0, radius.isFinite else {
-                throw .predicateInvalid("The radius of \"near\" is a number of metres, 0 or more.", path).at(3)
+                throw .predicateInvalid("The radius of \"near\" must be a number of metres, 0 or more.", path).at(3)
             }
             return .place(column, .within(metres: radius, of: center))
         case .inBox(let southWest, let northEast):
             guard southWest.latitude <= northEast.latitude else {
-                throw .predicateInvalid("The first corner of a box is the one in the south.", path).at(3)
+                throw .predicateInvalid("The first corner of a box must be the southern one.", path).at(3)
             }
             return .place(column, .boxes(PlaceBox.boxes(from: southWest, to: northEast)))
         case .inPolygon(let rings):
             let polygon: PlacePolygon
             do throws(SkyrowError) { polygon = try PlacePolygon(rings, path) } catch { throw error.at(2) }
             guard column.kind == .location || !polygon.hasHoles else {
-                throw .predicateInvalid("A polygon that geometries are looked for in has no holes.", path).at(2)
+                throw .predicateInvalid("A polygon that geometries are compared with cannot have holes.", path).at(2)
             }
             return .place(column, .polygon(polygon))
         }
@@ -40,11 +40,11 @@ extension Resolver {
     /// Sets the order by distance for a query without another order.
     private mutating func admitNear(_ distance: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) {
         use.nears += 1
-        guard use.nears == 1 else { throw .predicateInvalid("A predicate has one \"near\".", path) }
+        guard use.nears == 1 else { throw .predicateInvalid("A predicate can have only one \"near\".", path) }
         guard ordersByDistance else { return }
         guard alternatives == 0 else {
             throw .recordQueryInvalid(
-                "A query with \"near\" inside of \"or\", \"not\" or \"none\" says its order with \"sort\".",
+                "A query with \"near\" inside \"or\", \"not\" or \"none\" requires \"sort\".",
                 path
             )
         }

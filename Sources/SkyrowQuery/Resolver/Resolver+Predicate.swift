@@ -90,7 +90,7 @@ extension Resolver {
         switch column.kind {
         case .user, .string, .reference(.user): break
         default:
-            throw .predicateInvalid("\"userRelation\" takes a key path that leads to the id of a user.", path).at(2)
+            throw .predicateInvalid("\"userRelation\" takes a key path that leads to a user id.", path).at(2)
         }
         do throws(SkyrowError) { try access.requireReading(.user) } catch { throw error.at(3) }
         guard let user = access.actor else { return .or([]) }
@@ -125,14 +125,14 @@ extension Resolver {
     private mutating func enter() throws(SkyrowError) {
         use.depth += 1
         guard use.depth <= RecordPredicate.maximumDepth else {
-            throw .predicateInvalid("Predicates stand at most \(RecordPredicate.maximumDepth) deep in each other.")
+            throw .predicateInvalid("Predicates can be nested at most \(RecordPredicate.maximumDepth) deep.")
         }
     }
 
     mutating func countComparison() throws(SkyrowError) {
         use.comparisons += 1
         guard use.comparisons <= PredicateUse.maximumComparisons else {
-            throw .predicateInvalid("A predicate has at most \(PredicateUse.maximumComparisons) comparisons.")
+            throw .predicateInvalid("A predicate can have at most \(PredicateUse.maximumComparisons) comparisons.")
         }
     }
 
@@ -159,13 +159,13 @@ extension Resolver {
             return try Comparison(column, path, row, literalAt: 2).condition(comparison, beside: other)
         case (.value(let value), .keyPath(let path)), (.value(let value), .function(_, let path)):
             guard let turned = comparison.turned else {
-                throw .predicateInvalid("The key path stands on the left side of \"\(row.name)\".", path).at(1)
+                throw .predicateInvalid("The key path must be on the left side of \"\(row.name)\".", path).at(1)
             }
             let side = Comparison(try subject(right, at: 2).column, path, row, literalAt: 1)
             guard comparison != .in else { return try side.containment(of: value) }
             return try side.condition(turned, value)
         case (.list, .keyPath(let path)), (.list, .function(_, let path)):
-            throw .predicateInvalid("A list stands only on the right side of \"\(row.name)\".", path).at(1)
+            throw .predicateInvalid("A list can only be on the right side of \"\(row.name)\".", path).at(1)
         case (.value, .value), (.value, .list), (.list, .value), (.list, .list):
             throw .predicateInvalid(SkyrowError.noKeyPath).at(1)
         }
@@ -191,7 +191,7 @@ extension Resolver {
         try Comparison(column, path, OperatorTable.match, literalAt: 2).requireMeaning()
         use.words += 1
         guard use.words <= PredicateUse.maximumWordQueries else {
-            throw .predicateInvalid("A predicate has \"match\" at most \(PredicateUse.maximumWordQueries) times.", path)
+            throw .predicateInvalid("A predicate can have \"match\" at most \(PredicateUse.maximumWordQueries) times.", path)
         }
         guard !text.hasNUL else { throw SkyrowError.literalInvalid("a string without NUL", path).at(2) }
         do throws(WordQueryMisfit) {
@@ -222,7 +222,7 @@ extension Resolver {
         }
         use.transitions += pattern.transitions
         guard use.transitions <= PredicateUse.maximumTransitions else {
-            throw .predicateInvalid("The regular expressions of a predicate are too large together.", path).at(2)
+            throw .predicateInvalid("The regular expressions of the predicate are too large in total.", path).at(2)
         }
         let comparison = Comparison(column, path, OperatorTable.regex, literalAt: 2)
         return try comparison.matching(pattern, folds: ignoresCase || column.folds)
@@ -263,7 +263,7 @@ extension Resolver {
         _ path: KeyPath
     ) throws(SkyrowError) {
         guard comparison.takesList else {
-            throw .predicateInvalid("\"\(comparison.rawValue)\" takes no list.", path).at(2)
+            throw .predicateInvalid("\"\(comparison.rawValue)\" does not take a list.", path).at(2)
         }
         let most =
             comparison == .in || comparison == .nin ? PredicateUse.maximumListValues : PredicateUse.maximumElements
@@ -273,7 +273,7 @@ extension Resolver {
         use.listValues += values.count
         guard use.listValues <= PredicateUse.maximumListValues else {
             throw .predicateInvalid(
-                "The lists of a predicate hold at most \(PredicateUse.maximumListValues) values.",
+                "The lists of a predicate can hold at most \(PredicateUse.maximumListValues) values.",
                 path
             ).at(2)
         }
@@ -305,7 +305,7 @@ extension Resolver {
     private mutating func countPattern() throws(SkyrowError) {
         use.patterns += 1
         guard use.patterns <= Limits.count else {
-            throw .predicateInvalid("A predicate has at most \(Limits.count) patterns.")
+            throw .predicateInvalid("A predicate can have at most \(Limits.count) patterns.")
         }
     }
 
@@ -313,18 +313,18 @@ extension Resolver {
     private mutating func admitPattern(_ pattern: String, _ path: KeyPath) throws(SkyrowError) {
         try admitBytes(pattern, path)
         guard pattern.utf8.count(where: { $0 == UInt8(ascii: "%") }) <= Limits.wildcards else {
-            throw .predicateInvalid("A pattern has at most \(Limits.wildcards) wildcards \"%\".", path).at(2)
+            throw .predicateInvalid("A pattern can have at most \(Limits.wildcards) wildcards \"%\".", path).at(2)
         }
     }
 
     private mutating func admitBytes(_ pattern: String, _ path: KeyPath) throws(SkyrowError) {
         guard pattern.utf8.count <= Limits.bytes else {
-            throw .predicateInvalid("A pattern has at most \(Limits.bytes) bytes.", path).at(2)
+            throw .predicateInvalid("A pattern can have at most \(Limits.bytes) bytes.", path).at(2)
         }
         use.patternBytes += pattern.utf8.count
         guard use.patternBytes <= Limits.allBytes else {
             throw .predicateInvalid(
-                "The patterns of a predicate have at most \(Limits.allBytes) bytes together.",
+                "The patterns of a predicate can have at most \(Limits.allBytes) bytes in total.",
                 path
             ).at(2)
         }
@@ -351,7 +351,7 @@ extension ResolvedColumn {
     func applying(_ function: FieldFunction, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         switch function {
         case .fold:
-            guard kind == .string else { throw .predicateInvalid("Only a string has a lower case.", path) }
+            guard kind == .string else { throw .predicateInvalid("\"fold\" applies only to strings.", path) }
             return folded
         case .size:
             var column = self
@@ -360,16 +360,16 @@ extension ResolvedColumn {
             case (.array, _): column.reading = .count
             case (.json, .inside(let steps)): column.reading = .size(steps)
             case (.json, _): column.reading = .size([])
-            default: throw .predicateInvalid("Only an array has a size.", path)
+            default: throw .predicateInvalid("\"size\" applies only to arrays.", path)
             }
             return column
         case .distance(let center):
-            guard kind == .location else { throw .predicateInvalid("Only a location has a distance.", path) }
+            guard kind == .location else { throw .predicateInvalid("\"distance\" applies only to locations.", path) }
             return distance(from: center)
         case .rank:
-            throw .predicateInvalid("A rank is for \"sort\" and \"include\" alone.", path)
+            throw .predicateInvalid("\"rank\" can only be used in \"sort\" and \"include\".", path)
         case .collate:
-            throw .predicateInvalid("The order of a language is for \"sort\" alone.", path)
+            throw .predicateInvalid("\"collate\" can only be used in \"sort\".", path)
         }
     }
 }

@@ -22,11 +22,11 @@ extension Resolver {
 
     private mutating func subquery(_ query: Subquery) throws(SkyrowError) -> ResolvedSubquery {
         guard subqueryDepth < Subquery.maximumDepth else {
-            throw Self.invalid("Queries stand at most \(Subquery.maximumDepth) deep in each other.", query)
+            throw Self.invalid("Queries can be nested at most \(Subquery.maximumDepth) deep.", query)
         }
         use.subqueries += 1
         guard use.subqueries <= Subquery.maximumCount else {
-            throw Self.invalid("A predicate has at most \(Subquery.maximumCount) queries inside.", query)
+            throw Self.invalid("A predicate can have at most \(Subquery.maximumCount) nested queries.", query)
         }
         let known: Schema.RecordType?
         do throws(SkyrowError) { known = try type(query.type) } catch { throw error.at(".record_type") }
@@ -112,7 +112,7 @@ extension Comparison {
             default: column.kind == key.kind
             }
         guard isSame else {
-            throw .predicateInvalid("The query finds values of another type than the field has.", path).at(literalPlace)
+            throw .predicateInvalid("The query returns values of another type than that of the field.", path).at(literalPlace)
         }
     }
 }

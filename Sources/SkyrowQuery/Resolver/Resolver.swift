@@ -181,7 +181,7 @@ package struct Resolver<Schema: QuerySchema> {
             return column
         case .json where column.valueClass == .jsonPath:
             throw .recordQueryInvalid(
-                "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
+                "To sort by a value inside JSON, give its type with \"$as\" in the key path.",
                 path
             )
         case .location:
@@ -213,7 +213,7 @@ package struct Resolver<Schema: QuerySchema> {
         guard column.kind == .number else {
             throw SkyrowError(
                 .notSupported,
-                "Of the functions, \"include\" takes \"distance\" and \"rank\".",
+                "The only functions of \"include\" are \"distance\" and \"rank\".",
                 info: ["arguments": .list([.string("include"), .string(path.description)])]
             ).at(1)
         }
@@ -229,7 +229,7 @@ package struct Resolver<Schema: QuerySchema> {
         if case .collate(let language) = function { return try inOrder(of: language, column, path) }
         guard case .rank = function else { return try self.function(function, of: path) }
         guard use.words == 1, let matched, matched.column.unlimited == column.unlimited else {
-            throw .recordQueryInvalid("A rank is that of the query's only \"match\", and of its field.", path)
+            throw .recordQueryInvalid("\"rank\" requires exactly one \"match\" in the query, on the same field.", path)
         }
         var rank = column
         rank.kind = .number
@@ -245,12 +245,12 @@ package struct Resolver<Schema: QuerySchema> {
     ) throws(SkyrowError) -> ResolvedColumn {
         guard takesLanguages else {
             throw .predicateInvalid(
-                "Records are in the order of a language in the \"sort\" of a query or of a list alone.",
+                "\"collate\" can only be used in the \"sort\" of a query or of an included list.",
                 path
             )
         }
         guard column.kind == .string else {
-            throw .predicateInvalid("Only a string has the order of a language.", path)
+            throw .predicateInvalid("\"collate\" applies only to strings.", path)
         }
         var ordered = column
         ordered.sortLanguage = language

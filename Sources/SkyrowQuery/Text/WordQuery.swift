@@ -37,10 +37,10 @@ package struct WordQuery: Hashable, Sendable {
     /// Throws ``WordQueryMisfit`` for a text that is too long, and for a phrase without a language.
     package init(_ text: String, in language: TextLanguage = .words) throws(WordQueryMisfit) {
         guard text.utf8.count <= Self.maximumBytes else {
-            throw WordQueryMisfit(reason: "The text of \"match\" has at most \(Self.maximumBytes) bytes.")
+            throw WordQueryMisfit(reason: "The text of \"match\" can have at most \(Self.maximumBytes) bytes.")
         }
         guard language != .words || !text.unicodeScalars.contains("\"") else {
-            throw WordQueryMisfit(reason: "A field without a language has no phrases; its \"text\" is \"none\".")
+            throw WordQueryMisfit(reason: "A field without a language (\"text\": \"none\") does not support phrases.")
         }
         self.language = language
         let terms = WordTerm.all(in: text)

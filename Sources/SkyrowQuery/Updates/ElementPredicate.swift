@@ -45,9 +45,9 @@ package struct ElementPredicate: Hashable, Sendable {
             use.transitions <= Limits.transitions
         else {
             throw .invalidArgument(
-                "A predicate of \"$where\" has at most \(Limits.comparisons) comparisons, \(Limits.listValues) values in "
-                    + "lists, and \(Limits.patterns) patterns of \(Limits.patternBytes) bytes together, and its regular "
-                    + "expressions are short."
+                "A \"$where\" predicate can have at most \(Limits.comparisons) comparisons, \(Limits.listValues) values in "
+                    + "lists and \(Limits.patterns) patterns of \(Limits.patternBytes) bytes in total, and its regular "
+                    + "expressions must be short."
             )
         }
     }
@@ -93,7 +93,7 @@ extension RecordPredicate {
             do throws(SkyrowError) { try part.requireElementAlone() } catch { throw error.at(1) }
         case .match, .found, .elements, .related, .userRelation:
             throw SkyrowError.invalidArgument(
-                "\"$where\" asks about the element alone: not for words, other records or the elements inside of it."
+                "\"$where\" can only test the element itself, not words, other records or nested elements."
             ).at(0)
         case .comparison, .between, .regex, .place:
             break

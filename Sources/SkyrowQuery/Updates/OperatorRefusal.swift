@@ -20,20 +20,20 @@ package enum OperatorRefusal: Error, Hashable, Sendable {
         let error =
             switch self {
             case .type(let expected):
-                SkyrowError.invalidArgument("The operator does not fit what is stored, which is no \(expected).")
+                SkyrowError.invalidArgument("The operator requires a stored value of the type \(expected).")
             case .noElement(let index):
-                SkyrowError.invalidArgument("The array that is stored has no element \(index).")
+                SkyrowError.invalidArgument("The stored array has no element \(index).")
             case .range:
-                SkyrowError.invalidArgument("The result of the operator is beyond the range of the field.")
+                SkyrowError.invalidArgument("The result of the operator is out of range for the field.")
             case .length:
                 SkyrowError(
                     .payloadTooLarge,
-                    "The result of the operator is more than \(FieldOperator.Limits.bytes) bytes."
+                    "The result of the operator is larger than \(FieldOperator.Limits.bytes) bytes."
                 )
             case .budget:
                 SkyrowError.invalidArgument(
-                    "The predicates of \"$where\" in this request ask too much of the long arrays that are stored; "
-                        + "send fewer such records at once."
+                    "The \"$where\" predicates of this request are too expensive for the long stored arrays; "
+                        + "send fewer such records per request."
                 ).at(".$where")
             case .count:
                 SkyrowError(

@@ -25,7 +25,7 @@ struct RegexParser {
 
     mutating func parse() throws(RegexMisfit) -> RegexNode {
         let node = try alternatives()
-        if peek() != nil { throw misfit("A closing parenthesis has no opening one; a plain one is \"\\)\".") }
+        if peek() != nil { throw misfit("Unmatched closing parenthesis; write a literal one as \"\\)\".") }
         return node
     }
 
@@ -78,12 +78,12 @@ struct RegexParser {
         case "$":
             place += 1
             return .end
-        case "*", "+", "?", "{": throw misfit("\"\(scalar)\" repeats nothing; a plain one is \"\\\(scalar)\".")
+        case "*", "+", "?", "{": throw misfit("\"\(scalar)\" has nothing to repeat; write a literal one as \"\\\(scalar)\".")
         case "\\":
             let (set, isClass) = try escape()
             if !isClass, let scalar = set.single { return literal(scalar) }
             return .set(set)
-        case "\0": throw misfit("A pattern has no NUL.")
+        case "\0": throw misfit("A pattern cannot contain NUL.")
         default:
             place += 1
             return literal(scalar)
@@ -101,7 +101,7 @@ struct RegexParser {
         place += 1
         if peek() == "?" {
             guard peek(1) == ":" else {
-                throw misfit("Only \"(?:\" begins with \"(?\": there are no options, names and looks around.")
+                throw misfit("\"(?\" must be followed by \":\"; options, named groups and lookaround are not supported.")
             }
             place += 2
         }
@@ -113,10 +113,10 @@ struct RegexParser {
     private mutating func quantified(_ atom: RegexNode, at start: Int) throws(RegexMisfit) -> RegexNode {
         let place = place
         guard let (least, most) = try quantifier() else { return atom }
-        guard !atom.hasAnchor else { throw misfit("\"^\" and \"$\" are not repeated.", at: place) }
+        guard !atom.hasAnchor else { throw misfit("\"^\" and \"$\" cannot be repeated.", at: place) }
         switch peek() {
-        case "?", "+", "*": throw misfit("A repetition stands alone: there are no lazy and possessive ones.")
-        case "{": throw misfit("A repetition stands alone.")
+        case "?", "+", "*": throw misfit("A repetition cannot be repeated; lazy and possessive ones are not supported.")
+        case "{": throw misfit("A repetition cannot be repeated.")
         default: break
         }
         if most == 0 { return .empty }
@@ -130,11 +130,11 @@ struct RegexParser {
         guard peek() == "{" else { return nil }
         let start = place
         place += 1
-        guard let least = try number() else { throw misfit("A bound is {m}, {m,} or {m,n}.", at: start) }
+        guard let least = try number() else { throw misfit("A bound must be {m}, {m,} or {m,n}.", at: start) }
         var most: Int? = least
         if take(",") { most = try number() }
-        guard take("}") else { throw misfit("A bound is {m}, {m,} or {m,n}.", at: start) }
-        if let most, most < least { throw misfit("The second number of a bound is not below the first.", at: start) }
+        guard take("}") else { throw misfit("A bound must be {m}, {m,} or {m,n}.", at: start) }
+        if let most, most < least { throw misfit("The second number of a bound must not be less than the first.", at: start) }
         return (least, most)
     }
 
@@ -144,7 +144,7 @@ struct RegexParser {
         while let scalar = peek(), ("0"..."9").contains(scalar) {
             number = number * 10 + Int(scalar.value - 0x30)
             guard number <= Self.maximumRepetition else {
-                throw misfit("A bound repeats at most \(Self.maximumRepetition) times.", at: start)
+                throw misfit("A bound can repeat at most \(Self.maximumRepetition) times.", at: start)
             }
             place += 1
         }
@@ -156,7 +156,7 @@ struct RegexParser {
     private mutating func escape() throws(RegexMisfit) -> (set: ScalarSet, isClass: Bool) {
         let start = place
         place += 1
-        guard let scalar = peek() else { throw misfit("A pattern does not end in its escape character.", at: start) }
+        guard let scalar = peek() else { throw misfit("A pattern must not end with its escape character.", at: start) }
         place += 1
         switch scalar {
         case "d": return (.digits, true)
@@ -168,13 +168,13 @@ struct RegexParser {
         case "n": return (ScalarSet("\n"), false)
         case "t": return (ScalarSet("\t"), false)
         case "u": return (ScalarSet(try codePoint(at: start)), false)
-        case "1"..."9": throw misfit("There are no references back to a group.", at: start)
+        case "1"..."9": throw misfit("Back references are not supported.", at: start)
         case "b", "B", "A", "Z", "z", "m", "M", "y", "Y":
-            throw misfit("There are no boundaries of words or lines but \"^\" and \"$\".", at: start)
+            throw misfit("The only supported boundaries are \"^\" and \"$\".", at: start)
         case _ where scalar.value > 0x20 && scalar.value < 0x7F && !ScalarSet.words.contains(scalar), " ", "_":
             return (ScalarSet(scalar), false)
         default:
-            throw misfit("There is no escape \"\\\(scalar)\".", at: start)
+            throw misfit("The escape \"\\\(scalar)\" is not supported.", at: start)
         }
     }
 
@@ -182,13 +182,13 @@ struct RegexParser {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = peek().flatMap({ Character($0).hexDigitValue }), peek()?.isASCII ?? false else {
-                throw misfit("\"\\u\" is followed by four hexadecimal digits.", at: start)
+                throw misfit("\"\\u\" must be followed by four hexadecimal digits.", at: start)
             }
             value = value * 16 + UInt32(digit)
             place += 1
         }
         guard value > 0, let scalar = Unicode.Scalar(value) else {
-            throw misfit("\"\\u\" is a character, and neither NUL nor half of a pair.", at: start)
+            throw misfit("\"\\u\" cannot be NUL or half of a surrogate pair.", at: start)
         }
         return scalar
     }
@@ -197,11 +197,11 @@ struct RegexParser {
         let start = place
         place += 1
         let isNegated = take("^")
-        if peek() == "]" { throw misfit("A class is not empty; a plain bracket is \"\\]\".") }
+        if peek() == "]" { throw misfit("A character class cannot be empty; write a literal bracket as \"\\]\".") }
         var set = ScalarSet([])
         while let scalar = peek(), scalar != "]" {
             if scalar == "[", let next = peek(1), next == ":" || next == "." || next == "=" {
-                throw misfit("There are no classes by name; a plain bracket is \"\\[\".")
+                throw misfit("Named character classes are not supported; write a literal bracket as \"\\[\".")
             }
             let first = place
             let (member, isClass) = try classMember()
@@ -212,22 +212,22 @@ struct RegexParser {
             place += 1
             let (last, lastIsClass) = try classMember()
             guard !isClass, !lastIsClass, let from = member.single, let to = last.single else {
-                throw misfit("A range is from one character to another; a plain \"-\" is \"\\-\".", at: first)
+                throw misfit("A range must be from one character to another; write a literal \"-\" as \"\\-\".", at: first)
             }
-            guard from <= to else { throw misfit("The end of a range is not before its start.", at: first) }
+            guard from <= to else { throw misfit("The end of a range must not be before its start.", at: first) }
             let range = ScalarSet([from.value...to.value])
             set = set.union(folds ? range.folded : range)
         }
-        guard take("]") else { throw misfit("The class is not closed.", at: start) }
+        guard take("]") else { throw misfit("The character class is not closed.", at: start) }
         let result = isNegated ? set.complement : set
-        guard !result.isEmpty else { throw misfit("The class has no character.", at: start) }
+        guard !result.isEmpty else { throw misfit("The character class matches no character.", at: start) }
         return result
     }
 
     private mutating func classMember() throws(RegexMisfit) -> (set: ScalarSet, isClass: Bool) {
         guard let scalar = peek() else { return (ScalarSet([]), false) }
         if scalar == "\\" { return try escape() }
-        if scalar == "\0" { throw misfit("A pattern has no NUL.") }
+        if scalar == "\0" { throw misfit("A pattern cannot contain NUL.") }
         place += 1
         return (ScalarSet(scalar), false)
     }

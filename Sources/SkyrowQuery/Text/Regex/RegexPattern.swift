@@ -22,13 +22,13 @@ package struct RegexPattern: Hashable, Sendable {
     /// - Parameter folds: whether it is for case-folded texts; its own characters are then folded too.
     package init(_ text: String, folds: Bool = false) throws(RegexMisfit) {
         guard text.utf8.count <= Self.maximumBytes else {
-            throw RegexMisfit(reason: "A regular expression has at most \(Self.maximumBytes) bytes.", position: 1)
+            throw RegexMisfit(reason: "A regular expression can have at most \(Self.maximumBytes) bytes.", position: 1)
         }
         var parser = RegexParser(text, folds: folds)
         node = try parser.parse()
         let size = RegexSize(node)
         guard size.states <= Self.maximumStates, size.transitions <= Self.maximumTransitions else {
-            throw RegexMisfit(reason: "With its repetitions written out the expression is too large.", position: 1)
+            throw RegexMisfit(reason: "The expression is too large with its repetitions expanded.", position: 1)
         }
         transitions = size.transitions
     }
