@@ -87,7 +87,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 throw DecodingError.dataCorrupted(
                     DecodingError.Context(
                         codingPath: decoder.codingPath,
-                        debugDescription: "This is no position of a feed."
+                        debugDescription: "This is not a position of a change feed."
                     )
                 )
             }
@@ -272,7 +272,7 @@ extension RecordDatabase {
             $0.changesParameters(request)
         } read: { json throws(SkyrowError) in
             if json["reset"]?.string != nil {
-                throw SkyrowError(.conflict, "The database was changed while it was compared; begin again.")
+                throw SkyrowError(.conflict, "The database changed during the comparison; start again.")
             }
             var pairs: [(RecordID, Int64)] = []
             for pair in json["records"].map({ Array($0.elements) }) ?? [] {

@@ -80,7 +80,7 @@ enum RPCBody {
     private static func foreign(_ response: TransportResponse, underlying: (any Error)?) -> ClientError {
         switch response.status {
         case 502, 503, 504:
-            ClientError(.noResponse, "The service is not there (HTTP \(response.status)).", underlying: underlying)
+            ClientError(.noResponse, "The service is not available (HTTP \(response.status)).", underlying: underlying)
         default:
             ClientError(
                 .invalidResponse,

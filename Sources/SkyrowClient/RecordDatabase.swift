@@ -163,7 +163,7 @@ public struct QueryPage: Hashable, Sendable {
 /// Reads one result per entry; a list of another length cannot be matched to the ids and is an invalid response.
 func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
     guard json.isArray, json.count == count else {
-        throw .invalidArgument("There is not one entry for each that was asked for.")
+        throw .invalidArgument("The response must have one entry for each requested one.")
     }
     var results: [Result<Record, SkyrowError>] = []
     results.reserveCapacity(count)

@@ -184,7 +184,7 @@ private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account
     guard let userID = json["user_id"]?.string.map({ UserID($0) }), let token = json["access_token"]?.string,
         let profile = json["profile"]
     else {
-        throw .invalidArgument("An account has user_id, access_token and profile.")
+        throw .invalidArgument("An account must have user_id, access_token and profile.")
     }
     func texts(_ list: JSONView?) -> [String] { list.map { $0.elements.compactMap(\.string) } ?? [] }
     let account = Account(

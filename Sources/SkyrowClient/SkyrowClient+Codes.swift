@@ -167,7 +167,7 @@ extension SkyrowClient {
     ) async throws(ClientError) -> CodeHandle {
         try await call(action, parameters: parameters) { json throws(SkyrowError) in
             guard let handle = json["handle"]?.string, let text = json["expires_at"]?.string else {
-                throw .invalidArgument("A code has handle and expires_at.")
+                throw .invalidArgument("A code must have handle and expires_at.")
             }
             return CodeHandle(handle: handle, expiresAt: try Timestamp(rfc3339: text))
         }

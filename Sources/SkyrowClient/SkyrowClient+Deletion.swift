@@ -86,7 +86,7 @@ extension SkyrowClient {
         return try await call(.authInvite) {
             $0.codeRequestParameters(request)
         } read: { json throws(SkyrowError) in
-            guard let user = json["user_id"]?.string else { throw .invalidArgument("An invitation has user_id.") }
+            guard let user = json["user_id"]?.string else { throw .invalidArgument("An invitation must have user_id.") }
             return UserID(user)
         }
     }
@@ -111,12 +111,12 @@ extension AccountDeletion {
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         func count(_ name: StaticString) throws(SkyrowError) -> Int {
             guard case .integer(let number)? = json[name]?.number else {
-                throw .invalidArgument("A deletion has the number \(name).")
+                throw .invalidArgument("A deletion must have the number \(name).")
             }
             return Int(number)
         }
         guard let isFinished = json["finished"]?.boolean else {
-            throw .invalidArgument("A deletion says whether it is finished.")
+            throw .invalidArgument("A deletion must have the boolean finished.")
         }
         self.init(
             isFinished: isFinished,

@@ -44,7 +44,7 @@ extension SkyrowClient {
     public func enrolTOTP() async throws(ClientError) -> TOTPEnrolment {
         try await call(.authTOTPEnrol) { json throws(SkyrowError) in
             guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else {
-                throw SkyrowError(.badRequest, "An enrolment has secret and uri.")
+                throw SkyrowError(.badRequest, "An enrolment must have secret and uri.")
             }
             return TOTPEnrolment(secret: secret, uri: uri)
         }
@@ -56,7 +56,7 @@ extension SkyrowClient {
             $0.factorCodeParameters(code)
         } read: { json throws(SkyrowError) in
             guard let codes = json["recovery_codes"] else {
-                throw SkyrowError(.badRequest, "The result has recovery_codes.")
+                throw SkyrowError(.badRequest, "The result must have recovery_codes.")
             }
             return codes.elements.compactMap(\.string)
         }

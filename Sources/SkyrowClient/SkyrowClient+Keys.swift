@@ -82,7 +82,7 @@ extension SkyrowClient {
         try await call(.keyList) { json throws(SkyrowError) in
             var keys: [AccessKey] = []
             guard let elements = json["keys"]?.elements else {
-                throw SkyrowError(.badRequest, "The result has the keys.")
+                throw SkyrowError(.badRequest, "The result must have the keys.")
             }
             for element in elements { keys.append(try AccessKey(result: element)) }
             return keys
@@ -114,7 +114,7 @@ extension SkyrowClient {
 extension IssuedAccessKey {
     fileprivate init(result json: JSONView) throws(SkyrowError) {
         guard let text = json["key"]?.string else {
-            throw SkyrowError(.badRequest, "The result has the text of the key.")
+            throw SkyrowError(.badRequest, "The result must have the text of the key.")
         }
         self.init(key: try AccessKey(result: json), text: text)
     }
@@ -125,7 +125,7 @@ extension AccessKey {
         guard let id = json["id"]?.string, let name = json["name"]?.string,
             let kind = json["kind"]?.string.flatMap(Kind.init(rawValue:)),
             let createdAt = try json.timestamp("created_at")
-        else { throw SkyrowError(.badRequest, "A key has an id, a name, a kind and created_at.") }
+        else { throw SkyrowError(.badRequest, "A key must have an id, a name, a kind and created_at.") }
         self.init(
             id: id,
             name: name,

@@ -115,7 +115,7 @@ extension SkyrowClient {
 
 extension RelatedUser {
     fileprivate init(result json: JSONView) throws(SkyrowError) {
-        guard let id = json["id"]?.string else { throw SkyrowError(.badRequest, "A user without an id is none.") }
+        guard let id = json["id"]?.string else { throw SkyrowError(.badRequest, "A user must have an id.") }
         var profile: Record?
         if let data = json["data"], !data.isNull { profile = try Record(data) }
         self.init(id: UserID(id), profile: profile, isMutual: json["mutual"]?.boolean ?? false)

@@ -52,7 +52,7 @@ extension SkyrowClient {
             $0.stepUpParameters(request)
         } read: { json throws(SkyrowError) in
             guard let end = json["elevated_until"]?.string else {
-                throw SkyrowError(.badRequest, "The result says until when the proof counts.")
+                throw SkyrowError(.badRequest, "The result must have elevated_until.")
             }
             return try Timestamp(rfc3339: end)
         }
@@ -90,7 +90,7 @@ extension SkyrowClient {
             $0.revokeSessionsParameters(request)
         } read: { json throws(SkyrowError) in
             guard let count = json["revoked"]?.wholeNumber.flatMap({ Int(exactly: $0) }) else {
-                throw SkyrowError(.badRequest, "The result says how many sessions were ended.")
+                throw SkyrowError(.badRequest, "The result must have the number revoked.")
             }
             return count
         }

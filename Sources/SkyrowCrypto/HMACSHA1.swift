@@ -6,7 +6,7 @@ package enum HMACSHA1 {
     package static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: SHA1Digest.byteCount)
         guard HMAC(EVP_sha1(), key, Int32(key.count), message, message.count, &code, nil) != nil else {
-            preconditionFailure("libcrypto makes no HMAC-SHA-1.")
+            preconditionFailure("libcrypto cannot compute HMAC-SHA-1.")
         }
         return code
     }

@@ -31,15 +31,15 @@ package struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertibl
     private var phrase: String {
         switch reason {
         case .unexpectedEnd: "The JSON text ends before its value is complete"
-        case .unexpectedByte: "The JSON text has a character where none like it may stand"
-        case .trailingText: "The JSON text goes on after its value"
-        case .controlCharacterInString: "A JSON string holds a control character that is not escaped"
-        case .invalidEscape: "A JSON string holds an escape that does not exist"
-        case .unpairedSurrogate: "A JSON string holds half of a surrogate pair"
+        case .unexpectedByte: "The JSON text has an unexpected character"
+        case .trailingText: "The JSON text continues after its value"
+        case .controlCharacterInString: "A JSON string has an unescaped control character"
+        case .invalidEscape: "A JSON string has an invalid escape"
+        case .unpairedSurrogate: "A JSON string has an unpaired surrogate"
         case .invalidUTF8: "The JSON text is not valid UTF-8"
-        case .invalidNumber: "The JSON text holds a malformed number"
+        case .invalidNumber: "The JSON text has an invalid number"
         case .nestedTooDeeply(let limit): "The JSON text is nested more than \(limit) levels deep"
-        case .tooLong: "The JSON text is longer than can be read"
+        case .tooLong: "The JSON text is too long"
         }
     }
 }

@@ -68,7 +68,7 @@ package final class JSONWriter {
 
     /// Removes what was written after the first `count` bytes.
     package func truncate(to count: Int) {
-        precondition((0...storage.pointee.count).contains(count), "A writer is truncated to what it has.")
+        precondition((0...storage.pointee.count).contains(count), "A writer can only be truncated to a length it has.")
         storage.pointee.count = count
     }
 

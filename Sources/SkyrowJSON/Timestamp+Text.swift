@@ -52,11 +52,11 @@ private struct InstantReader {
     var place = 0
 
     private static let malformed = SkyrowError.invalidArgument(
-        "An instant has the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
+        "An instant must have the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
     )
 
     private static let outOfRange = SkyrowError.invalidArgument(
-        "This instant is outside of the range from 4714 BC to the year 294276."
+        "This instant is outside the range from 4714 BC to the year 294276."
     )
 
     mutating func instant() throws(SkyrowError) -> Timestamp {

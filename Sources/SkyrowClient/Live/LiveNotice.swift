@@ -66,13 +66,13 @@ extension LiveNotice {
     private static func changes(_ json: JSONView) throws(SkyrowError) -> LiveNotice {
         let isInitial = json["phase"]?.equals("initial") ?? false
         guard let list = json["changes"], list.isArray else {
-            throw .invalidArgument("There are no changes.", "changes")
+            throw .invalidArgument("The notification must have changes.", "changes")
         }
         var changes: [Change] = []
         changes.reserveCapacity(list.count)
         for element in list.elements {
             guard let subscription = element["subscription"]?.string, let kind = element["event"]?.string else {
-                throw .invalidArgument("A change names its subscription and its event.", "changes")
+                throw .invalidArgument("A change must have subscription and event.", "changes")
             }
             guard let content = try content(kind, element, isInitial: isInitial) else { continue }
             changes.append(Change(subscription: subscription, content: content, byteCount: element.source.count))
@@ -98,7 +98,7 @@ extension LiveNotice {
     ) throws(SkyrowError) -> LiveEvent? {
         guard let record = try json["record"].map({ json throws(SkyrowError) in try Record(json) }) else {
             guard let text = json["id"]?.string else {
-                throw .invalidArgument("A change has a record or an id.", "changes")
+                throw .invalidArgument("A change must have a record or an id.", "changes")
             }
             let id = try RecordID(text)
             switch kind {
@@ -139,7 +139,7 @@ extension LiveNotice {
 
     private static func reset(_ json: JSONView) throws(SkyrowError) -> LiveNotice {
         guard let subscription = json["subscription"]?.string, let reason = json["reason"]?.string else {
-            throw .invalidArgument("A reset names its subscription and the reason.", "subscription")
+            throw .invalidArgument("A reset must have subscription and reason.", "subscription")
         }
         return .reset(
             subscription: subscription,

@@ -40,7 +40,7 @@ extension LiveStream {
             throw .refused(
                 SkyrowError(
                     .overloaded,
-                    "A client has at most \(LiveStreamPlan.maximumCount) live queries at a time."
+                    "A client can have at most \(LiveStreamPlan.maximumCount) live queries at a time."
                 )
             )
         }

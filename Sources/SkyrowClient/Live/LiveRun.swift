@@ -26,7 +26,7 @@ final class LiveRun: SubscriptionRun {
         switch progress.step {
         case .attach(let start, let pause):
             if let part = query.foreignPart {
-                throw .refused(.invalidArgument("A live query has no \(part).", part))
+                throw .refused(.invalidArgument("A live query cannot have \(part).", part))
             }
             try await link.attach(start, after: pause)
             progress.attached()
@@ -71,7 +71,7 @@ extension LiveRun {
             for pair in json["records"].map({ Array($0.elements) }) ?? [] {
                 var elements = pair.elements.makeIterator()
                 guard let id = elements.next()?.string, let revision = elements.next()?.wholeNumber else {
-                    throw .invalidArgument("An entry is an id and a revision.", "records")
+                    throw .invalidArgument("An entry must be an id and a revision.", "records")
                 }
                 page.pairs.append((id, revision))
             }
@@ -97,7 +97,7 @@ extension LiveRun {
         var recordIDs: [RecordID] = []
         for id in ids {
             guard let id = try? RecordID(type: query.query.type, id: id) else {
-                throw ClientError(.invalidResponse, "The service named a record by no id.")
+                throw ClientError(.invalidResponse, "The service sent an invalid record id.")
             }
             recordIDs.append(id)
         }

@@ -16,7 +16,7 @@ extension SkyrowClient {
     public func liveTicket() async throws(ClientError) -> LiveTicket {
         try await call(.liveTicket) { json throws(SkyrowError) in
             guard let token = json["token"]?.string, let end = json["expires_at"]?.string else {
-                throw .invalidArgument("A ticket has token and expires_at.")
+                throw .invalidArgument("A ticket must have token and expires_at.")
             }
             return LiveTicket(token: token, expiresAt: try Timestamp(rfc3339: end))
         }

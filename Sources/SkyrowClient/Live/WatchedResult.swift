@@ -23,12 +23,12 @@ enum WatchedChange: Hashable, Sendable {
             self = .listed(.left(try RecordID(id)))
         case "counted":
             guard let count = json["count"]?.wholeNumber.flatMap({ Int(exactly: $0) }) else {
-                throw .invalidArgument("A count is a whole number.", "changes")
+                throw .invalidArgument("A count must be a whole number.", "changes")
             }
             self = .counted(count, json["count_kind"]?.string.flatMap { CountKind(rawValue: $0) })
         case "computed":
             guard let result = json["result"] else {
-                throw .invalidArgument("Groups that were computed come with a result.", "changes")
+                throw .invalidArgument("Computed groups must have a result.", "changes")
             }
             self = .computed(try AggregateGroups(result))
         default: return nil

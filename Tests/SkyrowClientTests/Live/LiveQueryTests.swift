@@ -475,7 +475,7 @@ import Testing
             let scripted = StreamingClient()
             var iterator = scripted.client.publicDatabase.live(query).makeAsyncIterator()
             let error = await #expect(throws: ClientError.self) { try await iterator.next() }
-            #expect(error?.serverCode == .invalidArgument && error?.message == "A live query has no \(part).")
+            #expect(error?.serverCode == .invalidArgument && error?.message == "A live query cannot have \(part).")
             #expect(try await iterator.next() == nil)
             #expect(scripted.transport.streams.isEmpty)
         }
