@@ -60,8 +60,8 @@ package struct KnownParameters: Sendable {
         let error = SkyrowError(
             .invalidArgument,
             known.isEmpty
-                ? "\(place) has no parameters: \(quoted) means nothing."
-                : "\(place) has no \(quoted); it has \(known.joined(separator: ", ")).",
+                ? "\(place) has no parameters; remove \(quoted)."
+                : "\(place) has no parameter \(quoted); its parameters are \(known.joined(separator: ", ")).",
             info: ["arguments": .list(names.map { .string($0) })]
         )
         throw found.path.isEmpty ? error : error.at(found.path)

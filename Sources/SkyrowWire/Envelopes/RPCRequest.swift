@@ -57,14 +57,14 @@ package enum RPCRequest {
 extension RPCEntry {
     fileprivate init(_ json: JSONView) {
         guard json.isObject else {
-            self = .invalid(SkyrowError(.invalidRequest, "A JSON-RPC request is an object."), .null)
+            self = .invalid(SkyrowError(.invalidRequest, "A JSON-RPC request must be an object."), .null)
             return
         }
         let id = json["id"]
         switch id?.kind {
         case nil, .null, .integer, .number, .string, .escapedString: break
         case .false, .true, .array, .object:
-            self = .invalid(SkyrowError(.invalidRequest, "\"id\" is a string, a number or null."), .null)
+            self = .invalid(SkyrowError(.invalidRequest, "\"id\" must be a string, a number or null."), .null)
             return
         }
         let responseID = id.map { RPCID($0) }
@@ -84,7 +84,7 @@ extension RPCEntry {
             parameters = nil
         case .array:
             self = .invalid(
-                SkyrowError(.invalidParams, "Parameters go by name: \"params\" must be an object."),
+                SkyrowError(.invalidParams, "Parameters are passed by name: \"params\" must be an object."),
                 responseID
             )
             return

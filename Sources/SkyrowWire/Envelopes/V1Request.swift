@@ -10,7 +10,7 @@ package struct V1Request {
 
     /// Throws `107 BadRequest` for a body that is not an object, or whose `action` or credentials have a wrong type.
     package init(_ json: JSONView) throws(SkyrowError) {
-        guard json.isObject else { throw SkyrowError(.badRequest, "The body of a request is a JSON object.") }
+        guard json.isObject else { throw SkyrowError(.badRequest, "The body of a request must be a JSON object.") }
         action = try Parameters(json).string("action")
         credentials = try Credentials(parameters: json)
         parameters = json

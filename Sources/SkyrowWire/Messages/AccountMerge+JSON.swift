@@ -14,11 +14,11 @@ extension MergeReport {
     package init(result json: JSONView) throws(SkyrowError) {
         guard let isFinished = json["finished"]?.boolean, case .integer(let records)? = json["records"]?.number,
             let renamed = json["renamed"], renamed.isArray
-        else { throw SkyrowError(.badRequest, "A merge has finished, records and renamed.") }
+        else { throw SkyrowError(.badRequest, "A merge must have finished, records and renamed.") }
         self.init(isFinished: isFinished, records: Int(records))
         for element in renamed.elements {
             guard let from = element["from"]?.string, let to = element["to"]?.string else {
-                throw SkyrowError(.badRequest, "A record that was renamed has from and to.")
+                throw SkyrowError(.badRequest, "A renamed record must have from and to.")
             }
             changes.append(
                 Change(

@@ -37,7 +37,7 @@ package enum ProfileFields {
         rules: ReadingRules
     ) throws(SkyrowError) -> [(name: FieldName, value: RecordValue)] {
         guard json.source.count <= WireLimits.recordBytes else {
-            throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
+            throw SkyrowError(.payloadTooLarge, "A record can have at most \(WireLimits.recordBytes) bytes of JSON.")
         }
         var fields = DraftFields()
         for (key, value) in json.members where key.firstByte != UInt8(ascii: "_") {
@@ -87,10 +87,10 @@ private func loginData(_ parameters: Parameters) throws(SkyrowError) -> [String:
     var values: [String: String] = [:]
     for (name, value) in object.uniqueMembers where !value.isNull {
         guard let text = value.string else {
-            throw .invalidArgument("The values of \"auth_data\" are strings.", "auth_data")
+            throw .invalidArgument("The values of \"auth_data\" must be strings.", "auth_data")
         }
         guard text.isName else {
-            throw .invalidArgument("The values of \"auth_data\" are 1 to 255 bytes without NUL.", "auth_data")
+            throw .invalidArgument("The values of \"auth_data\" must be 1 to 255 bytes without NUL.", "auth_data")
         }
         values[name] = text
     }
@@ -127,7 +127,7 @@ extension SetDisabledRequest {
         message = try parameters.string("message")
         if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.hasNUL {
             throw .invalidArgument(
-                "A message is at most \(SetDisabledRequest.maximumMessageBytes) bytes without NUL.",
+                "A message must be at most \(SetDisabledRequest.maximumMessageBytes) bytes without NUL.",
                 "message"
             )
         }

@@ -15,7 +15,7 @@ extension BulkRequest {
         }
         let ids = try parameters.array("ids")
         if ids != nil, parameters["predicate"] != nil {
-            throw .invalidArgument("Records are named by \"predicate\" or by \"ids\", and not by both.", "ids").at(
+            throw .invalidArgument("Send either \"predicate\" or \"ids\", not both.", "ids").at(
                 "ids"
             )
         }
@@ -34,16 +34,16 @@ extension BulkRequest {
         guard parameters["predicate"] != nil else {
             // Passed over, such a member would delete what was only asked about.
             for name: StaticString in ["dry_run", "at_most", "record_type"] where parameters[name] != nil {
-                throw .invalidArgument("\"\(name)\" goes with a \"predicate\".", "\(name)").at("\(name)")
+                throw .invalidArgument("\"\(name)\" requires \"predicate\".", "\(name)").at("\(name)")
             }
             return nil
         }
         for name: StaticString in ["ids", "records"] where parameters[name] != nil {
-            throw .invalidArgument("Records are named by \"predicate\" or by \"ids\", and not by both.", "\(name)")
+            throw .invalidArgument("Send either \"predicate\" or \"ids\", not both.", "\(name)")
                 .at("\(name)")
         }
         guard try parameters.boolean("atomic") != false else {
-            throw .invalidArgument("All records that match are deleted, or none.", "atomic").at("atomic")
+            throw .invalidArgument("Deletion by a predicate is always atomic; \"atomic\" cannot be false.", "atomic").at("atomic")
         }
         try self.init(parameters, type: try parameters.recordType(), match: nil, change: .delete, rules)
     }
@@ -66,7 +66,7 @@ extension BulkRequest {
             found = .predicate(try RecordPredicate(predicate))
             guard let atMost else {
                 throw .invalidArgument(
-                    "\"at_most\" is missing: how many records may be changed, 1 to \(BulkRequest.maximumRecords).",
+                    "\"at_most\" is missing: the maximum number of records to change, 1 to \(BulkRequest.maximumRecords).",
                     "at_most"
                 )
             }
@@ -100,7 +100,7 @@ private func recordIDs(
         do throws(SkyrowError) {
             let id = try RecordID(json: element)
             guard id.type == type else {
-                throw SkyrowError.invalidArgument("The records are of the type \(type).", "ids")
+                throw SkyrowError.invalidArgument("The records must be of the type \(type).", "ids")
             }
             if seen.insert(id).inserted { ids.append(id) }
         } catch {
@@ -130,7 +130,7 @@ extension RecordChanges {
         }
         let draft = try RecordDraft(json, as: RecordID(type: type, id: "set"), rules: rules)
         guard draft.access != nil || !draft.fields.isEmpty || !draft.operators.isEmpty else {
-            throw .invalidArgument("\"set\" names no field.", "set")
+            throw .invalidArgument("\"set\" has no field.", "set")
         }
         self.init(draft)
     }

@@ -46,7 +46,7 @@ extension ChangesRequest.Position {
         case (nil, let cursor?): self = .cursor(cursor)
         case (_?, _?):
             throw .invalidArgument(
-                "The cursor of a pass has its token in it; send one of \"since\" and \"cursor\".",
+                "Send either \"since\" or \"cursor\": a cursor contains its token.",
                 "cursor"
             )
         }
@@ -74,7 +74,7 @@ extension HeldRecords {
             let filter = BloomFilter(bytes: bytes, hashes: hashes)
         else {
             throw .invalidArgument(
-                "\"holding\" is {\"ids\": […]}, or a Bloom filter of up to a megabyte, {\"bits\": base64, \"hashes\": 7}.",
+                "\"holding\" must be {\"ids\": […]}, or a Bloom filter of up to a megabyte, {\"bits\": base64, \"hashes\": 7}.",
                 "holding"
             )
         }

@@ -15,7 +15,7 @@ extension CreateRolesRequest {
         let type = try RecordTypeName(parameters.required("type", parameters.string("type")))
         let roles = try parameters.required("create_roles", parameters.names("create_roles"))
         guard roles.count <= ClassRule.utmostSubjects else {
-            throw .invalidArgument("A rule names at most \(ClassRule.utmostSubjects) subjects.", "create_roles")
+            throw .invalidArgument("A rule can name at most \(ClassRule.utmostSubjects) subjects.", "create_roles")
         }
         self.init(type: type, roles: roles.map { RoleName($0) })
     }
@@ -48,7 +48,7 @@ extension TransferRequest {
         let ids = try RecordIDsRequest(parameters: json).ids
         let owner = try parameters.required("to", parameters.string("to"))
         guard owner.isName else {
-            throw .invalidArgument("\"to\" is the id of a user: 1 to 255 bytes without NUL.", "to")
+            throw .invalidArgument("\"to\" must be a user id of 1 to 255 bytes without NUL.", "to")
         }
         self.init(ids: ids, owner: UserID(owner))
     }
@@ -80,26 +80,26 @@ extension ClassAccessChange {
         if let writers = json["list_by"] {
             let known = writers.string.flatMap(ClassAccess.ListWriters.init(rawValue:))
             guard writers.isNull || known != nil else {
-                throw .invalidArgument("\"list_by\" is owner, update or null.", "list_by")
+                throw .invalidArgument("\"list_by\" must be owner, update or null.", "list_by")
             }
             listWriters = .some(known)
         }
         if let readers = json["list_read_by"] {
             let known = readers.string.flatMap(ClassAccess.ListReaders.init(rawValue:))
             guard readers.isNull || known != nil else {
-                throw .invalidArgument("\"list_read_by\" is owner, update, read or null.", "list_read_by")
+                throw .invalidArgument("\"list_read_by\" must be owner, update, read or null.", "list_read_by")
             }
             listReaders = .some(known)
         }
         if let name = try parameters.string("transfer_by") {
             guard let known = ClassAccess.Transferrers(rawValue: name) else {
-                throw .invalidArgument("\"transfer_by\" is master or owner.", "transfer_by")
+                throw .invalidArgument("\"transfer_by\" must be master or owner.", "transfer_by")
             }
             transferrers = known
         }
         if let name = try parameters.string("creator") {
             guard let known = ClassAccess.NewOwner(rawValue: name) else {
-                throw .invalidArgument("\"creator\" is owner or none.", "creator")
+                throw .invalidArgument("\"creator\" must be owner or none.", "creator")
             }
             newOwner = known
         }
@@ -110,7 +110,7 @@ extension ClassAccessChange {
     private mutating func read(rules json: JSONView) throws(SkyrowError) {
         for (key, value) in json.uniqueMembers {
             guard let action = ClassAction(rawValue: key) else {
-                throw SkyrowError.invalidArgument("A rule is about create, read, update or delete.", "rules")
+                throw SkyrowError.invalidArgument("A rule must be for create, read, update or delete.", "rules")
                     .at("rules.\(String(key.prefix(64)))")
             }
             do throws(SkyrowError) {
@@ -130,7 +130,7 @@ extension ClassAccessChange {
             let field = try? FieldName(key)
             let isOfService = type == .user && field == .verified
             guard key == ClassAccess.everyName || isOfService || field?.isReserved == false else {
-                throw SkyrowError.invalidArgument("This is no name of a field.", "fields").at(place)
+                throw SkyrowError.invalidArgument("This is not a valid field name.", "fields").at(place)
             }
             let uses = try Self.uses(value, at: place)
             guard let field else {
@@ -152,13 +152,13 @@ extension ClassAccessChange {
             return uses
         }
         guard json.isObject else {
-            throw SkyrowError.invalidArgument("The rules of a field are an object.", "fields").at(place)
+            throw SkyrowError.invalidArgument("The rules of a field must be an object.", "fields").at(place)
         }
         for (key, value) in json.uniqueMembers {
             let place = "\(place).\(String(key.prefix(64)))"
             guard let use = FieldUse(rawValue: key) else {
                 throw SkyrowError.invalidArgument(
-                    "A rule of a field is about create, read, update, compare or discover.",
+                    "A field rule must be for create, read, update, compare or discover.",
                     "fields"
                 ).at(place)
             }
@@ -173,7 +173,7 @@ extension FieldSubjects {
     fileprivate init(ofFieldRule json: JSONView, about use: FieldUse, at place: String) throws(SkyrowError) {
         guard json.isArray, json.count <= ClassRule.utmostSubjects else {
             throw SkyrowError.invalidArgument(
-                "A rule of a field is an array of at most \(ClassRule.utmostSubjects) subjects.",
+                "A field rule must be an array of at most \(ClassRule.utmostSubjects) subjects.",
                 "fields"
             ).at(place)
         }
@@ -188,13 +188,13 @@ extension FieldSubjects {
             }
             guard subject.fits(use) else {
                 throw SkyrowError.invalidArgument(
-                    "A rule of a field cannot name \"\(subject.member)\".",
+                    "A field rule cannot name \"\(subject.member)\".",
                     "fields"
                 ).at(place)
             }
             guard denied == nil || subject.isDeniable else {
                 throw SkyrowError.invalidArgument(
-                    "A rule of a field denies nothing to keys: a request may leave its key out.",
+                    "A field rule cannot deny keys: a request may omit its key.",
                     "fields"
                 ).at(place)
             }
@@ -216,7 +216,7 @@ extension ClassAccess {
     ///
     /// Throws as ``ClassAccessChange/init(parameters:)``.
     package init(_ json: JSONView, of type: RecordTypeName) throws(SkyrowError) {
-        guard json.isObject else { throw .invalidArgument("The rules of a type are an object.", "access") }
+        guard json.isObject else { throw .invalidArgument("The rules of a type must be an object.", "access") }
         var change = ClassAccessChange(type: type)
         try change.read(members: json)
         self = ClassAccess().applying(change)
@@ -228,7 +228,7 @@ extension ClassAccess {
 extension ClassAccess {
     /// Reads the member `access` of a schema file that is about every type: `{"fields": {"*": {"update": []}}}`.
     package init(ofAll json: JSONView) throws(SkyrowError) {
-        guard json.isObject else { throw .invalidArgument("The rules of every type are an object.", "access") }
+        guard json.isObject else { throw .invalidArgument("The rules of all types must be an object.", "access") }
         var change = ClassAccessChange(type: .user)
         if let fields = try Parameters(json).object("fields") { try change.read(fields: fields) }
         self = ClassAccess().applying(change)
@@ -237,14 +237,14 @@ extension ClassAccess {
 
 extension ClassRule {
     fileprivate init(_ json: JSONView, of action: ClassAction) throws(SkyrowError) {
-        guard json.isObject else { throw malformed("A rule is an object.") }
+        guard json.isObject else { throw malformed("A rule must be an object.") }
         var allow: [Subject]?
         var mode = Mode.default
         for (key, value) in json.uniqueMembers {
             switch key {
             case "allow":
                 guard value.isArray, value.count <= Self.utmostSubjects else {
-                    throw malformed("\"allow\" is an array of at most \(Self.utmostSubjects) subjects.").at(".allow")
+                    throw malformed("\"allow\" must be an array of at most \(Self.utmostSubjects) subjects.").at(".allow")
                 }
                 var subjects: [Subject] = []
                 for (place, element) in value.elements.enumerated() {
@@ -255,14 +255,14 @@ extension ClassRule {
                 allow = subjects
             case "mode" where action != .create:
                 guard let known = value.string.flatMap(Mode.init(rawValue:)) else {
-                    throw malformed("The mode of a rule is default, require or override.").at(".mode")
+                    throw malformed("The mode of a rule must be default, require or override.").at(".mode")
                 }
                 mode = known
             default:
-                throw malformed("A rule about \(action.rawValue) has no such member.").at(".\(String(key.prefix(64)))")
+                throw malformed("A rule for \(action.rawValue) has no such member.").at(".\(String(key.prefix(64)))")
             }
         }
-        guard let allow else { throw malformed("A rule has \"allow\", the subjects that it allows.") }
+        guard let allow else { throw malformed("A rule must have \"allow\" with the allowed subjects.") }
         self.init(allow, mode)
     }
 }
@@ -272,7 +272,7 @@ extension Subject {
     fileprivate init(named json: JSONView) throws(SkyrowError) {
         let members = json.isObject ? json.uniqueMembers : []
         guard members.count == 1, let (member, value) = members.first else {
-            throw malformed("A subject of a rule is an object with one member.")
+            throw malformed("A subject of a rule must be an object with one member.")
         }
         let word = member == "user_id" ? "user" : member
         let subject: Subject?
@@ -284,7 +284,7 @@ extension Subject {
             subject = nil
         }
         guard let subject, subject.member == member else {
-            throw malformed("This is no subject: \"\(String(member.prefix(64)))\" with this value.")
+            throw malformed("\"\(String(member.prefix(64)))\" with this value is not a subject.")
         }
         self = subject
     }
@@ -293,7 +293,7 @@ extension Subject {
         let subject = try Subject(named: json)
         let member = subject.member
         guard subject.fits(action) else {
-            throw malformed("A rule about \(action.rawValue) cannot name \"\(member)\".")
+            throw malformed("A rule for \(action.rawValue) cannot name \"\(member)\".")
         }
         self = subject
     }

@@ -12,7 +12,7 @@ extension CodeRequest {
     package init(verificationParameters json: JSONView, rules: ReadingRules) throws(SkyrowError) {
         let parameters = Parameters(json)
         if rules == .v1, let key = try parameters.string("record_key"), !key.isSameText(as: "email") {
-            throw .invalidArgument("The field that can be verified is \"email\".", "record_key")
+            throw .invalidArgument("Only the field \"email\" can be verified.", "record_key")
         }
         try self.init(email: parameters.name("email"), parameters)
     }
@@ -97,7 +97,7 @@ extension Parameters {
     /// A text that is neither empty nor longer than a name, and has no NUL.
     fileprivate func name(_ name: StaticString) throws(SkyrowError) -> String? {
         guard let text = try string(name) else { return nil }
-        guard text.isName else { throw .invalidArgument("\"\(name)\" is 1 to 255 bytes without NUL.", "\(name)") }
+        guard text.isName else { throw .invalidArgument("\"\(name)\" must be 1 to 255 bytes without NUL.", "\(name)") }
         return text
     }
 
@@ -105,7 +105,7 @@ extension Parameters {
     fileprivate func language() throws(SkyrowError) -> String? {
         guard let language = try string("language") else { return nil }
         guard (1...35).contains(language.utf8.count), !language.hasNUL else {
-            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
+            throw .invalidArgument("A language must be a tag such as de or pt-BR.", "language")
         }
         return language
     }

@@ -32,7 +32,7 @@ extension AccountFactor {
     /// Reads an element of the result of `auth:factor:list`.
     package init(result json: JSONView) throws(SkyrowError) {
         guard let kind = json["kind"]?.string.flatMap(Kind.init), let confirmed = json["confirmed_at"]?.string else {
-            throw SkyrowError(.badRequest, "A factor has kind and confirmed_at.")
+            throw SkyrowError(.badRequest, "A factor must have kind and confirmed_at.")
         }
         self.init(kind, confirmedAt: try Timestamp(rfc3339: confirmed))
         if let text = json["last_used_at"]?.string { lastUsedAt = try Timestamp(rfc3339: text) }

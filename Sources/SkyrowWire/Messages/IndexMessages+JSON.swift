@@ -10,13 +10,13 @@ extension IndexCreateRequest {
         if let name = try parameters.string("kind") {
             guard let known = IndexKind(rawValue: name) else {
                 let names = IndexKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalidArgument("The kind of an index is one of \(names).", "kind")
+                throw .invalidArgument("The kind of an index must be one of \(names).", "kind")
             }
             kind = known
         }
         let list = try parameters.required("fields", parameters.array("fields"))
         guard (1...Self.maximumFields).contains(list.count) else {
-            throw .invalidArgument("An index has 1 to \(Self.maximumFields) fields.", "fields")
+            throw .invalidArgument("An index must have 1 to \(Self.maximumFields) fields.", "fields")
         }
         var fields: [IndexField] = []
         for (place, element) in list.elements.enumerated() {
@@ -32,7 +32,7 @@ extension IndexCreateRequest {
         var treatsNullsAsEqual = false
         if let nulls = try parameters.string("nulls") {
             guard ["equal", "distinct"].contains(nulls) else {
-                throw .invalidArgument("\"nulls\" is equal or distinct.", "nulls")
+                throw .invalidArgument("\"nulls\" must be equal or distinct.", "nulls")
             }
             treatsNullsAsEqual = nulls == "equal"
         }
@@ -54,8 +54,8 @@ extension IndexField {
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         let shape = SkyrowError.invalidArgument(
             """
-            A field of an index is its name, such as "year", or an array, such as ["year", "desc"]: of a name, \
-            ["func", "fold", name] or a key path into JSON with "$as", and perhaps a direction, asc or desc.
+            A field of an index must be its name, such as "year", or an array, such as ["year", "desc"]: of a name, \
+            ["func", "fold", name] or a key path into JSON with "$as", and optionally a direction, asc or desc.
             """,
             "fields"
         )
@@ -100,7 +100,7 @@ extension IndexDeleteRequest {
         let parameters = Parameters(json)
         let name = try parameters.required("name", parameters.string("name"))
         guard name.isName, name.utf8.count <= 63 else {
-            throw .invalidArgument("The name of an index has 1 to 63 bytes without NUL.", "name")
+            throw .invalidArgument("An index name must be 1 to 63 bytes without NUL.", "name")
         }
         self.init(name: name, forces: try parameters.boolean("force") ?? false)
     }
@@ -118,7 +118,7 @@ extension RecordIndex {
     /// Reads an element of the result of `schema:index:list`.
     package init(result json: JSONView) throws(SkyrowError) {
         guard let name = json["name"]?.string, let type = json["record_type"]?.string else {
-            throw SkyrowError(.badRequest, "An index has a name and a record type.")
+            throw SkyrowError(.badRequest, "An index must have a name and a record type.")
         }
         self.init(name: name, type: try RecordTypeName(type), state: .foreign)
         // A server may be newer than its client.

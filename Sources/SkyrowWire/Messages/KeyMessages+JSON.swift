@@ -9,7 +9,7 @@ extension KeyCreateRequest {
         var kind = KeyKind.client
         if let text = try parameters.string("kind") {
             guard let known = KeyKind(rawValue: text) else {
-                throw .invalidArgument("\"kind\" is client or server.", "kind")
+                throw .invalidArgument("\"kind\" must be client or server.", "kind")
             }
             kind = known
         }
@@ -34,7 +34,7 @@ extension KeyCreateRequest {
         for (place, text) in networkTexts.enumerated() {
             guard let network = AddressRange(text) else {
                 throw SkyrowError.invalidArgument(
-                    "A network is an address or a range such as 10.0.0.0/8, with no bits beyond its length.",
+                    "A network must be an address or a range such as 10.0.0.0/8, without bits beyond its prefix.",
                     "networks"
                 ).at(place).at("networks")
             }
@@ -68,7 +68,7 @@ extension KeyID {
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         guard let id = KeyID(try parameters.required("id", parameters.string("id"))) else {
-            throw .invalidArgument("The id of a key is k and eight lower-case letters and digits.", "id")
+            throw .invalidArgument("The id of a key must be k and eight lower-case letters and digits.", "id")
         }
         self = id
     }

@@ -27,7 +27,7 @@ extension LiveSubscribeRequest {
     private static func name(_ parameters: Parameters) throws(SkyrowError) -> String {
         let name = try parameters.required("subscription", parameters.string("subscription"))
         guard (1...nameBytes).contains(name.utf8.count) else {
-            throw .invalidArgument("The name of a subscription is 1 to \(nameBytes) bytes.", "subscription")
+            throw .invalidArgument("A subscription name must be 1 to \(nameBytes) bytes.", "subscription")
         }
         return name
     }
@@ -45,7 +45,7 @@ extension LiveSubscribeRequest {
 
     private static var wrongEvents: SkyrowError {
         .invalidArgument(
-            "\"events\" names at least one of \(LiveEventKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "\"events\" must name at least one of \(LiveEventKind.allCases.map(\.rawValue).joined(separator: ", ")).",
             "events"
         )
     }
@@ -66,7 +66,7 @@ extension LiveWatchRequest {
         let name = try LiveSubscribeRequest.name(parameters: json)
         let refused: [StaticString] = ["explain", "after", "before", "timeout_ms"]
         for parameter in refused where parameters[parameter] != nil {
-            throw .invalidArgument("A query that is kept current has no \"\(parameter)\".", "\(parameter)")
+            throw .invalidArgument("A live query cannot have \"\(parameter)\".", "\(parameter)")
         }
         let grouping: [StaticString] = ["aggregates", "group_by", "having"]
         if grouping.contains(where: { parameters[$0] != nil }) {
@@ -80,7 +80,7 @@ extension LiveWatchRequest {
         let query = try RecordQuery(parameters, rules: rules)
         guard query.includeForm == .nested else {
             throw .invalidArgument(
-                "A query that is kept current has the records that it includes in its own.",
+                "A live query returns included records nested only; remove \"include_form\".",
                 "include_form"
             )
         }

@@ -36,8 +36,8 @@ struct Parameters {
         guard let integer = value.wholeNumber.flatMap({ Int(exactly: $0) }), range.contains(integer) else {
             throw .invalidArgument(
                 range.upperBound == .max
-                    ? "\"\(name)\" is a whole number from \(range.lowerBound)."
-                    : "\"\(name)\" is a whole number from \(range.lowerBound) to \(range.upperBound).",
+                    ? "\"\(name)\" must be a whole number from \(range.lowerBound)."
+                    : "\"\(name)\" must be a whole number from \(range.lowerBound) to \(range.upperBound).",
                 "\(name)"
             )
         }
@@ -65,7 +65,7 @@ struct Parameters {
         for element in array.elements {
             guard let text = element.string else { throw wrongType(name, "an array of strings") }
             guard text.isName else {
-                throw .invalidArgument("\"\(name)\" holds texts of 1 to 255 bytes without NUL.", "\(name)")
+                throw .invalidArgument("\"\(name)\" must hold strings of 1 to 255 bytes without NUL.", "\(name)")
             }
             names.append(text)
         }
@@ -74,7 +74,7 @@ struct Parameters {
 
     func userID(_ name: StaticString) throws(SkyrowError) -> UserID? {
         guard let text = try string(name) else { return nil }
-        guard text.isName else { throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "\(name)") }
+        guard text.isName else { throw .invalidArgument("A user id must be 1 to 255 bytes without NUL.", "\(name)") }
         return UserID(text)
     }
 
@@ -91,7 +91,7 @@ struct Parameters {
         guard let key = try string("idempotency_key") else { return nil }
         guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.hasNUL else {
             throw .invalidArgument(
-                "An idempotency key is 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
+                "An idempotency key must be 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
                 "idempotency_key"
             )
         }

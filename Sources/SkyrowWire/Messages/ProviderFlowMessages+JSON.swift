@@ -8,7 +8,7 @@ extension ProviderStartRequest {
         let challenge = try parameters.required("code_challenge", parameters.string("code_challenge"))
         guard challenge.utf8.count == Self.challengeLength, Base64URL.decode(challenge)?.count == 32 else {
             throw .invalidArgument(
-                "\"code_challenge\" is the SHA-256 of the code_verifier in base64url, 43 characters.",
+                "\"code_challenge\" must be the SHA-256 of the code_verifier in base64url, 43 characters.",
                 "code_challenge"
             )
         }
@@ -17,7 +17,7 @@ extension ProviderStartRequest {
         guard !links || !proves else { throw .invalidArgument("Send either \"link\" or \"stepup\".", "link", "stepup") }
         let scopes = try parameters.names("scopes") ?? []
         guard scopes.count <= Self.maximumScopes else {
-            throw .invalidArgument("A sign-in asks for at most \(Self.maximumScopes) scopes.", "scopes")
+            throw .invalidArgument("A sign-in can request at most \(Self.maximumScopes) scopes.", "scopes")
         }
         self.init(
             provider: try ProviderToken.provider(json),
@@ -40,7 +40,7 @@ extension ProviderFinishRequest {
         let verifier = try parameters.required("code_verifier", parameters.string("code_verifier"))
         guard Self.verifierLength.contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isUnreserved) else {
             throw .invalidArgument(
-                "\"code_verifier\" is 43 to 128 letters, digits and characters of \"-._~\".",
+                "\"code_verifier\" must be 43 to 128 letters, digits and characters of \"-._~\".",
                 "code_verifier"
             )
         }
@@ -74,7 +74,7 @@ extension OAuthIdentityRequest {
         let parameters = Parameters(json)
         let principal = try parameters.required("principal_id", parameters.string("principal_id"))
         guard principal.isName else {
-            throw .invalidArgument("\"principal_id\" is 1 to 255 bytes without NUL.", "principal_id")
+            throw .invalidArgument("\"principal_id\" must be 1 to 255 bytes without NUL.", "principal_id")
         }
         var fields: [(name: FieldName, value: RecordValue)] = []
         if !linksUser, let profile = try parameters.object("profile") {
@@ -101,7 +101,7 @@ extension OAuthIdentityRequest {
     private static func provider(_ parameters: Parameters) throws(SkyrowError) -> String {
         let name = try parameters.required("provider", parameters.token("provider", maximumNameBytes))
         guard name != AccountIdentity.customToken else {
-            throw .invalidArgument("This name is that of custom tokens.", "provider")
+            throw .invalidArgument("This name is reserved for custom tokens.", "provider")
         }
         return name
     }
@@ -113,7 +113,7 @@ extension OAuthIdentityRequest {
     private static func object(_ name: StaticString, of parameters: Parameters) throws(SkyrowError) -> JSONText? {
         guard let object = try parameters.object(name) else { return nil }
         guard object.source.count <= maximumBytes else {
-            throw .invalidArgument("\"\(name)\" is at most \(maximumBytes) bytes of JSON.", "\(name)")
+            throw .invalidArgument("\"\(name)\" must be at most \(maximumBytes) bytes of JSON.", "\(name)")
         }
         return object.jsonText
     }
@@ -191,7 +191,7 @@ extension ProviderStart {
     /// Reads the result of `auth:provider:start`.
     package init(result json: JSONView) throws(SkyrowError) {
         guard let url = json["url"]?.string, let end = json["expires_at"]?.string else {
-            throw SkyrowError(.badRequest, "A sign-in that has begun has a url and expires_at.")
+            throw SkyrowError(.badRequest, "A pending sign-in must have a url and expires_at.")
         }
         self.init(url: url, expiresAt: try Timestamp(rfc3339: end))
     }
@@ -202,7 +202,7 @@ extension ProviderTokens {
     package init(result json: JSONView) throws(SkyrowError) {
         guard let provider = json["provider"]?.string, let subject = json["subject"]?.string,
             let token = json["token"], token.isObject, let received = json["received_at"]?.string
-        else { throw SkyrowError(.badRequest, "Tokens have a provider, a subject, a token and received_at.") }
+        else { throw SkyrowError(.badRequest, "Tokens must have a provider, a subject, a token and received_at.") }
         self.init(
             provider: provider,
             subject: subject,

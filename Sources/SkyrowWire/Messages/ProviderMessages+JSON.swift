@@ -43,7 +43,7 @@ extension Parameters {
     func token(_ name: StaticString, _ maximum: Int) throws(SkyrowError) -> String? {
         guard let text = try string(name) else { return nil }
         guard (1...maximum).contains(text.utf8.count), !text.hasNUL else {
-            throw .invalidArgument("\"\(name)\" is 1 to \(maximum) bytes without NUL.", "\(name)")
+            throw .invalidArgument("\"\(name)\" must be 1 to \(maximum) bytes without NUL.", "\(name)")
         }
         return text
     }
@@ -114,7 +114,7 @@ extension AccountIdentity {
     package init(result json: JSONView) throws(SkyrowError) {
         guard let provider = json["provider"]?.string, let subject = json["subject"]?.string,
             let profile = json["profile"], let created = json["created_at"]?.string
-        else { throw SkyrowError(.badRequest, "An identity has a provider, a subject, a profile and created_at.") }
+        else { throw SkyrowError(.badRequest, "An identity must have a provider, a subject, a profile and created_at.") }
         self.init(
             provider: provider,
             subject: subject,

@@ -44,7 +44,7 @@ extension RecordDraft {
     /// Throws `108 InvalidArgument` for a record that is to be new.
     fileprivate mutating func requireUpdate() throws(SkyrowError) {
         guard precondition != .isNew, !id.isTemporary else {
-            throw .invalidArgument("With \"update_only\" no record is new.", "update_only")
+            throw .invalidArgument("With \"update_only\", no record can be new.", "update_only")
         }
         precondition = precondition ?? .exists
     }
@@ -54,7 +54,7 @@ extension Parameters {
     fileprivate func returnedMembers() throws(SkyrowError) -> ReturnedMembers {
         guard let name = try string("return") else { return .record }
         guard let members = ReturnedMembers(rawValue: name) else {
-            throw .invalidArgument("\"return\" is \"record\" or \"changed\".", "return")
+            throw .invalidArgument("\"return\" must be \"record\" or \"changed\".", "return")
         }
         return members
     }
@@ -116,7 +116,7 @@ extension RecordID {
         } else if let text = json["_id"]?.string {
             self = try isReading ? RecordID(readable: text) : RecordID(text)
         } else {
-            throw .invalidArgument("A record id has the form \"type/id\".")
+            throw .invalidArgument("A record id must have the form \"type/id\".")
         }
     }
 }

@@ -10,7 +10,7 @@ extension UserRelation {
         guard let relation = UserRelation(relationName: name) else {
             throw SkyrowError(
                 .notSupported,
-                "The relations are friend and follow.",
+                "The relation must be friend or follow.",
                 info: ["arguments": .list([.string("name")])]
             )
         }
@@ -51,7 +51,7 @@ extension RelationQuery {
         let parameters = Parameters(json)
         let text = try parameters.string("direction") ?? ""
         guard let direction = text.isEmpty ? .mutual : RelationDirection(rawValue: text) else {
-            throw .invalidArgument("A direction is outward, inward or mutual.", "direction")
+            throw .invalidArgument("The direction must be outward, inward or mutual.", "direction")
         }
         self.init(try UserRelation(parameters), direction)
         try readPart(parameters, hasPages: rules != .v1)
@@ -68,7 +68,7 @@ extension RelationQuery {
         let page = hasPages ? try parameters.integer("page", in: 1...RecordQuery.maximumOffset + 1) ?? 1 : 1
         offset = try parameters.integer("offset", in: 0...RecordQuery.maximumOffset) ?? (page - 1) * limit
         guard offset <= RecordQuery.maximumOffset else {
-            throw .invalidArgument("At most \(RecordQuery.maximumOffset) users are passed over.", "page")
+            throw .invalidArgument("At most \(RecordQuery.maximumOffset) users can be skipped.", "page")
         }
     }
 }

@@ -27,11 +27,11 @@ extension RecordType {
     fileprivate init(name: String, _ json: JSONView) throws(SkyrowError) {
         self.init(name: try RecordTypeName(name))
         guard let list = json["fields"], list.isArray else {
-            throw .invalidArgument("A record type is an object with the array \"fields\".")
+            throw .invalidArgument("A record type must be an object with the array \"fields\".")
         }
         for field in list.elements {
             guard let name = field["name"]?.string, let type = field["type"]?.string else {
-                throw .invalidArgument("A field is an object with the strings \"name\" and \"type\".")
+                throw .invalidArgument("A field must be an object with the strings \"name\" and \"type\".")
             }
             let fieldType = try FieldType(name: type)
             let fieldName = try FieldName(name)
@@ -57,10 +57,10 @@ extension DeleteRule {
     init(json: JSONView, of type: FieldType) throws(SkyrowError) {
         let names = DeleteRule.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         guard let rule = json.string.flatMap(DeleteRule.init(rawValue:)) else {
-            throw .invalidArgument("\"on_delete\" is one of \(names).", "on_delete")
+            throw .invalidArgument("\"on_delete\" must be one of \(names).", "on_delete")
         }
         guard case .reference = type else {
-            throw .invalidArgument("Only a reference has \"on_delete\".", "on_delete")
+            throw .invalidArgument("Only a reference can have \"on_delete\".", "on_delete")
         }
         self = rule
     }
@@ -77,21 +77,21 @@ struct TextForm: Hashable, Sendable {
         var name = json.string
         if json.isObject {
             for (member, _) in json.members where !["language", "stored"].contains(member.string ?? "") {
-                throw .invalidArgument("\"text\" has the members language and stored.", "text")
+                throw .invalidArgument("\"text\" can only have the members language and stored.", "text")
             }
             name = json["language"]?.string
             if let stored = json["stored"], !stored.isNull {
                 guard let isStored = stored.boolean else {
-                    throw .invalidArgument("\"stored\" is true or false.", "text")
+                    throw .invalidArgument("\"stored\" must be true or false.", "text")
                 }
                 self.isStored = isStored
             }
         }
         guard let language = name.flatMap(TextLanguage.init(rawValue:)) else {
             let names = TextLanguage.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument("\"text\" is one of \(names).", "text")
+            throw .invalidArgument("\"text\" must be one of \(names).", "text")
         }
-        guard type == .string else { throw .invalidArgument("Only a string has \"text\".", "text") }
+        guard type == .string else { throw .invalidArgument("Only a string can have \"text\".", "text") }
         if isStored { try RecordType.checkStored(language) }
         self.language = language
     }

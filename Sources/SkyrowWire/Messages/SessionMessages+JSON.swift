@@ -10,7 +10,7 @@ extension SessionDevice {
     }
 
     private static func misfit(_ name: String) -> SkyrowError {
-        .invalidArgument("The id and the name of a device are 1 to 255 bytes without NUL.", name)
+        .invalidArgument("The id and the name of a device must be 1 to 255 bytes without NUL.", name)
     }
 }
 
@@ -57,7 +57,7 @@ extension RevokeSessionsRequest {
             throw .invalidArgument("Send either \"ids\" or \"all\".", "ids", "all")
         }
         for (place, id) in ids.enumerated() where !id.isUUID {
-            throw SkyrowError.invalidArgument("The id of a session is a UUID; session:list has it.", "ids")
+            throw SkyrowError.invalidArgument("The id of a session must be a UUID; session:list returns it.", "ids")
                 .at(place).at("ids")
         }
         self = .ids(ids)
@@ -85,7 +85,7 @@ extension AccountSession {
     package init(result json: JSONView) throws(SkyrowError) {
         guard let id = json["id"]?.string, let created = json["created_at"]?.string,
             let used = json["last_used_at"]?.string
-        else { throw SkyrowError(.badRequest, "A session has an id, created_at and last_used_at.") }
+        else { throw SkyrowError(.badRequest, "A session must have an id, created_at and last_used_at.") }
         self.init(
             id: id,
             device: SessionDevice(id: json["device_id"]?.string, name: json["device_name"]?.string),

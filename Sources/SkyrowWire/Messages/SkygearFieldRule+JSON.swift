@@ -8,7 +8,7 @@ extension SkygearFieldRule {
     package static func list(parameters json: JSONView) throws(SkyrowError) -> [SkygearFieldRule] {
         let list = try Parameters(json).required("access", json["access"])
         guard list.isArray, list.count <= maximumRules else {
-            throw SkyrowError.invalidArgument("\"access\" is an array of at most \(maximumRules) rules.", "access")
+            throw SkyrowError.invalidArgument("\"access\" must be an array of at most \(maximumRules) rules.", "access")
                 .at("access")
         }
         var rules: [SkygearFieldRule] = []
@@ -20,47 +20,47 @@ extension SkygearFieldRule {
     }
 
     private init(_ json: JSONView, at place: String) throws(SkyrowError) {
-        guard json.isObject else { throw malformed("A rule of a field is an object.", place) }
+        guard json.isObject else { throw malformed("A field rule must be an object.", place) }
         var texts: [String: String] = [:]
         var flags: [String: Bool] = [:]
         for (key, value) in json.uniqueMembers {
             let place = "\(place).\(String(key.prefix(64)))"
             switch key {
             case "record_type", "record_field", "user_role":
-                guard let text = value.string, !text.hasNUL else { throw malformed("\"\(key)\" is a string.", place) }
+                guard let text = value.string, !text.hasNUL else { throw malformed("\"\(key)\" must be a string.", place) }
                 texts[key] = text
             case "writable", "readable", "comparable", "discoverable":
-                guard let flag = value.boolean else { throw malformed("\"\(key)\" is true or false.", place) }
+                guard let flag = value.boolean else { throw malformed("\"\(key)\" must be true or false.", place) }
                 flags[key] = flag
             default:
-                throw malformed("A rule of a field has no such member.", place)
+                throw malformed("A field rule has no such member.", place)
             }
         }
         func text(_ name: String) throws(SkyrowError) -> String {
-            guard let text = texts[name] else { throw malformed("A rule of a field has \"\(name)\".", place) }
+            guard let text = texts[name] else { throw malformed("A field rule must have \"\(name)\".", place) }
             return text
         }
         func flag(_ name: String) throws(SkyrowError) -> Bool {
-            guard let flag = flags[name] else { throw malformed("A rule of a field has \"\(name)\".", place) }
+            guard let flag = flags[name] else { throw malformed("A field rule must have \"\(name)\".", place) }
             return flag
         }
         let (typeText, fieldText, role) = (try text("record_type"), try text("record_field"), try text("user_role"))
         var scope = FieldRuleScope(type: nil, field: nil)
         if typeText != ClassAccess.everyName {
             guard let type = try? RecordTypeName(typeText) else {
-                throw malformed("This is no name of a record type, and not \"*\".", "\(place).record_type")
+                throw malformed("This must be a record type or \"*\".", "\(place).record_type")
             }
             scope.type = type
         }
         if fieldText != ClassAccess.everyName {
             guard let field = try? FieldName(fieldText), !field.isReserved else {
-                throw malformed("This is no name of a field, and not \"*\".", "\(place).record_field")
+                throw malformed("This must be a field name or \"*\".", "\(place).record_field")
             }
             scope.field = field
         }
         guard let subject = Subject(skygearRole: role) else {
             throw malformed(
-                "A \"user_role\" is _owner, _user_id:…, _field:…, _role:…, _any_user or _public.",
+                "A \"user_role\" must be _owner, _user_id:…, _field:…, _role:…, _any_user or _public.",
                 "\(place).user_role"
             )
         }

@@ -37,7 +37,7 @@ extension DocumentedType {
         let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from", "live", "sync"])
         if let text = try object.text(members, "live") {
             guard let live = LiveIdentity(rawValue: text) else {
-                throw object.fault("has \"live\": \"\(text)\"; there are: full, key")
+                throw object.fault("has \"live\": \"\(text)\"; allowed are: full, key")
             }
             self.live = live
         }
@@ -66,7 +66,7 @@ extension DocumentedType {
         for (number, json) in try FileObject(indexes, at: "\(object.place).indexes").elements().enumerated() {
             let place = "\(object.place).indexes[\(number)]"
             guard self.indexes.insert(try DocumentedIndex(FileObject(json, at: place))).inserted else {
-                throw FileObject(json, at: place).fault("is there twice")
+                throw FileObject(json, at: place).fault("occurs twice")
             }
         }
     }
@@ -103,10 +103,10 @@ extension DocumentedField {
             field.storesWords = form.isStored
         }
         if field.renamedFrom == .parent || name == .parent && field.renamedFrom != nil {
-            throw object.fault("renames a field to or from \"_parent\", which has that name alone")
+            throw object.fault("renames a field to or from \"_parent\", which is not allowed")
         }
         if name == .verified || field.renamedFrom == .verified {
-            throw object.fault("names \"_verified\", which the service keeps")
+            throw object.fault("has the field \"_verified\", which is reserved for the service")
         }
         if name == .parent {
             let rule = members["on_delete"].flatMap { $0.isNull ? nil : field.onDelete }
@@ -152,14 +152,14 @@ extension DocumentedIndex {
             let words = text.split(separator: " ").map(String.init)
             guard let name = words.first, words.count == 1 || (words.count == 2 && ["asc", "desc"].contains(words[1]))
             else {
-                throw object.fault("has \"\(text)\", where a field's name stands, perhaps with asc or desc behind it")
+                throw object.fault("has \"\(text)\", which is not a field name with an optional asc or desc")
             }
             let isReserved = name.hasPrefix("_")
             if !isReserved { _ = try reading(at: object.place) { () throws(SkyrowError) in try FieldName(name) } }
-            guard !columns.contains(where: { $0.name == name }) else { throw object.fault("names \"\(name)\" twice") }
+            guard !columns.contains(where: { $0.name == name }) else { throw object.fault("has \"\(name)\" twice") }
             columns.append(Column(name, isDescending: words.last == "desc" && words.count == 2))
         }
-        guard !columns.isEmpty else { throw object.fault("names no field") }
+        guard !columns.isEmpty else { throw object.fault("has no field") }
         self.init(columns)
         if let unique = members["unique"] {
             guard let isUnique = unique.boolean else { throw object.fault("needs true or false for \"unique\"") }
@@ -168,12 +168,12 @@ extension DocumentedIndex {
         if let text = try object.text(members, "method") {
             guard let method = Method(rawValue: text) else {
                 let names = Method.allCases.map(\.rawValue).joined(separator: ", ")
-                throw object.fault("has the method \"\(text)\"; there are: \(names)")
+                throw object.fault("has the method \"\(text)\"; allowed are: \(names)")
             }
             self.method = method
         }
         guard method == .btree || (!isUnique && !columns.contains(where: \.isDescending)) else {
-            throw object.fault("is of the method \(method.rawValue), which can be neither unique nor descending")
+            throw object.fault("has the method \(method.rawValue), which can be neither unique nor descending")
         }
     }
 }
@@ -193,7 +193,7 @@ private struct FileObject {
     }
 
     func uniqueMembers() throws(SkyrowError) -> [(name: String, value: JSONView)] {
-        guard json.isObject else { throw fault("is no object") }
+        guard json.isObject else { throw fault("is not an object") }
         let members = json.uniqueMembers
         guard members.count == json.count else { throw fault("has a member twice") }
         return members
@@ -204,7 +204,7 @@ private struct FileObject {
         var members: [String: JSONView] = [:]
         for (name, value) in try uniqueMembers() {
             guard names.contains(name) else {
-                throw fault("has a member \"\(name)\"; there are: \(names.joined(separator: ", "))")
+                throw fault("has the unknown member \"\(name)\"; allowed are: \(names.joined(separator: ", "))")
             }
             members[name] = value
         }
@@ -212,14 +212,14 @@ private struct FileObject {
     }
 
     func elements() throws(SkyrowError) -> JSONView.Elements {
-        guard json.isArray else { throw fault("is no array") }
+        guard json.isArray else { throw fault("is not an array") }
         return json.elements
     }
 
     func strings() throws(SkyrowError) -> [String] {
         var texts: [String] = []
         for element in try elements() {
-            guard let text = element.string else { throw fault("is no array of strings") }
+            guard let text = element.string else { throw fault("is not an array of strings") }
             texts.append(text)
         }
         return texts

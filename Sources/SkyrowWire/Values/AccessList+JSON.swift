@@ -10,7 +10,7 @@ extension AccessList {
     /// place in `info.path`: an entry that would be read as less than it says must not be stored.
     package init?(_ json: JSONView) throws(SkyrowError) {
         if json.isNull { return nil }
-        guard json.isArray else { throw malformed("_access is null or a list of entries.").at("_access") }
+        guard json.isArray else { throw malformed("_access must be null or a list of entries.").at("_access") }
         var entries: [AccessEntry] = []
         entries.reserveCapacity(json.count)
         for (index, element) in json.elements.enumerated() {
@@ -27,7 +27,7 @@ extension AccessList {
 
 extension AccessEntry {
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
-        guard json.isObject else { throw malformed("An entry of _access is an object.") }
+        guard json.isObject else { throw malformed("An entry of _access must be an object.") }
         var subjects: [Subject] = []
         var level: AccessLevel?
         var relation: (name: String, isUsers: Bool)?
@@ -44,12 +44,12 @@ extension AccessEntry {
         }
         if let relation, !relation.isUsers {
             guard let known = Subject.Relation(rawValue: relation.name) else {
-                throw malformed("A relation in _access is friend, follower or followed.").at(".relation")
+                throw malformed("A relation in _access must be friend, follower or followed.").at(".relation")
             }
             subjects.append(.relation(known))
         }
         guard let level else { throw malformed(levelSentence) }
-        guard subjects.count == 1 else { throw malformed("An entry of _access names exactly one subject.") }
+        guard subjects.count == 1 else { throw malformed("An entry of _access must name exactly one subject.") }
         self.init(subjects[0], level)
     }
 }
@@ -90,7 +90,7 @@ extension Subject {
     }
 }
 
-private let levelSentence = "The level of an entry of _access is \"read\", \"update\", \"delete\" or \"write\"."
+private let levelSentence = "The level of an entry of _access must be \"read\", \"update\", \"delete\" or \"write\"."
 
 private func malformed(_ message: String) -> SkyrowError {
     .invalidArgument(message, "_access")
@@ -99,7 +99,7 @@ private func malformed(_ message: String) -> SkyrowError {
 private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool {
     if json.isNull { return false }
     guard let flag = json.boolean else {
-        throw malformed("\"\(name)\" in _access is true or false.").at(".\(name)")
+        throw malformed("\"\(name)\" in _access must be true or false.").at(".\(name)")
     }
     return flag
 }
@@ -107,7 +107,7 @@ private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool 
 private func text(_ json: JSONView, _ name: String) throws(SkyrowError) -> String? {
     if json.isNull { return nil }
     guard let text = json.string, text.isName else {
-        throw malformed("\"\(name)\" in _access is a text of 1 to 255 bytes without NUL.").at(".\(name)")
+        throw malformed("\"\(name)\" in _access must be a string of 1 to 255 bytes without NUL.").at(".\(name)")
     }
     return text
 }

@@ -51,17 +51,17 @@ extension GroupKey {
         }
         guard let unit = bucket.string.flatMap({ TimeBucket.Unit(rawValue: $0) }) else {
             let names = TimeBucket.Unit.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw .invalidArgument("A bucket is one of \(names).", "group_by").at(".bucket")
+            throw .invalidArgument("A bucket must be one of \(names).", "group_by").at(".bucket")
         }
         guard let of = json["of"] else {
-            throw .invalidArgument("A bucket is of a key path, \"of\".", "group_by").at(".of")
+            throw .invalidArgument("A bucket requires a key path in \"of\".", "group_by").at(".of")
         }
         let path: FieldPath
         do throws(SkyrowError) { path = try SkyrowWire.keyPath(of, "group_by") } catch { throw error.at(".of") }
         var zone = "UTC"
         if let json = json["time_zone"], !json.isNull {
             guard let text = json.string, text.isName else {
-                throw .invalidArgument("A time zone is a name such as \"Europe/Warsaw\".", "group_by").at(".time_zone")
+                throw .invalidArgument("A time zone must be a name such as \"Europe/Warsaw\".", "group_by").at(".time_zone")
             }
             zone = text
         }
@@ -87,11 +87,11 @@ extension Aggregate {
     /// Reads `["count"]`, or a function with a key path, `["sum", key path]`.
     fileprivate init(_ name: String, _ json: JSONView) throws(SkyrowError) {
         guard json.isArray, 1...2 ~= json.count, let first = json.firstElement else {
-            throw .invalidArgument("An aggregate is a function with a key path, or [\"count\"].", "aggregates")
+            throw .invalidArgument("An aggregate must be a function with a key path, or [\"count\"].", "aggregates")
         }
         guard let function = first.string.flatMap({ Function(rawValue: $0) }) else {
             let names = Function.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw .invalidArgument("The function of an aggregate is one of \(names).", "aggregates").at(0)
+            throw .invalidArgument("The function of an aggregate must be one of \(names).", "aggregates").at(0)
         }
         var elements = json.elements
         _ = elements.next()
@@ -108,7 +108,7 @@ private func readHaving(_ parameters: Parameters) throws(SkyrowError) -> RecordP
     // A sum may be beyond 64 bits; what it is compared with is not, as for fields.
     for part in json.descendants {
         guard case .double(let number) = part.number, abs(number) >= 0x1p63 else { continue }
-        throw .invalidArgument("Groups are compared with numbers of 64 bits.", "having").at("having")
+        throw .invalidArgument("Groups can only be compared with 64-bit numbers.", "having").at("having")
     }
     return try RecordPredicate(json, named: "having")
 }

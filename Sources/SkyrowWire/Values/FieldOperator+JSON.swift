@@ -21,7 +21,7 @@ extension FieldOperator {
 
     private init?(operator json: JSONView, rules: ReadingRules, isInAll: Bool) throws(SkyrowError) {
         guard let name = json["$op"]?.string else {
-            throw SkyrowError.invalidArgument("The member $op is the name of an operator.").at(".$op")
+            throw SkyrowError.invalidArgument("The member $op must be the name of an operator.").at(".$op")
         }
         let members = OperatorMembers(json, name)
         switch name {
@@ -79,9 +79,9 @@ extension FieldOperator {
             guard !operators.isEmpty else { return nil }
             self.init(.all(operators))
         case "all":
-            throw SkyrowError.invalidArgument("\"all\" does not stand in \"all\".").at(".$op")
+            throw SkyrowError.invalidArgument("\"all\" cannot be nested in \"all\".").at(".$op")
         default:
-            throw SkyrowError.invalidArgument("There is no operator \"\(excerpt(of: name))\".").at(".$op")
+            throw SkyrowError.invalidArgument("The operator \"\(excerpt(of: name))\" does not exist.").at(".$op")
         }
     }
 }
@@ -99,7 +99,7 @@ private struct OperatorMembers {
     /// Throws when a member is missing, or there is one that the operator does not have.
     func require(_ required: [StaticString], optional: [StaticString] = []) throws(SkyrowError) {
         for member in required where json[member] == nil {
-            throw .invalidArgument("The operator \"\(name)\" has the member \(member).")
+            throw .invalidArgument("The operator \"\(name)\" must have the member \(member).")
         }
         let known = required + optional + ["$op"]
         for (key, _) in json.members where !known.contains(where: { key.equals($0) }) {
@@ -110,7 +110,7 @@ private struct OperatorMembers {
 
     /// The member `$val`; ``require(_:optional:)`` has seen it.
     private func value<Value>(_ read: (JSONView) throws(SkyrowError) -> Value) throws(SkyrowError) -> Value {
-        guard let value = json["$val"] else { throw .invalidArgument("The operator \"\(name)\" has the member $val.") }
+        guard let value = json["$val"] else { throw .invalidArgument("The operator \"\(name)\" must have the member $val.") }
         do throws(SkyrowError) { return try read(value) } catch { throw error.at(".$val") }
     }
 
@@ -140,7 +140,7 @@ private struct OperatorMembers {
     /// What is asked of each element.
     func predicate() throws(SkyrowError) -> RecordPredicate {
         guard let json = json["$where"] else {
-            throw .invalidArgument("The operator \"\(name)\" has the member $where.")
+            throw .invalidArgument("The operator \"\(name)\" must have the member $where.")
         }
         do throws(SkyrowError) { return try RecordPredicate(ofElements: json) } catch { throw error.at(".$where") }
     }
@@ -162,7 +162,7 @@ private struct OperatorMembers {
                 )
             }
             guard json.count <= FieldOperator.Limits.elements else {
-                throw .invalidArgument("An operator has at most \(FieldOperator.Limits.elements) elements.")
+                throw .invalidArgument("An operator can have at most \(FieldOperator.Limits.elements) elements.")
             }
             for (place, element) in json.elements.enumerated() {
                 do throws(SkyrowError) {
@@ -185,7 +185,7 @@ private struct OperatorMembers {
         return try value { json throws(SkyrowError) in
             guard json.isArray else { return [try reference(json)] }
             guard json.count <= FieldOperator.Limits.elements else {
-                throw .invalidArgument("An operator has at most \(FieldOperator.Limits.elements) members.")
+                throw .invalidArgument("An operator can have at most \(FieldOperator.Limits.elements) members.")
             }
             var references: [RecordID] = []
             references.reserveCapacity(json.count)
@@ -229,7 +229,9 @@ private struct OperatorMembers {
     func isAtStart() throws(SkyrowError) -> Bool {
         guard let place = json["$at"] else { return false }
         guard place.wholeNumber == 0 else {
-            throw SkyrowError.invalidArgument("\"push\" takes \"$at\": 0, which puts the elements in front.").at(".$at")
+            throw SkyrowError.invalidArgument(
+                "The only \"$at\" of \"push\" is 0, which inserts the elements at the front."
+            ).at(".$at")
         }
         return true
     }
@@ -244,7 +246,7 @@ private struct OperatorMembers {
 
     func index() throws(SkyrowError) -> Int64 {
         guard let index = json["$index"]?.wholeNumber, index >= 0 else {
-            throw SkyrowError.invalidArgument("The index of an element is a whole number from 0.").at(".$index")
+            throw SkyrowError.invalidArgument("The index of an element must be a whole number from 0.").at(".$index")
         }
         return index
     }
@@ -252,7 +254,7 @@ private struct OperatorMembers {
     func path() throws(SkyrowError) -> MemberPath {
         do throws(SkyrowError) {
             guard let text = json["$path"]?.string else {
-                throw SkyrowError.invalidArgument("A path is a string such as \"stats.wins\".")
+                throw SkyrowError.invalidArgument("A path must be a string such as \"stats.wins\".")
             }
             return try MemberPath(text)
         } catch {
@@ -295,7 +297,7 @@ extension FieldOperator {
         case (nil, let own): return own
         case (.integer, .number), (.number, .integer): return .number
         case (let known?, let own?) where known == own: return known
-        default: throw .invalidArgument("No field takes this operator and those before it.")
+        default: throw .invalidArgument("This operator cannot be combined with those before it.")
         }
     }
 }
@@ -304,7 +306,7 @@ extension JSONView {
     /// Throws for a value that would be too deep inside of a number of containers.
     fileprivate func requireDepth(within outer: Int) throws(SkyrowError) {
         guard outer + depth <= FieldOperator.Limits.depth else {
-            throw .invalidArgument("Arrays and objects go at most \(FieldOperator.Limits.depth) deep.")
+            throw .invalidArgument("Arrays and objects can be nested at most \(FieldOperator.Limits.depth) deep.")
         }
     }
 }

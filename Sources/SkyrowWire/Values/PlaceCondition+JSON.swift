@@ -7,7 +7,7 @@ extension RecordPredicate {
         let operands = Array(json.elements.dropFirst())
         let (counts, form) =
             switch name {
-            case "near": (2...3, "\"near\" takes a key path, a location and perhaps a number of metres.")
+            case "near": (2...3, "\"near\" takes a key path, a location and optionally a number of metres.")
             case "within_box": (3...3, "\"within_box\" takes a key path and two locations.")
             default: (2...2, "\"within_polygon\" takes a key path and a polygon.")
             }
@@ -46,16 +46,16 @@ private func location(_ json: JSONView, at place: Int) throws(SkyrowError) -> Lo
 private func rings(_ json: JSONView) throws(SkyrowError) -> [[Location]] {
     guard json.isObject else { return [try ring(json)] }
     guard case .geometry(.polygon(let rings))? = try RecordValue(json, field: "predicate") else {
-        throw malformed("A polygon is a list of locations, or one of GeoJSON.")
+        throw malformed("A polygon must be a list of locations, or a GeoJSON polygon.")
     }
     return rings
 }
 
 /// The vertices of a polygon; one more than it may have closes it.
 private func ring(_ json: JSONView) throws(SkyrowError) -> [Location] {
-    guard json.isArray else { throw malformed("A polygon is a list of locations.") }
+    guard json.isArray else { throw malformed("A polygon must be a list of locations.") }
     guard json.count <= PlaceCondition.maximumVertices + 1 else {
-        throw malformed("A polygon has at most \(PlaceCondition.maximumVertices) vertices.")
+        throw malformed("A polygon can have at most \(PlaceCondition.maximumVertices) vertices.")
     }
     var vertices: [Location] = []
     vertices.reserveCapacity(json.count)
@@ -67,7 +67,7 @@ extension Location {
     /// A location in a query; throws `108 InvalidArgument` for anything else.
     init(operand json: JSONView) throws(SkyrowError) {
         guard json.isObject, case .location(let location)? = try RecordValue(json, field: "predicate") else {
-            throw malformed("This is a location, {\"$type\":\"geo\",\"$lng\":114.15,\"$lat\":22.28}.")
+            throw malformed("This must be a location, {\"$type\":\"geo\",\"$lng\":114.15,\"$lat\":22.28}.")
         }
         self = location
     }

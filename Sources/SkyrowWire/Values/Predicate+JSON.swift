@@ -22,14 +22,14 @@ extension RecordPredicate {
     fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
         budget -= 1
         guard budget >= 0 else {
-            throw malformed("A predicate has at most \(WireLimits.predicateCount) conditions.")
+            throw malformed("A predicate can have at most \(WireLimits.predicateCount) conditions.")
         }
         guard json.isArray, json.count > 0 else {
-            throw malformed("A predicate is an array that begins with an operator.")
+            throw malformed("A predicate must be an array that begins with an operator.")
         }
         var rest = json.elements
         guard let name = rest.next()?.string else {
-            throw malformed("A predicate begins with the name of an operator.").at(0)
+            throw malformed("A predicate must begin with the name of an operator.").at(0)
         }
         switch name {
         case "and", "or", "none":
@@ -58,14 +58,14 @@ extension RecordPredicate {
                 throw malformed("\"match\" takes a key path and words.")
             }
             let subjectOperand = try operand(subject, at: 1)
-            guard let text = words.string else { throw malformed("The words of \"match\" are a string.").at(2) }
+            guard let text = words.string else { throw malformed("The words of \"match\" must be a string.").at(2) }
             self = .match(subjectOperand, text)
         case "regex":
             guard json.count == 3 || json.count == 4, let subject = rest.next(), let pattern = rest.next() else {
-                throw malformed("\"regex\" takes a key path, a regular expression and perhaps \"i\".")
+                throw malformed("\"regex\" takes a key path, a regular expression and optionally \"i\".")
             }
             let subjectOperand = try operand(subject, at: 1)
-            guard let text = pattern.string else { throw malformed("A regular expression is a string.").at(2) }
+            guard let text = pattern.string else { throw malformed("A regular expression must be a string.").at(2) }
             let flag = rest.next()
             guard flag?.equals("i") ?? true else {
                 throw malformed("The only option of a regular expression is \"i\".").at(3)
@@ -121,7 +121,7 @@ extension RecordPredicate {
             self = try RecordPredicate(userRelation: json)
         default:
             guard let comparison = ComparisonOperator(rawValue: name) else {
-                throw malformed("There is no operator \"\(excerpt(of: name))\".").at(0)
+                throw malformed("The operator \"\(excerpt(of: name))\" does not exist.").at(0)
             }
             guard json.count == 3, let left = rest.next(), let right = rest.next() else {
                 throw malformed("\"\(name)\" takes two operands.")
@@ -141,7 +141,7 @@ extension RecordPredicate {
         var rest = json.elements
         _ = rest.next()
         guard rest.next()?.equals("userRelation") == true else {
-            throw malformed("A function stands in place of a key path.").at(0)
+            throw malformed("A function can only be used in place of a key path.").at(0)
         }
         guard json.count == 4, let subject = rest.next(), let relation = rest.next() else {
             throw malformed("\"userRelation\" takes a key path and a relation.")
@@ -150,13 +150,13 @@ extension RecordPredicate {
             throw malformed("\"userRelation\" takes a key path and a relation.").at(2)
         }
         guard relation.isObject, relation["$type"]?.equals("relation") == true, let name = relation["$name"]?.string
-        else { throw malformed("A relation has the form {\"$type\": \"relation\", \"$name\": \"_friend\"}.").at(3) }
+        else { throw malformed("A relation must have the form {\"$type\": \"relation\", \"$name\": \"_friend\"}.").at(3) }
         guard let kind = UserRelation(relationName: name) else {
-            throw SkyrowError(.notSupported, "The relations are friend and follow.").at(".$name").at(3)
+            throw SkyrowError(.notSupported, "The relation must be friend or follow.").at(".$name").at(3)
         }
         let direction = relation["$direction"].map { $0.string.flatMap(RelationDirection.init(rawValue:)) }
         guard let direction = direction ?? .mutual else {
-            throw malformed("A direction is outward, inward or mutual.").at(".$direction").at(3)
+            throw malformed("The direction must be outward, inward or mutual.").at(".$direction").at(3)
         }
         self = .userRelation(path, kind, direction)
     }
@@ -167,15 +167,15 @@ extension Subquery {
 
     /// `{"record_type": "person", "predicate": …, "key": "city", "sort": …, "limit": 10}`
     fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
-        guard json.isObject else { throw malformed("A query inside of a predicate is an object.") }
+        guard json.isObject else { throw malformed("A query in a predicate must be an object.") }
         for (name, _) in json.members where !Self.members.contains(name.string ?? "") {
             throw malformed(
-                "A query inside of a predicate has the members record_type, predicate, key, sort and limit."
+                "A query in a predicate can only have the members record_type, predicate, key, sort and limit."
             )
             .at(".\(excerpt(of: name.string ?? ""))")
         }
         guard let name = json["record_type"]?.string else {
-            throw malformed("A query inside of a predicate names a record type.").at(".record_type")
+            throw malformed("A query in a predicate must have a record type.").at(".record_type")
         }
         do throws(SkyrowError) { self.init(type: try RecordTypeName(name)) } catch { throw error.at(".record_type") }
         if let predicate = json["predicate"], !predicate.isNull {
@@ -191,7 +191,7 @@ extension Subquery {
         }
         if let number = json["limit"], !number.isNull {
             guard let limit = number.wholeNumber, 1...Int64(Subquery.maximumLimit) ~= limit else {
-                throw malformed("The limit of a query inside of a predicate is 1 to \(Subquery.maximumLimit).").at(
+                throw malformed("The limit of a query in a predicate must be 1 to \(Subquery.maximumLimit).").at(
                     ".limit"
                 )
             }
@@ -201,7 +201,7 @@ extension Subquery {
 
     private static func sortKeys(_ json: JSONView) throws(SkyrowError) -> [SortKey] {
         guard json.isArray, json.count <= maximumKeys else {
-            throw malformed("A query inside of a predicate is sorted by at most \(maximumKeys) keys.")
+            throw malformed("A query in a predicate can have at most \(maximumKeys) sort keys.")
         }
         var keys: [SortKey] = []
         for element in json.elements {
@@ -219,7 +219,7 @@ extension FieldPath {
         } else if json.isObject, let path = try FieldPath(json: json) {
             self = path
         } else {
-            throw malformed("The key of a query is a name or a key path.")
+            throw malformed("The key of a query must be a name or a key path.")
         }
     }
 }
@@ -299,7 +299,7 @@ struct FunctionOfPath {
     init(_ json: JSONView) throws(SkyrowError) {
         var rest = json.elements.dropFirst().makeIterator()
         guard let name = rest.next()?.string, let argument = Self.arguments[name] else {
-            throw SkyrowError(.notSupported, "There is no function of this name in queries.").at(1)
+            throw SkyrowError(.notSupported, "Queries have no function of this name.").at(1)
         }
         let form: SkyrowError = .invalidArgument("The function \"\(name)\" takes a key path\(argument).")
         guard let operand = rest.next(), operand.isObject, !argument.isEmpty || json.count == 3 else {
@@ -345,13 +345,13 @@ extension RecordValue {
     /// A literal of a query: a value that compares with a column.
     fileprivate init(literal json: JSONView) throws(SkyrowError) {
         if json.isObject, json.isJSONLiteral {
-            guard let value = json["$val"] else { throw malformed("A JSON literal has the member $val.") }
+            guard let value = json["$val"] else { throw malformed("A JSON literal must have the member $val.") }
             self = .json(value.jsonText)
             return
         }
         switch try RecordValue(json, field: "predicate") {
         case .sequence, nil:
-            throw malformed("This typed value cannot be compared with.")
+            throw malformed("This typed value cannot be used in a comparison.")
         case let value?:
             self = value
         }
@@ -365,7 +365,7 @@ extension FieldPath {
     init?(json: JSONView) throws(SkyrowError) {
         guard let text = json["$val"]?.string, !text.isEmpty else {
             if json["$type"]?.equals("keypath") ?? false {
-                throw SkyrowError(.recordQueryInvalid, "A key path has the member $val with its names.")
+                throw SkyrowError(.recordQueryInvalid, "A key path must have the member $val with its names.")
             }
             return nil
         }
@@ -374,7 +374,7 @@ extension FieldPath {
         guard let type = name.string.flatMap({ JSONValueType(rawValue: $0) }) else {
             throw SkyrowError(
                 .recordQueryInvalid,
-                "The member $as of a key path is string, number, boolean or datetime."
+                "The member $as of a key path must be string, number, boolean or datetime."
             )
         }
         jsonType = type

@@ -27,7 +27,7 @@ extension Record {
     ///
     /// - Parameter included: the records that stand elsewhere, where `_transient` has their ids.
     package init(_ json: JSONView, included: [RecordID: Record] = [:]) throws(SkyrowError) {
-        guard let id = json["_id"]?.string else { throw .invalidArgument("A record has the member _id.", "_id") }
+        guard let id = json["_id"]?.string else { throw .invalidArgument("A record must have the member _id.", "_id") }
         self.init(id: try RecordID(readable: id))
         for (name, value) in json.uniqueMembers {
             switch ReservedColumn(member: name) {

@@ -13,9 +13,9 @@ extension RecordDraft {
 
     /// - Parameter id: the record's id; nil where a member has it.
     init(_ json: JSONView, as id: RecordID?, rules: ReadingRules) throws(SkyrowError) {
-        guard json.isObject else { throw .invalidArgument("A record is an object.", "records") }
+        guard json.isObject else { throw .invalidArgument("A record must be an object.", "records") }
         guard json.source.count <= WireLimits.recordBytes else {
-            throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
+            throw SkyrowError(.payloadTooLarge, "A record can have at most \(WireLimits.recordBytes) bytes of JSON.")
         }
         var members = DraftMembers()
         members.fields.reserveCapacity(json.count)
@@ -88,12 +88,12 @@ private struct DraftMembers {
         if let known { return known }
         if let type, let idInType, !type.isNull, !idInType.isNull {
             guard let type = type.string, let id = idInType.string else {
-                throw .invalidArgument("_recordType and _recordID are strings.", "id")
+                throw .invalidArgument("_recordType and _recordID must be strings.", "id")
             }
             return try RecordID(type: RecordTypeName(type), id: id)
         }
         guard let id, id.isString else {
-            throw .invalidArgument("A record has the member _id with \"type/id\".", "id")
+            throw .invalidArgument("A record must have the member _id with \"type/id\".", "id")
         }
         return try RecordID(json: id)
     }
@@ -143,11 +143,11 @@ struct DraftFields {
             predicates += change.steps.count { if case .pullWhere = $0.kind { true } else { false } }
             guard predicates <= FieldOperator.Limits.predicates else {
                 throw SkyrowError.invalidArgument(
-                    "Of the operators of a record, at most \(FieldOperator.Limits.predicates) has \"$where\"."
+                    "At most \(FieldOperator.Limits.predicates) operator of a record can have \"$where\"."
                 ).inOperator(on: name.rawValue)
             }
             guard count > FieldOperator.Limits.count else { continue }
-            throw SkyrowError.invalidArgument("A record has at most \(FieldOperator.Limits.count) operators.")
+            throw SkyrowError.invalidArgument("A record can have at most \(FieldOperator.Limits.count) operators.")
                 .inOperator(on: name.rawValue)
         }
     }
@@ -198,7 +198,7 @@ extension SavePrecondition {
         } else if let revision = json.wholeNumber {
             self = .revision(revision)
         } else {
-            throw .invalidArgument("_if_revision is a revision's number, \"new\" or \"any\".", "_if_revision")
+            throw .invalidArgument("_if_revision must be a revision number, \"new\" or \"any\".", "_if_revision")
         }
     }
 }

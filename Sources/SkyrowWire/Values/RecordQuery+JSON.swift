@@ -53,7 +53,7 @@ private func selectedFields(_ parameters: Parameters) throws(SkyrowError) -> [St
     let desired = try parameters.names("desired_keys")
     guard let selected = try parameters.names("select") else { return desired }
     guard desired == nil else {
-        throw .invalidArgument("\"select\" and \"desired_keys\" are the same; a query has one of them.", "select")
+        throw .invalidArgument("\"select\" and \"desired_keys\" are the same; send only one of them.", "select")
             .at("select")
     }
     return selected
@@ -62,7 +62,7 @@ private func selectedFields(_ parameters: Parameters) throws(SkyrowError) -> [St
 private func omittedFields(_ parameters: Parameters, of query: RecordQuery) throws(SkyrowError) -> [String] {
     guard let omitted = try parameters.names("omit") else { return [] }
     guard query.desiredFields == nil else {
-        throw .invalidArgument("A query that says which fields to send has none to omit.", "omit").at("omit")
+        throw .invalidArgument("\"omit\" cannot be combined with \"select\" or \"desired_keys\".", "omit").at("omit")
     }
     return omitted
 }
@@ -106,10 +106,10 @@ extension IncludeForm {
         self = .nested
         guard let text = try parameters.string("include_form") else { return }
         guard let form = IncludeForm(rawValue: text) else {
-            throw .invalidArgument("An include_form is \"nested\" or \"table\".", "include_form").at("include_form")
+            throw .invalidArgument("\"include_form\" must be \"nested\" or \"table\".", "include_form").at("include_form")
         }
         guard form == .nested || rules.takesIncludeTable else {
-            throw .invalidArgument("Only JSON-RPC has a table of included records.", "include_form").at("include_form")
+            throw .invalidArgument("The include form \"table\" is only available in JSON-RPC.", "include_form").at("include_form")
         }
         self = form
     }
@@ -135,7 +135,7 @@ extension Inclusion {
         }
         for (member, _) in json.members where !Self.members.contains(member.string ?? "") {
             throw SkyrowError.invalidArgument(
-                "An inclusion has the members path, select, omit, sort, limit and count.",
+                "An inclusion can only have the members path, select, omit, sort, limit and count.",
                 "include"
             ).at(".\(excerpt(of: member.string ?? ""))")
         }
@@ -154,7 +154,7 @@ extension Inclusion {
         desiredFields = try read("select") { () throws(SkyrowError) in try parameters.names("select") }
         omittedFields = try read("omit") { () throws(SkyrowError) in try parameters.names("omit") ?? [] }
         guard desiredFields == nil || parameters["omit"] == nil else {
-            throw SkyrowError.invalidArgument("What says which fields to send has none to omit.", "include").at(".omit")
+            throw SkyrowError.invalidArgument("\"omit\" cannot be combined with \"select\".", "include").at(".omit")
         }
         sort = try read("sort") { () throws(SkyrowError) in try sortKeys(parameters) }
         limit = try read("limit") { () throws(SkyrowError) in
@@ -168,7 +168,7 @@ func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldP
     if json.firstElement?.equals("func") ?? false {
         throw SkyrowError(
             .notSupported,
-            "This server has no functions in \(argument).",
+            "Functions are not supported in \"\(argument)\".",
             info: ["arguments": .list([.string(argument)])]
         )
     }

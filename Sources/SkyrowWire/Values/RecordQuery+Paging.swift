@@ -46,7 +46,7 @@ extension Parameters {
     }
 
     fileprivate static func oneOfPositions(_ name: String) -> SkyrowError {
-        .invalidArgument("A query has one of \"after\", \"before\" and \"last\".", name).at(name)
+        .invalidArgument("Send only one of \"after\", \"before\" and \"last\".", name).at(name)
     }
 }
 
@@ -57,7 +57,7 @@ extension SortKey {
         var parts = json.elements
         guard json.count == 2 || json.count == 3, let expression = parts.next(), let direction = parts.next() else {
             throw .invalidArgument(
-                "A sort key is a key path with \"asc\" or \"desc\", and perhaps \"nulls_first\" or \"nulls_last\".",
+                "A sort key must be a key path with \"asc\" or \"desc\", and optionally \"nulls_first\" or \"nulls_last\".",
                 "sort"
             )
         }
@@ -75,7 +75,7 @@ extension SortKey {
             throw error.at(0)
         }
         guard let direction = direction.string.flatMap({ Direction(rawValue: $0) }) else {
-            throw .invalidArgument("The direction of a sort key is \"asc\" or \"desc\".", "sort").at(1)
+            throw .invalidArgument("The direction of a sort key must be \"asc\" or \"desc\".", "sort").at(1)
         }
         guard let last = parts.next() else {
             self.init(path, direction)
@@ -83,7 +83,7 @@ extension SortKey {
             return
         }
         guard let nulls = last.string.flatMap({ Nulls(rawValue: $0) }) else {
-            throw .invalidArgument("Missing values come \"nulls_first\" or \"nulls_last\".", "sort").at(2)
+            throw .invalidArgument("The place of missing values must be \"nulls_first\" or \"nulls_last\".", "sort").at(2)
         }
         self.init(path, direction, nulls)
         self.function = function

@@ -19,7 +19,7 @@ extension RecordValue {
                 guard let value = try RecordValue(typed: json, type: type, field: field()) else { return nil }
                 self = value
             } else if json["$op"] != nil {
-                throw .invalidArgument("An operator stands in a field of record:save only.", field())
+                throw .invalidArgument("Operators can only be used in fields of record:save.", field())
             } else {
                 self = .json(try json.storableJSON(field()))
             }
@@ -30,7 +30,7 @@ extension RecordValue {
         switch json.number {
         case .integer(let value): self = .integer(value)
         case .double(let value): self = .number(value)
-        case .outOfRange, nil: throw .invalidArgument("A number does not fit 64 bits.", field())
+        case .outOfRange, nil: throw .invalidArgument("A number does not fit into 64 bits.", field())
         }
     }
 
@@ -48,12 +48,12 @@ extension RecordValue {
         case "asset":
             throw SkyrowError(
                 .notSupported,
-                "This server has no fields of the type \"\(type.string ?? "")\".",
+                "This server does not support fields of the type \"\(type.string ?? "")\".",
                 info: ["arguments": .list([.string(field())])]
             )
         case let other:
             throw .invalidArgument(
-                other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.",
+                other.map { "The value type \"\(excerpt(of: $0))\" does not exist." } ?? "The member $type must be a string.",
                 field()
             )
         }
@@ -65,7 +65,7 @@ extension JSONView {
     fileprivate func storableText(_ field: @autoclosure () -> String) throws(SkyrowError) -> String {
         let text = string ?? ""
         if kind == .escapedString, text.hasNUL {
-            throw .invalidArgument("Text cannot hold the character NUL (U+0000).", field())
+            throw .invalidArgument("Text cannot contain the character NUL (U+0000).", field())
         }
         return text
     }
@@ -89,13 +89,13 @@ extension JSONView {
         case .integer, .number:
             guard plainLength <= WireLimits.numberLength else {
                 throw .invalidArgument(
-                    "A number inside has more than \(WireLimits.numberLength) characters when it is written out.",
+                    "A number in the value has more than \(WireLimits.numberLength) characters when written out.",
                     field()
                 )
             }
             // A column of jsonb keeps 1e-16000 as a numeral of 16,000 digits, so what no double holds is refused.
             if kind == .number, number == .outOfRange || isTiny {
-                throw .invalidArgument("A number inside is beyond the range of a double.", field())
+                throw .invalidArgument("A number in the value is out of range for a double.", field())
             }
         case .null, .false, .true, .string, .array, .object:
             break

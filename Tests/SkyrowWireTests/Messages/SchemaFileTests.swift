@@ -83,19 +83,19 @@ import Testing
 
     @Test(
         arguments: [
-            ("[]", "the file is no object."),
+            ("[]", "the file is not an object."),
             ("{}", "the file has no member \"record_types\"."),
-            (#"{"types":{}}"#, "the file has a member \"types\"; there are: record_types, access, accepted_drift."),
-            (#"{"record_types":[]}"#, "record_types is no object."),
+            (#"{"types":{}}"#, "the file has the unknown member \"types\"; allowed are: record_types, access, accepted_drift."),
+            (#"{"record_types":[]}"#, "record_types is not an object."),
             (#"{"record_types":{"a":{"fields":[]},"a":{"fields":[]}}}"#, "record_types has a member twice."),
             (
                 #"{"record_types":{"_a":{"fields":[]}}}"#,
-                "record_types._a: A record type is named by a letter followed by at most 62 letters, digits or underscores."
+                "record_types._a: A record type name must be a letter followed by at most 62 letters, digits or underscores."
             ),
             (#"{"record_types":{"a":{}}}"#, "record_types.a has no member \"fields\"."),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b","type":"string","defualt":1}]}}}"#,
-                "record_types.a.fields[0] has a member \"defualt\"; there are: name, type, sql_type, generated, default, comment, renamed_from, on_delete, text."
+                "record_types.a.fields[0] has the unknown member \"defualt\"; allowed are: name, type, sql_type, generated, default, comment, renamed_from, on_delete, text."
             ),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b"}]}}}"#,
@@ -103,7 +103,7 @@ import Testing
             ),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b","type":"text"}]}}}"#,
-                "record_types.a.fields[0]: There is no field type of that name."
+                "record_types.a.fields[0]: The field type does not exist."
             ),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b","type":"json"},{"name":"b","type":"json"}]}}}"#,
@@ -119,33 +119,33 @@ import Testing
             ),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b","type":"string","default":"\u0000"}]}}}"#,
-                "record_types.a.fields[0]: Text cannot hold the character NUL (U+0000)."
+                "record_types.a.fields[0]: Text cannot contain the character NUL (U+0000)."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":["b down"]}]}}}"#,
-                "record_types.a.indexes[0] has \"b down\", where a field's name stands, perhaps with asc or desc behind it."
+                "record_types.a.indexes[0] has \"b down\", which is not a field name with an optional asc or desc."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":[]}]}}}"#,
-                "record_types.a.indexes[0] names no field."
+                "record_types.a.indexes[0] has no field."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":["b","b desc"]}]}}}"#,
-                "record_types.a.indexes[0] names \"b\" twice."
+                "record_types.a.indexes[0] has \"b\" twice."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":["b"],"method":"rum"}]}}}"#,
-                "record_types.a.indexes[0] has the method \"rum\"; there are: btree, hash, gin, gist, brin."
+                "record_types.a.indexes[0] has the method \"rum\"; allowed are: btree, hash, gin, gist, brin."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":["b"],"method":"gin","unique":true}]}}}"#,
-                "record_types.a.indexes[0] is of the method gin, which can be neither unique nor descending."
+                "record_types.a.indexes[0] has the method gin, which can be neither unique nor descending."
             ),
             (
                 #"{"record_types":{"a":{"fields":[],"indexes":[{"fields":["b"]},{"fields":["b asc"]}]}}}"#,
-                "record_types.a.indexes[1] is there twice."
+                "record_types.a.indexes[1] occurs twice."
             ),
-            (#"{"record_types":{},"accepted_drift":[1]}"#, "accepted_drift is no array of strings."),
+            (#"{"record_types":{},"accepted_drift":[1]}"#, "accepted_drift is not an array of strings."),
         ]
     )
     func whatIsWrongIsToldWithItsPlace(_ text: String, _ sentence: String) throws {

@@ -8,8 +8,8 @@ import Testing
 @Suite struct SkyrowErrorTests {
     static let rows: [(SkyrowError, String)] = [
         (
-            SkyrowError(.resourceNotFound, "There is no such record."),
-            #"{"name":"ResourceNotFound","code":110,"message":"There is no such record."}"#
+            SkyrowError(.resourceNotFound, "The record does not exist."),
+            #"{"name":"ResourceNotFound","code":110,"message":"The record does not exist."}"#
         ),
         (
             .invalidArgument("\"ids\" is empty.", "ids"),
@@ -65,7 +65,7 @@ import Testing
         )
         #expect(
             writtenJSON { $0.rpcError(SkyrowError(rpcParseError: JSONParseError(.invalidNumber, at: 3))) }
-                == #"{"code":-32700,"message":"The JSON text holds a malformed number (at byte 3).","data":{"name":"ParseError","info":{"offset":3}}}"#
+                == #"{"code":-32700,"message":"The JSON text has an invalid number (at byte 3).","data":{"name":"ParseError","info":{"offset":3}}}"#
         )
         #expect(SkyrowError(unreadable: JSONParseError(.invalidNumber, at: 3)).code == .badRequest)
     }

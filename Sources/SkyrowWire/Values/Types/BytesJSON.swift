@@ -6,7 +6,7 @@ import SkyrowModel
 extension RecordValue {
     init(bytes json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         guard let text = json["$base64"]?.string, let bytes = decodeBase64(text.utf8) else {
-            throw .invalidArgument("Bytes have the member $base64 with base64 text (RFC 4648, padded).", field())
+            throw .invalidArgument("Bytes must have the member $base64 with base64 text (RFC 4648, padded).", field())
         }
         self = .bytes(bytes)
     }

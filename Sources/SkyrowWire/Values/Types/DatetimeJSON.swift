@@ -6,10 +6,10 @@ import SkyrowModel
 extension RecordValue {
     init(date json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         guard let text = json["$date"], text.isString else {
-            throw .invalidArgument("A date has the member $date with an RFC 3339 instant.", field())
+            throw .invalidArgument("A date must have the member $date with an RFC 3339 instant.", field())
         }
         guard !Timestamp.isFinerThanMicroseconds(text.slice) else {
-            throw .invalidArgument("An instant is stored to the microsecond; round it to six digits.", field())
+            throw .invalidArgument("An instant is stored to the microsecond; round it to six decimal places.", field())
         }
         do throws(SkyrowError) {
             self = .datetime(try Timestamp(json: text))

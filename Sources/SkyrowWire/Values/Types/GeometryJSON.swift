@@ -6,7 +6,7 @@ package import SkyrowModel
 extension RecordValue {
     init(geometry json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         guard let value = json["$val"] else {
-            throw .invalidArgument("A geometry has the member $val with a geometry of GeoJSON.", field())
+            throw .invalidArgument("A geometry must have the member $val with a GeoJSON geometry.", field())
         }
         do throws(GeometryFault) { self = .geometry(try Geometry(geoJSON: value)) } catch {
             throw .invalidArgument(error.message, field())
@@ -33,17 +33,17 @@ private struct GeoJSONReader {
 
     mutating func geometry(_ json: JSONView, depth: Int = 1) throws(GeometryFault) -> Geometry {
         guard json.isObject, let type = json["type"]?.string else {
-            throw GeometryFault(message: "A geometry of GeoJSON is an object with the member type.")
+            throw GeometryFault(message: "A GeoJSON geometry must be an object with the member type.")
         }
         let isCollection = type == "GeometryCollection"
         guard depth <= Geometry.maximumDepth else {
-            throw GeometryFault(message: "Collections stand at most \(Geometry.maximumDepth) deep in each other.")
+            throw GeometryFault(message: "Collections can be nested at most \(Geometry.maximumDepth) deep.")
         }
         for (name, _) in json.members
         where !["type", "bbox", isCollection ? "geometries" : "coordinates"].contains(name.string) {
             throw GeometryFault(
                 message:
-                    "A geometry of GeoJSON has the members type and \(isCollection ? "geometries" : "coordinates") only."
+                    "A GeoJSON geometry can only have the members type and \(isCollection ? "geometries" : "coordinates")."
             )
         }
         if isCollection {
@@ -82,14 +82,14 @@ private struct GeoJSONReader {
     private mutating func position(_ json: JSONView?) throws(GeometryFault) -> Location {
         count += 1
         guard count <= Geometry.maximumPositions else {
-            throw GeometryFault(message: "A geometry has at most \(Geometry.maximumPositions) positions.")
+            throw GeometryFault(message: "A geometry can have at most \(Geometry.maximumPositions) positions.")
         }
         guard let json, json.isArray, json.count == 2 else {
-            throw GeometryFault(message: "A position is an array of a longitude and a latitude.")
+            throw GeometryFault(message: "A position must be an array of a longitude and a latitude.")
         }
         var numbers = json.elements
         guard let longitude = numbers.next()?.degrees, let latitude = numbers.next()?.degrees else {
-            throw GeometryFault(message: "A position has two numbers.")
+            throw GeometryFault(message: "A position must have two numbers.")
         }
         do throws(SkyrowError) { return try Location(latitude: latitude, longitude: longitude) } catch {
             throw GeometryFault(message: error.message)
@@ -100,7 +100,7 @@ private struct GeoJSONReader {
         _ json: JSONView?,
         _ part: (inout Self, JSONView) throws(GeometryFault) -> Part
     ) throws(GeometryFault) -> [Part] {
-        guard let json, json.isArray else { throw GeometryFault(message: "The coordinates of a geometry are arrays.") }
+        guard let json, json.isArray else { throw GeometryFault(message: "The coordinates of a geometry must be arrays.") }
         var parts: [Part] = []
         for element in json.elements { parts.append(try part(&self, element)) }
         return parts

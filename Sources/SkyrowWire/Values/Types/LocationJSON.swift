@@ -6,7 +6,7 @@ import SkyrowModel
 extension RecordValue {
     init(location json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         guard let longitude = json["$lng"]?.degrees, let latitude = json["$lat"]?.degrees else {
-            throw .invalidArgument("A location has the members $lng and $lat with numbers of degrees.", field())
+            throw .invalidArgument("A location must have the members $lng and $lat in degrees.", field())
         }
         do throws(SkyrowError) {
             self = .location(try Location(latitude: latitude, longitude: longitude))

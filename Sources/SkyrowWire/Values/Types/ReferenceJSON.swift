@@ -12,7 +12,7 @@ extension RecordValue {
             } else if let id = json["$id"], id.isString {
                 self = .reference(try RecordID(json: id))
             } else {
-                throw SkyrowError.invalidArgument("A reference has the member $id with \"type/id\".")
+                throw SkyrowError.invalidArgument("A reference must have the member $id with \"type/id\".")
             }
         } catch {
             throw .invalidArgument(error.message, field())
