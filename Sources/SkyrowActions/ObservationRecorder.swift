@@ -138,19 +138,19 @@ package final class ObservationRecorder: Sendable {
         case .refused(let code):
             logger.debug("Credentials were refused", metadata: ["error": "\(code.name)"])
         case .passwordQueueFull:
-            logger.warning("Too many passwords wait to be hashed")
+            logger.warning("Too many passwords are waiting to be hashed")
         case .tokenReused:
-            logger.warning("A session was ended: its previous token was used after it had got another one")
+            logger.warning("A session was ended: its previous token was used after it had been replaced")
         case .listening(let again):
             if again { logger.notice("Listening for ended sessions again") }
         case .purged(let sessions, let keys):
             guard sessions + keys > 0 else { return }
             logger.info(
-                "Removed what has expired",
+                "Removed expired rows",
                 metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"]
             )
         case .mail(.dead, let count):
-            logger.error("Mails were given up", metadata: ["count": "\(count)"])
+            logger.error("Mails could not be delivered and are not tried again", metadata: ["count": "\(count)"])
         case .mailFailed(let reason):
             logger.warning("Mail could not be sent", metadata: ["error": "\(reason)"])
         case .providerKeysFetched(let provider, let failure?):
@@ -160,23 +160,23 @@ package final class ObservationRecorder: Sendable {
             )
         case .tokenRefused(let provider, let fault):
             logger.info(
-                "A token was not accepted",
+                "A token was rejected",
                 metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
             )
         case .signInFailed(let provider, let reason):
             logger.info(
-                "A sign-in with a provider came to nothing",
+                "A sign-in with a provider failed",
                 metadata: ["provider": "\(provider)", "reason": "\(reason)"]
             )
         case .deletion(let records, let isFinished):
             logger.info(
-                "Went on with the deletion of an account",
+                "Continued the deletion of an account",
                 metadata: ["records": "\(records)", "finished": "\(isFinished)"]
             )
         case .deletionFailed(let reason):
-            logger.warning("The deletion of an account does not go on", metadata: ["error": "\(reason)"])
+            logger.warning("The deletion of an account could not be continued", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
-            logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+            logger.warning("Expired rows could not be removed", metadata: ["error": "\(reason)"])
         case .breachedListFailed(let reason):
             logger.error("The list of breached passwords cannot be read", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
@@ -187,7 +187,7 @@ package final class ObservationRecorder: Sendable {
         case .usesLost(let reason):
             logger.warning("The last use of sessions or keys could not be recorded", metadata: ["error": "\(reason)"])
         case .changesFollowed(let source):
-            logger.info("Changes are followed", metadata: ["source": "\(source.rawValue)"])
+            logger.info("Following changes", metadata: ["source": "\(source.rawValue)"])
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
         case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,

@@ -10,8 +10,8 @@ package struct ApplicationName: Hashable, Sendable, Comparable, CustomStringConv
     package init(_ text: String) throws(SkyrowError) {
         guard ApplicationName.isName(text) else {
             throw .invalidArgument(
-                "An application is named by a lower-case letter followed by at most 62 lower-case letters, digits or "
-                    + "underscores; the name does not begin with pg_."
+                "An application name must be a lower-case letter followed by at most 62 lower-case letters, digits or "
+                    + "underscores, and must not begin with pg_."
             )
         }
         rawValue = text
@@ -46,7 +46,7 @@ package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible
     /// Throws `108 InvalidArgument` when the text is not a host name, or has a port.
     package init(_ text: String) throws(SkyrowError) {
         guard let name = HostName(field: text), name.rawValue.utf8.count == text.utf8.count else {
-            throw .invalidArgument("A host is named by letters, digits, dots and hyphens, without a port.")
+            throw .invalidArgument("A host name must consist of letters, digits, dots and hyphens, without a port.")
         }
         self = name
     }

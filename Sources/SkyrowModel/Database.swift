@@ -19,7 +19,7 @@ public enum DatabaseName: Hashable, Sendable {
         case .some(let other):
             let utf8 = other.utf8
             guard other.isName, utf8.first != UInt8(ascii: "_"), !utf8.contains(UInt8(ascii: "/")) else {
-                throw .invalidArgument("There is no database of that name.", "database_id")
+                throw .invalidArgument("The database does not exist.", "database_id")
             }
             self = .user(UserID(other))
         }

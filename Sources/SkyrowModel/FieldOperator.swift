@@ -88,10 +88,10 @@ package struct MemberPath: Hashable, Sendable {
     package init(_ text: String) throws(SkyrowError) {
         self.init(unchecked: text)
         guard steps.count <= FieldOperator.Limits.steps else {
-            throw .invalidArgument("A path has at most \(FieldOperator.Limits.steps) names.")
+            throw .invalidArgument("A path can have at most \(FieldOperator.Limits.steps) names.")
         }
         guard steps.allSatisfy({ !$0.isEmpty && !$0.hasNUL }) else {
-            throw .invalidArgument("A path is names without NUL, joined by dots.")
+            throw .invalidArgument("A path must be names without NUL, joined by dots.")
         }
     }
 

@@ -372,7 +372,7 @@ extension SkyrowError {
     package static func fieldsDenied(_ fields: [FieldName]) -> SkyrowError {
         SkyrowError(
             .deniedArgument,
-            "The rules of these fields do not let you set them.",
+            "The rules of these fields do not allow you to set them.",
             info: ["arguments": .list(fields.map { .string($0.rawValue) })]
         )
     }

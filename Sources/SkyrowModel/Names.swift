@@ -7,7 +7,7 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
         guard isRecordName(text) else {
             if text == Self.role.rawValue { throw .rolesAreReadOnly }
             throw .invalidArgument(
-                "A record type is named by a letter followed by at most 62 letters, digits or underscores.",
+                "A record type name must be a letter followed by at most 62 letters, digits or underscores.",
                 "record_type"
             )
         }
@@ -44,7 +44,7 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
     public init(_ text: String) throws(SkyrowError) {
         guard isRecordName(text) || text == Self.parent.rawValue || text == Self.verified.rawValue else {
             throw .invalidArgument(
-                "A field is named by a letter followed by at most 62 letters, digits or underscores."
+                "A field name must be a letter followed by at most 62 letters, digits or underscores."
             )
         }
         rawValue = text
@@ -89,7 +89,7 @@ extension SkyrowError {
     package static let rolesAreReadOnly = SkyrowError(
         .notSupported,
         """
-        Roles are read as records by record:query and record:fetch alone; role:save, role:delete, role:add and role:remove \
+        As records, roles can only be read, by record:query and record:fetch; role:save, role:delete, role:add and role:remove \
         change them.
         """
     )

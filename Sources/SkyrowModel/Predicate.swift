@@ -9,7 +9,7 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(SkyrowError) {
         components = Self.components(of: text)
         guard components.allSatisfy({ !$0.isEmpty }) else {
-            throw SkyrowError(.recordQueryInvalid, "A key path is names joined by dots.")
+            throw SkyrowError(.recordQueryInvalid, "A key path must be names joined by dots.")
         }
     }
 

@@ -227,11 +227,11 @@ extension SkyrowError {
     fileprivate static let privateNeedsUser = SkyrowError(.notAuthenticated, "Log in to use your private database.")
     fileprivate static let unionNeedsMaster = SkyrowError(
         .notAuthenticated,
-        "The database _union is open to the master key only."
+        "The database _union requires the master key."
     )
     fileprivate static let unionIsReadOnly = SkyrowError(
         .notSupported,
-        "The database _union is for reading only."
+        "The database _union is read-only."
     )
     fileprivate static let databaseOfAnother = SkyrowError(
         .permissionDenied,

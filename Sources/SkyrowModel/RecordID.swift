@@ -10,7 +10,7 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     public init(type: RecordTypeName, id: String) throws(SkyrowError) {
         guard id.isName, id.utf8.first != UInt8(ascii: "~") else {
             throw .invalidArgument(
-                "A record id is 1 to 255 bytes, holds no NUL and does not begin with '~'.",
+                "A record id must be 1 to 255 bytes without NUL and must not begin with '~'.",
                 "id"
             )
         }
@@ -43,7 +43,7 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter isReadable: whether the record is only read, so that it may be a role.
     package init(utf8: UnsafeRawBufferPointer, isReadable: Bool = false) throws(SkyrowError) {
         guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else {
-            throw .invalidArgument("A record id has the form \"type/id\".", "id")
+            throw .invalidArgument("A record id must have the form \"type/id\".", "id")
         }
         let type = String(decoding: utf8[..<slash], as: UTF8.self)
         try self.init(

@@ -62,7 +62,7 @@ extension SkyrowError {
     /// `108` for a cursor that does not belong to the query.
     package static func cursorInvalid(_ parameter: String) -> SkyrowError {
         .invalidArgument(
-            "This is no cursor of this query; a cursor belongs to the type, database, predicate and sort that it came from.",
+            "The cursor is not one of this query; a cursor is bound to the type, database, predicate and sort of its query.",
             parameter
         ).at(parameter)
     }

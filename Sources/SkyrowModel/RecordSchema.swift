@@ -59,7 +59,7 @@ public enum FieldType: Hashable, Sendable {
         {
             self = .array(element)
         } else {
-            throw .invalidArgument("There is no field type of that name.", "type")
+            throw .invalidArgument("The field type does not exist.", "type")
         }
     }
 
@@ -102,23 +102,23 @@ extension RecordType {
     /// Throws `108 InvalidArgument` when words are stored for a field without a language.
     package static func checkStored(_ language: TextLanguage) throws(SkyrowError) {
         guard language != .words else {
-            throw .invalidArgument("The words of a text are stored in a language, and this one has none.", "text")
+            throw .invalidArgument("The words of a text can only be stored in a language; set \"language\".", "text")
         }
     }
 
     /// `108` for a field that is named `_verified`, which only the service writes.
     package static let verifiedIsKept = SkyrowError.invalidArgument(
-        "Whether an address is verified is called _verified, and no other field is.",
+        "The name _verified is reserved for the field that says whether an address is verified.",
         FieldName.verified.rawValue
     )
 
     /// Throws `108 InvalidArgument` unless a field `_parent` is a reference whose records are deleted with their target.
     package static func checkParent(_ type: FieldType, _ rule: DeleteRule?) throws(SkyrowError) {
         guard case .reference = type else {
-            throw .invalidArgument("The parent of a record is a reference: \"type\": \"ref(…)\".", "_parent")
+            throw .invalidArgument("The parent of a record must be a reference: \"type\": \"ref(…)\".", "_parent")
         }
         guard rule == nil || rule == .cascade else {
-            throw .invalidArgument("A record is deleted with its parent, so \"on_delete\" is \"cascade\".", "_parent")
+            throw .invalidArgument("A record is deleted with its parent, so \"on_delete\" must be \"cascade\".", "_parent")
         }
     }
 }

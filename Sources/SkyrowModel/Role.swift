@@ -110,5 +110,5 @@ package struct RoleStanding: Hashable, Sendable {
 }
 
 extension SkyrowError {
-    package static let roleNotFound = SkyrowError(.resourceNotFound, "There is no such role.")
+    package static let roleNotFound = SkyrowError(.resourceNotFound, "The role does not exist.")
 }

@@ -142,8 +142,8 @@ package enum Elevation {
         SkyrowError(
             .stepUpRequired,
             methods.isEmpty
-                ? "This takes a proof of who you are, and the account has none to ask for."
-                : "Prove first who you are: call auth:stepup.",
+                ? "This requires step-up authentication, and the account has no method for it."
+                : "This requires step-up authentication: call auth:stepup first.",
             info: ["max_age": .integer(lifetime), "methods": .list(methods.map { .string($0) })]
         )
     }

@@ -157,15 +157,15 @@ package struct StoredFieldRules: Hashable, Sendable {
         for (place, rule) in new.enumerated() {
             guard stored[rule.scope] == nil else {
                 throw Self.refusal(
-                    "\(rule.scope) has rules that this form does not say; they are to be taken away first.",
+                    "\(rule.scope) has rules that this form cannot express; remove them first.",
                     place
                 )
             }
             guard places[rule.scope, default: [:]].updateValue(place, forKey: rule.subject) == nil else {
-                throw Self.refusal("There is such a rule of \(rule.scope) already.", place)
+                throw Self.refusal("\(rule.scope) already has such a rule.", place)
             }
             guard places[rule.scope, default: [:]].count <= ClassRule.maximumSubjects else {
-                throw Self.refusal("A field has at most \(ClassRule.maximumSubjects) rules.", place)
+                throw Self.refusal("A field can have at most \(ClassRule.maximumSubjects) rules.", place)
             }
         }
         for (scope, group) in Dictionary(grouping: new, by: \.scope) {
@@ -174,7 +174,7 @@ package struct StoredFieldRules: Hashable, Sendable {
         for (type, scopes) in Dictionary(grouping: stored.keys, by: \.type)
         where scopes.count > ClassAccess.maximumFields + 1 {
             let place = new.firstIndex { $0.scope.type == type } ?? 0
-            throw Self.refusal("At most \(ClassAccess.maximumFields) fields of a type have rules.", place)
+            throw Self.refusal("At most \(ClassAccess.maximumFields) fields of a type can have rules.", place)
         }
         return StoredFieldRules(stored)
     }

@@ -130,11 +130,11 @@ package struct TypeRules: Hashable, Sendable {
     package func refusal(saving draft: RecordDraft, in database: DatabaseScope) -> SkyrowError? {
         let type = draft.id.type
         if isPublicOnly, database != .everyone {
-            return SkyrowError(.permissionDenied, "Records of the type \(type) live in the public database only.")
+            return SkyrowError(.permissionDenied, "Records of the type \(type) can only be in the public database.")
         }
         // The result of an operator on a login key could not be checked.
         for field in draft.operators where loginKeys.contains(field.name) {
-            return .invalidArgument("A field that accounts log in with takes no operator.")
+            return .invalidArgument("A login key does not take operators.")
                 .inOperator(on: field.name.rawValue)
         }
         switch origin {
@@ -142,7 +142,7 @@ package struct TypeRules: Hashable, Sendable {
             return nil
         case .accounts:
             guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
-            return SkyrowError(.permissionDenied, "Records of the type \(type) come into being through auth:signup.")
+            return SkyrowError(.permissionDenied, "Records of the type \(type) are created by auth:signup.")
         }
     }
 
@@ -150,7 +150,7 @@ package struct TypeRules: Hashable, Sendable {
     package var refusalOfDeleting: SkyrowError? {
         switch origin {
         case .saves: nil
-        case .accounts: SkyrowError(.permissionDenied, "The profile of an account is not deleted.")
+        case .accounts: SkyrowError(.permissionDenied, "The profile of an account cannot be deleted.")
         }
     }
 }
@@ -174,15 +174,15 @@ extension TypeRules {
 extension SkyrowError {
     fileprivate static let aggregatesDenied = SkyrowError(
         .permissionDenied,
-        "Aggregates of this type are for the master key alone."
+        "Aggregates of this type require the master key."
     )
     package static let transferDenied = SkyrowError(
         .permissionDenied,
-        "You may not give this record to another owner."
+        "You may not transfer this record to another owner."
     )
     fileprivate static let transferOfProfile = SkyrowError(
         .permissionDenied,
-        "A profile belongs to its account and cannot be given to another."
+        "A profile belongs to its account and cannot be transferred."
     )
     /// `102` for a record that does not exist and that the caller may not create.
     package static let creationDenied = SkyrowError(

@@ -151,7 +151,7 @@ import Testing
             let error = try await expectError(.resourceNotFound) {
                 try await desk.create(SignUpRequest(authData: ["username": "bob"], password: "x"), roles: ["Admn"])
             }
-            #expect(error?.message == "There is no role 'Admn'; there are: Admin.")
+            #expect(error?.message == "The role 'Admn' does not exist; existing roles: Admin.")
             #expect(try await fixture.psql("SELECT count(*) FROM _user") == "1")
         }
     }

@@ -123,7 +123,7 @@ import Testing
             #expect(try await service.call("auth:login", attempt)["error"]["code"].integer == 105)
             let second = try await service.call("auth:login", attempt)["error"]
             #expect(second["code"].integer == 131)
-            #expect(second["message"].string?.hasPrefix("Too many attempts to log in") == true)
+            #expect(second["message"].string?.hasPrefix("Too many login attempts") == true)
             #expect(try await service.call("record:fetch", #"{"ids":["note/1"]}"#)["error"] == .null)
         }
     }
@@ -133,7 +133,7 @@ import Testing
         try await withService(rateLimits: RateLimits(login: RateLimit(1, per: .seconds(3600)))) { service in
             _ = try await service.signUp("ann")
             for (method, parameters, what) in [
-                ("auth:login", #"{"auth_data":{"username":"ann"},"password":"guess"}"#, "attempts to log in;"),
+                ("auth:login", #"{"auth_data":{"username":"ann"},"password":"guess"}"#, "login attempts;"),
                 ("auth:signup", #"{"auth_data":{"username":"ben"},"password":"a long secret"}"#, "sign-ups;"),
                 ("auth:reset:confirm", #"{"code":"x","password":"a long secret"}"#, "attempts;"),
             ] {

@@ -21,7 +21,7 @@ import Testing
         (master, .everyone, .opens(.everyone), .opens(.everyone)),
         (master, .own, .refuses(.notAuthenticated, logInForOwn), .refuses(.notAuthenticated, logInForOwn)),
         (master, .user("bob"), .opens(.user("bob")), .opens(.user("bob"))),
-        (master, .union, .opens(.union), .refuses(.notSupported, "The database _union is for reading only.")),
+        (master, .union, .opens(.union), .refuses(.notSupported, "The database _union is read-only.")),
         (masterAsAnn, .own, .opens(.user("ann")), .opens(.user("ann"))),
         (masterAsAnn, .user("bob"), .opens(.user("bob")), .opens(.user("bob"))),
         (
@@ -32,7 +32,7 @@ import Testing
 
     private static let logInForOwn = "Log in to use your private database."
     private static let another = "This database belongs to another user."
-    private static let union = "The database _union is open to the master key only."
+    private static let union = "The database _union requires the master key."
 
     enum Opening: Equatable, Sendable {
         case opens(DatabaseScope)

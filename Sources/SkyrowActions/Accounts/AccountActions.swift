@@ -135,7 +135,7 @@ extension ActionService {
             if let token = credentials.ownToken(of: caller) { return try await account(of: user, with: token) }
             return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
                 guard let account = try await store.users.open(user, session: session) else {
-                    throw SkyrowError(.resourceNotFound, "There is no such user.")
+                    throw SkyrowError.userNotFound
                 }
                 return account
             }
@@ -316,8 +316,8 @@ extension SkyrowError {
         "No account has this login key and password; check both."
     )
     fileprivate static let passwordOfSecondFactor = SkyrowError.invalidArgument(
-        "An account with a second factor changes its password in a session, or by mail.",
+        "With a second factor, change the password in a session, or reset it by mail.",
         "new_password"
     )
-    fileprivate static let wrongPassword = SkyrowError(.invalidCredentials, "The old password is not the account's.")
+    fileprivate static let wrongPassword = SkyrowError(.invalidCredentials, "The old password is wrong.")
 }

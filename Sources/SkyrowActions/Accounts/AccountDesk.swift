@@ -61,7 +61,7 @@ package struct AccountDesk: Sendable {
                 recording: event
             )
             : try await store.users.reopen(request.userID, recording: event)
-        guard isKnown else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
+        guard isKnown else { throw SkyrowError.userNotFound }
     }
 
     /// Returns the names of roles as stored; case may differ when only one role matches.
@@ -76,8 +76,8 @@ package struct AccountDesk: Sendable {
             } else if let only = alike.first, alike.count == 1 {
                 names.append(only)
             } else {
-                let list = known.isEmpty ? "none yet" : known.map(\.rawValue).joined(separator: ", ")
-                throw SkyrowError(.resourceNotFound, "There is no role '\(role)'; there are: \(list).")
+                let list = known.isEmpty ? "none" : known.map(\.rawValue).joined(separator: ", ")
+                throw SkyrowError(.resourceNotFound, "The role '\(role)' does not exist; existing roles: \(list).")
             }
         }
         return names

@@ -54,7 +54,7 @@ extension ActionService {
                 condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
             }
             if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
-            guard !caller.isMaster else { throw .noSuchUser }
+            guard !caller.isMaster else { throw .userNotFound }
             // The step-up or the session has ended since.
             var unproved = caller
             unproved.isElevated = false
@@ -77,7 +77,7 @@ extension ActionService {
             let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
             let user = request.userID
             guard let report = try await delete(user, if: .none, releasing: request.releases, recording: event) else {
-                throw .noSuchUser
+                throw .userNotFound
             }
             return report
         }
@@ -203,18 +203,16 @@ extension AccountDesk {
         releasing: Bool
     ) async throws(SkyrowError) -> DeletionReport {
         let event = AuditEvent(.delete, by: .operator)
-        guard try await beginDeletion(of: user, releasing: releasing, recording: event) else { throw .noSuchUser }
+        guard try await beginDeletion(of: user, releasing: releasing, recording: event) else { throw .userNotFound }
         return try await store.deletions.run(user, rules, maximumRecords: .max, looksForTraces: true)
     }
 }
 
 extension SkyrowError {
-    static let noSuchUser = SkyrowError(.resourceNotFound, "There is no such user.")
-
     fileprivate static func accountIsReferredTo(by types: [RecordTypeName]) -> SkyrowError {
         SkyrowError(
             .constraintViolated,
-            "Records of others refer to the user, and keep the account from being deleted.",
+            "The account cannot be deleted, because records of other users refer to it.",
             info: ["types": .list(types.map { .string($0.rawValue) })]
         )
     }

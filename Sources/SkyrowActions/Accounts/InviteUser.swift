@@ -17,7 +17,7 @@ extension ActionService {
         try await observed(.authInvite) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
             guard configuration.mail != nil else {
-                throw SkyrowError(.notSupported, "This service sends no mail.")
+                throw SkyrowError(.notSupported, "This service does not send mail.")
             }
             guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
             let desk = AccountDesk(store: store, passwords: passwords, policy: configuration.accounts)
@@ -43,12 +43,12 @@ extension AccountDesk {
         from origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> UserID {
         guard let key = store.loginKeys.first(where: { $0.rawValue == "email" }) else {
-            throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
+            throw SkyrowError(.notSupported, "Accounts of this service do not log in with an address.")
         }
         // An invited user chooses a password.
         try policy.requirePasswords()
         guard MailAddress(email) != nil else {
-            throw .invalidArgument("Give an address that mail can be sent to.", "email")
+            throw .invalidArgument("Send a valid email address.", "email")
         }
         try policy.check(.string(email), of: key)
         let names = try await existing(roles)
@@ -57,7 +57,7 @@ extension AccountDesk {
             guard !holder.isRegistered else {
                 throw SkyrowError(
                     .duplicated,
-                    "There is such a user already.",
+                    "The user already exists.",
                     info: ["arguments": .list([.string(key.rawValue)])]
                 )
             }
@@ -69,7 +69,7 @@ extension AccountDesk {
             _ = try await store.users.create(account, session: nil, recording: event, roles: names)
         }
         guard try await mail(OneTimeCode(), .invite, to: email, language: language, from: .none) else {
-            throw SkyrowError(.rateLimited, "A mail went to this address a moment ago; wait for a minute.")
+            throw SkyrowError(.rateLimited, "A mail was just sent to this address; wait a minute.")
         }
         return user
     }
@@ -86,7 +86,7 @@ extension AccountDesk {
         from client: ClientKey
     ) async throws(SkyrowError) -> Bool {
         if let language, !MailTemplates.isLanguage(language) {
-            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
+            throw .invalidArgument("A language must be a tag such as de or pt-BR.", "language")
         }
         let keys = try await store.codes.keys()
         var new = NewCode(code, kind, to: email, under: keys, language: language, from: client)

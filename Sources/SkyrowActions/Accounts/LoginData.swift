@@ -23,12 +23,12 @@ struct SignUpData {
         }
         for field in request.profile {
             guard !fields.contains(where: { $0.name == field.name }) else {
-                throw .invalidArgument("A field is either in auth_data or in profile.", "auth_data", "profile")
+                throw .invalidArgument("Send a field either in auth_data or in profile, not in both.", "auth_data", "profile")
             }
             if loginKeys.contains(field.name) {
                 // An anonymous account is found only by its token.
                 guard password != nil else {
-                    throw .invalidArgument("An anonymous account has no login key.", "profile")
+                    throw .invalidArgument("An anonymous account cannot have a login key.", "profile")
                 }
                 try LoginData.check(field.value, argument: "profile")
             }
@@ -68,7 +68,7 @@ struct LoginData {
             return
         default:
             throw .invalidArgument(
-                "The value of a login key is a text of 1 to 255 bytes without NUL that shows something.",
+                "The value of a login key must be 1 to 255 bytes without NUL and have visible characters.",
                 argument
             )
         }
@@ -103,7 +103,7 @@ enum Password {
     }
 
     private static func wrongLength(_ argument: String) -> SkyrowError {
-        .invalidArgument("A password is 1 to \(maximumByteCount) bytes long.", argument)
+        .invalidArgument("A password must be 1 to \(maximumByteCount) bytes long.", argument)
     }
 }
 
@@ -134,7 +134,7 @@ package struct AccountPolicy: Hashable, Sendable {
     /// Throws `111 NotSupported` if passwords are switched off.
     func requirePasswords() throws(SkyrowError) {
         guard admitsPasswords else {
-            throw SkyrowError(.notSupported, "This service takes no passwords; log in another way.")
+            throw SkyrowError(.notSupported, "This service does not accept passwords; log in another way.")
         }
     }
 
@@ -171,10 +171,10 @@ package struct AccountPolicy: Hashable, Sendable {
     }
 
     private static func mixedScripts(_ key: FieldName) -> SkyrowError {
-        .invalidArgument("A login key has letters of one script, such as Latin or Cyrillic.", key.rawValue)
+        .invalidArgument("The letters of a login key must be of one script, such as Latin or Cyrillic.", key.rawValue)
     }
 
     private static func strayBlanks(_ key: FieldName) -> SkyrowError {
-        .invalidArgument("A login key has no blank at an end and no control characters.", key.rawValue)
+        .invalidArgument("A login key cannot begin or end with a blank or contain control characters.", key.rawValue)
     }
 }

@@ -22,7 +22,7 @@ extension ActionService {
             let known: UserID?
             if let begun { known = begun } else { known = try await store.merges.user(mergedWith: hash, into: target) }
             guard let user = known else {
-                throw SkyrowError(.invalidToken, "This is no access token of an anonymous account that can be merged.")
+                throw SkyrowError(.invalidToken, "The access token is not that of an anonymous account that can be merged.")
             }
             forget(.user(user))
             return try await merge(user, maximumRecords: Self.recordsOfARequest)

@@ -31,8 +31,8 @@ package enum PasswordClass: String, Hashable, Sendable, CaseIterable {
     /// The missing class, for the end of a sentence.
     var words: String {
         switch self {
-        case .upper: "a capital letter"
-        case .lower: "a small letter"
+        case .upper: "an uppercase letter"
+        case .lower: "a lowercase letter"
         case .digit: "a digit"
         case .symbol: "a character that is neither a letter nor a digit"
         }

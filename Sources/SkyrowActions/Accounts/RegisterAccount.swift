@@ -65,10 +65,10 @@ extension ActionService {
     func requireSignUp(of data: SignUpData, by caller: Caller) throws(SkyrowError) {
         let life = configuration.accountLife
         guard caller.isMaster || life.admitsSelfSignUp else {
-            throw SkyrowError(.permissionDenied, "Accounts are made by the operator of this service.")
+            throw SkyrowError(.permissionDenied, "Only the operator of this service can create accounts.")
         }
         guard data.password != nil || life.admitsAnonymous else {
-            throw SkyrowError(.permissionDenied, "This service makes no anonymous accounts.")
+            throw SkyrowError(.permissionDenied, "This service does not allow anonymous accounts.")
         }
     }
 }
@@ -76,6 +76,6 @@ extension ActionService {
 extension SkyrowError {
     fileprivate static let registeredAlready = SkyrowError(
         .duplicated,
-        "The account has a password already; auth:password changes it."
+        "The account already has a password; use auth:password to change it."
     )
 }

@@ -104,6 +104,6 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
 extension SkyrowError {
     static let tooManyWaitForApplication = SkyrowError(
         .overloaded,
-        "Too many requests wait for this application to be opened; try again in a moment."
+        "Too many requests are waiting for this application to open; try again in a moment."
     )
 }

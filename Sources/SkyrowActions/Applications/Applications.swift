@@ -256,7 +256,7 @@ package final class Applications: Service, Sendable {
         } catch  where error.code == .overloaded || Task.isCancelled {
             // An unavailable database is reported elsewhere.
         } catch {
-            logger.warning("The applications could not be read again", metadata: ["error": "\(error.message)"])
+            logger.warning("The applications could not be reloaded", metadata: ["error": "\(error.message)"])
         }
     }
 

@@ -77,11 +77,11 @@ final class FeedWaiting: Sendable {
         case .clientIsFull:
             throw SkyrowError(
                 .rateLimited,
-                "Too many requests of this client wait for changes; try again in a moment.",
+                "Too many requests of this client are waiting for changes; try again in a moment.",
                 info: ["retry_after": .integer(1)]
             )
         case .isFull:
-            throw SkyrowError(.overloaded, "Too many requests wait for changes; try again in a moment.")
+            throw SkyrowError(.overloaded, "Too many requests are waiting for changes; try again in a moment.")
         case .waits:
             break
         }

@@ -35,7 +35,7 @@ extension ActionService {
                     try await clock.sleep(end - clock.instant())
                 }
                 if Task.isCancelled {
-                    throw SkyrowError(.responseTimeout, "The request was given up while it waited for changes.")
+                    throw SkyrowError(.responseTimeout, "The request was cancelled while it waited for changes.")
                 }
                 try await turn?.enter()
                 request.position = .since(token)

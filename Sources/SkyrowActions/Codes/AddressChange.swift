@@ -19,14 +19,14 @@ extension ActionService {
         try await observed(.authEmailChange) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             guard configuration.mail != nil else {
-                throw SkyrowError(.notSupported, "This service sends no mail.")
+                throw SkyrowError(.notSupported, "This service does not send mail.")
             }
             guard let key = store.loginKeys.first(where: { $0.rawValue.isSameText(as: "email") }) else {
-                throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
+                throw SkyrowError(.notSupported, "Accounts of this service do not log in with an address.")
             }
             try await requireProof(of: user, request.password, by: caller, with: own, from: client, origin: origin)
             guard MailAddress(request.email) != nil else {
-                throw .invalidArgument("Give an address that mail can be sent to.", "email")
+                throw .invalidArgument("Send a valid email address.", "email")
             }
             try configuration.accounts.check(.string(request.email), of: key)
             return try await issue(.email, to: request.email, for: user, language: request.language, from: client)

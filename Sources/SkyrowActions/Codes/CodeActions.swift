@@ -67,7 +67,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> CodeTicket {
         try await observed(.authResetRequest) { () async throws(SkyrowError) in
             guard configuration.mail != nil else {
-                throw SkyrowError(.notSupported, "This service sends no mail.")
+                throw SkyrowError(.notSupported, "This service does not send mail.")
             }
             try configuration.accounts.requirePasswords()
             guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
@@ -234,11 +234,11 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authResetPassword) { () async throws(SkyrowError) in
             // The endpoint has checked this already.
-            guard caller.isMaster else { throw SkyrowError(.permissionDenied, "This takes the master key.") }
+            guard caller.isMaster else { throw CredentialCheck.masterNeeded }
             let password = try configuration.accounts.accepted(request.password, argument: "password")
             let user = request.userID
             guard let credentials = try await store.users.credentials(of: user) else {
-                throw SkyrowError(.resourceNotFound, "There is no such user.")
+                throw SkyrowError.userNotFound
             }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
             let hash = try await newPasswordHash(password, of: user, from: client)
@@ -253,7 +253,7 @@ extension ActionService {
                     notifies: notifies,
                     historySize: configuration.accounts.passwords.historySize
                 )
-                guard let account else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
+                guard let account else { throw SkyrowError.userNotFound }
                 return account
             }
         }
@@ -352,7 +352,7 @@ extension ActionService {
             if case .string(let text) = field.value { address = text }
         }
         if configuration.verification == .required, address.flatMap({ MailAddress($0) }) == nil {
-            throw .invalidArgument("Give an address that mail can be sent to.", "email")
+            throw .invalidArgument("Send a valid email address.", "email")
         }
         return address
     }
@@ -398,10 +398,10 @@ extension ActionService {
 
 extension SkyrowError {
     /// One error for a code that is wrong, used, expired or of another account.
-    static let codeNotAccepted = SkyrowError(.invalidToken, "This code does not count. Ask for a new one.")
+    static let codeNotAccepted = SkyrowError(.invalidToken, "The code is not valid. Request a new one.")
 
     fileprivate static let verificationRequired = SkyrowError(
         .verificationRequired,
-        "Confirm the address of the account first: the mail that was sent to it says how."
+        "Verify the address of the account first, with the code or link mailed to it."
     )
 }

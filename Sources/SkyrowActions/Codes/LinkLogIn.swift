@@ -60,7 +60,7 @@ extension ActionService {
 
     private func requireLinkLogIn() throws(SkyrowError) {
         guard configuration.mail != nil, configuration.admitsLinkLogIn else {
-            throw SkyrowError(.notSupported, "This service logs no one in by mail.")
+            throw SkyrowError(.notSupported, "This service does not support login by mail.")
         }
     }
 }

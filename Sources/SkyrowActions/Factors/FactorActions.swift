@@ -41,7 +41,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> [String] {
         try await observed(.authTOTPConfirm) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
-            let missing = SkyrowError(.resourceNotFound, "No secret waits for a code; call auth:totp:enrol.")
+            let missing = SkyrowError(.resourceNotFound, "No secret is waiting for confirmation; call auth:totp:enrol first.")
             // Each try is counted before it is compared.
             guard let factor = try await store.factors.attemptEnrolment(of: user) else { throw missing }
             guard let digits = OneTimeCode.digits(code),
@@ -239,9 +239,9 @@ struct FactorHandle: Sendable {
 
 extension SkyrowError {
     /// One error for a wrong code and a used one.
-    static let factorRefused = SkyrowError(.invalidCredentials, "This code is not right, or was used before.")
+    static let factorRefused = SkyrowError(.invalidCredentials, "The code is wrong or was already used.")
     fileprivate static let handleNotAccepted = SkyrowError(
         .invalidToken,
-        "This log-in has ended. Begin again with the password."
+        "This login has expired. Begin again with the password."
     )
 }

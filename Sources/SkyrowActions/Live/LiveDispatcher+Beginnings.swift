@@ -292,13 +292,13 @@ extension SkyrowError {
 
     fileprivate static let membersHaveChanged = SkyrowError(
         .overloaded,
-        "Too much changes while the records of a live query are read; try again in a moment."
+        "Too many records changed while those of a live query were read; try again in a moment."
     )
 
     fileprivate static func tooManyMembers(_ limit: Int) -> SkyrowError {
         SkyrowError(
             .overloaded,
-            "More than \(limit) records match, and changes come without the records before: narrow the predicate."
+            "More than \(limit) records match, and changes do not include the old records: narrow the predicate."
         )
     }
 }

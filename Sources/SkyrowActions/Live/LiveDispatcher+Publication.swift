@@ -26,7 +26,7 @@ extension LiveDispatcher {
             let published = try await store.publishedTables()
             _ = try await store.recordSchema()
             guard let table = store.cache.current.tables[type] else {
-                throw SkyrowError(.resourceNotFound, "There is no such record type.")
+                throw SkyrowError.recordTypeNotFound
             }
             if published[table.oid] != nil { return }
             if former == table.oid { break }
@@ -34,8 +34,8 @@ extension LiveDispatcher {
         }
         throw SkyrowError(
             .notSupported,
-            "The changes of \(type) are not published, and the service may not do so. The operator sees with \"skyrow doctor\" how "
-                + "it is done."
+            "The changes of \(type) are not published, and the service has no right to publish them; \"skyrow doctor\" "
+                + "says how."
         )
     }
 

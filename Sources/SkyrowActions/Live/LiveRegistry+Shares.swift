@@ -140,13 +140,13 @@ extension SkyrowError {
     ) -> SkyrowError {
         let message =
             switch (refusal, kind) {
-            case (.all, .changes): "The service has as many subscriptions as it may, \(total), and takes no more."
+            case (.all, .changes): "The service has reached its limit of \(total) subscriptions."
             case (.all, .results):
-                "The service has as many queries that it asks again as it may, \(total), and takes no more."
+                "The service has reached its limit of \(total) watched queries."
             case (.client(let most), .changes):
-                "The subscriptions of one client are at most \(most), over all connections."
+                "A client can have at most \(most) subscriptions over all connections."
             case (.client(let most), .results):
-                "One client has at most \(most) different queries that are asked again, over all connections."
+                "A client can have at most \(most) different watched queries over all connections."
             }
         return SkyrowError(.overloaded, message)
     }
@@ -155,12 +155,12 @@ extension SkyrowError {
     static func noMemoryLeft(_ refusal: ClientShares.Refusal) -> SkyrowError {
         switch refusal {
         case .all:
-            SkyrowError(.overloaded, "Live queries hold as much memory as they may; try again later.")
+            SkyrowError(.overloaded, "Live queries have reached their memory limit; try again later.")
         case .client(let most):
             SkyrowError(
                 .overloaded,
-                "The live queries of one client hold at most \(most) bytes: of conditions and lists of values, of records that match "
-                    + "where these are kept, and of events that wait. Ask for less, or end others."
+                "The live queries of a client can use at most \(most) bytes, for conditions and lists of values, matching "
+                    + "records where these are kept, and pending events. Narrow the query, or end other live queries."
             )
         }
     }
@@ -168,8 +168,8 @@ extension SkyrowError {
     static func tooManyScans(of type: RecordTypeName, ofClient limit: Int) -> SkyrowError {
         SkyrowError(
             .overloaded,
-            "One client has at most \(limit) live queries of \(type) that every change has to be compared with: ask for certain values of "
-                + "a field with \"eq\", \"in\" or \"contains\"."
+            "A client can have at most \(limit) live queries of \(type) that are compared with every change: "
+                + "restrict a field to certain values with \"eq\", \"in\" or \"contains\"."
         )
     }
 }

@@ -18,7 +18,7 @@ struct AwaitedTypes: Sendable {
         guard tasks.count < limit else {
             throw SkyrowError(
                 .overloaded,
-                "A connection has at most \(limit) live queries of types that there are not yet."
+                "A connection can have at most \(limit) live queries of types that do not exist yet."
             )
         }
         tasks[name] = begin()

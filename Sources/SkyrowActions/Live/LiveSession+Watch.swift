@@ -23,7 +23,7 @@ extension LiveSession {
             guard live.configuration.source != .off else { throw .liveQueriesAreOff }
             try requireFree(request.name)
             if case .records(let query) = request.subject, query.omittedFields.contains("_id") {
-                throw .invalidArgument("The records of a query that is kept current are known by their ids.", "omit")
+                throw .invalidArgument("A live query cannot omit the ids of its records.", "omit")
             }
             if try await service.store.table(of: request.subject.type) == nil {
                 return try await awaitType(of: request, by: caller, with: credentials, from: client, turn: turn)
@@ -83,7 +83,7 @@ extension ActionService {
         guard access.database != .union else { throw .liveOfUnion }
         try access.requireReading(request.subject.type)
         guard let whole = try await store.table(of: request.subject.type) else {
-            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+            throw SkyrowError.recordTypeNotFound
         }
         let present = store.cache.current
         let table = whole.visible(to: access.fields)
@@ -122,7 +122,7 @@ extension SkyrowError {
     /// `120` for a query whose result may change without a change of a record.
     fileprivate static let watchOfRelations = SkyrowError(
         .recordQueryInvalid,
-        "A query that is kept current is asked again when records change: members of a relation and relations of users are none.",
+        "A live query cannot depend on members of a relation or on relations of users: it is only run again when records change.",
         info: ["arguments": .list([.string("predicate")])]
     ).at("predicate")
 }

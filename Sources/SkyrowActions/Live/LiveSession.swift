@@ -181,7 +181,7 @@ extension ActionService {
         guard access.database != .union else { throw .liveOfUnion }
         try access.requireReading(request.type)
         guard let whole = try await store.table(of: request.type) else {
-            throw SkyrowError(.resourceNotFound, "There is no such record type.")
+            throw SkyrowError.recordTypeNotFound
         }
         let table = whole.visible(to: access.fields)
         let catalog = store.cache.current.visible(to: access.fields)
@@ -246,7 +246,7 @@ extension SkyrowError {
     )
 
     static let liveOfUnion = SkyrowError.invalidArgument(
-        "A live query is of the public database or a private one.",
+        "A live query requires the public database or a private one.",
         "database_id"
     )
 
@@ -254,12 +254,12 @@ extension SkyrowError {
     fileprivate static func previousNotLogged(_ type: RecordTypeName) -> SkyrowError {
         SkyrowError(
             .notSupported,
-            "The log has no old values of \(type), whose \"live\" is \"key\" in the schema file.",
+            "PostgreSQL's log has no old values of \(type), since its \"live\" is \"key\" in the schema file.",
             info: ["arguments": .list([.string("previous")])]
         )
     }
 
-    static let noSuchSubscription = SkyrowError(.resourceNotFound, "There is no subscription of that name.")
+    static let noSuchSubscription = SkyrowError(.resourceNotFound, "The subscription does not exist.")
 
     static let changesNotFollowed = SkyrowError(
         .overloaded,
@@ -268,7 +268,7 @@ extension SkyrowError {
 
     fileprivate static let tokenUnreadable = SkyrowError(
         .invalidToken,
-        "This is no change token; one comes with a checkpoint of a live query, or with changes:fetch.",
+        "This is not a change token; checkpoints of live queries and changes:fetch return one.",
         info: ["arguments": .list([.string("since")])]
     )
 
@@ -277,15 +277,15 @@ extension SkyrowError {
     /// `120` for a predicate that a single record cannot answer.
     fileprivate static let liveNeedsOwnFields = SkyrowError(
         .recordQueryInvalid,
-        "A live query judges each record by itself: a predicate may not lead through a reference, to another query, to members "
-            + "of a relation or to relations of users, nor ask for words of a language or polygons.",
+        "A live query tests each record on its own: its predicate cannot use references, nested queries, members "
+            + "of a relation, relations of users, words of a language or polygons.",
         info: ["arguments": .list([.string("predicate")])]
     ).at("predicate")
 
     /// `111` for a call over a connection without live queries.
     package static let liveNeedsConnection = SkyrowError(
         .notSupported,
-        "Live queries need a connection that stays open: a WebSocket at GET /rpc, or POST /rpc with the header "
+        "Live queries require a connection that stays open: a WebSocket at GET /rpc, or POST /rpc with the header "
             + "\"Accept: text/event-stream\"."
     )
 }

@@ -27,7 +27,7 @@ extension LiveState {
         // A client that reuses a name is not sent the end of the former subscription.
         forgetEnd(of: name, on: connection)
         guard connections[connection]?.endings.count ?? 0 < Self.maximumEndings else {
-            throw SkyrowError(.overloaded, "The connection reads too slowly; try again when it has read what waits.")
+            throw SkyrowError(.overloaded, "The connection reads too slowly; read the pending events and try again.")
         }
     }
 
@@ -90,6 +90,6 @@ extension LiveState {
 extension SkyrowError {
     static let subscriptionNameInUse = SkyrowError(
         .duplicated,
-        "The connection has a subscription of this name already."
+        "The connection already has a subscription of this name."
     )
 }

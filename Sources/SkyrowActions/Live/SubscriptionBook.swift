@@ -20,7 +20,7 @@ enum SubscriptionKind {
         self == .changes ? limits.total : limits.watches
     }
 
-    fileprivate var noun: String { self == .changes ? "subscriptions" : "queries that are asked again" }
+    fileprivate var noun: String { self == .changes ? "subscriptions" : "watched queries" }
 }
 
 /// The subscriptions of a kind by connection and credentials, and their number by user.
@@ -64,10 +64,10 @@ struct SubscriptionBook {
     func requireRoom(on connection: Connection, for holder: LiveHolder) throws(SkyrowError) {
         let (perConnection, perUser) = (kind.perConnection(limits), kind.perUser(limits))
         guard numbers(of: connection).count < perConnection else {
-            throw SkyrowError(.overloaded, "A connection has at most \(perConnection) \(kind.noun).")
+            throw SkyrowError(.overloaded, "A connection can have at most \(perConnection) \(kind.noun).")
         }
         if let share = holder.share, shares[share] ?? 0 >= perUser {
-            throw SkyrowError(.overloaded, "A user has at most \(perUser) \(kind.noun), over all connections.")
+            throw SkyrowError(.overloaded, "A user can have at most \(perUser) \(kind.noun) over all connections.")
         }
     }
 

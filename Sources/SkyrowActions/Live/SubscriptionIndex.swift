@@ -166,8 +166,8 @@ extension SkyrowError {
         let fields = (["_id", "_owner"] + references.prefix(3).map(\.rawValue)).joined(separator: ", ")
         return SkyrowError(
             .overloaded,
-            "There are \(limit) live queries of \(type) already that every change has to be compared with: ask for "
-                + "certain values of a field with \"eq\", \"in\" or \"contains\", of \(fields) best."
+            "The service has reached its limit of \(limit) live queries of \(type) that are compared with every change: "
+                + "restrict a field, preferably \(fields), to certain values with \"eq\", \"in\" or \"contains\"."
         )
     }
 }

@@ -127,7 +127,7 @@ extension SkyrowError {
     fileprivate static func watchedResultTooLarge(_ limit: Int) -> SkyrowError {
         SkyrowError(
             .overloaded,
-            "A result that is kept current has at most \(limit) bytes: ask for fewer records or fields."
+            "The result of a live query can have at most \(limit) bytes: request fewer records or fields."
         )
     }
 }

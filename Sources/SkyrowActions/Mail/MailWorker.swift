@@ -45,10 +45,10 @@ package struct MailConfiguration: Sendable {
     /// Returns the mail of a row; throws for an invalid address or an invalid result of a template.
     func message(_ mail: LeasedMail, to target: String) throws(MailFailure) -> MailMessage {
         guard let address = MailAddress(target) else {
-            throw MailFailure(.permanent, "The address of the account is none that mail can be sent to.")
+            throw MailFailure(.permanent, "The account has no valid email address.")
         }
         guard let kind = MailKind(rawValue: mail.kind) else {
-            throw MailFailure(.permanent, "There is no mail of the kind \(mail.kind).")
+            throw MailFailure(.permanent, "The mail kind \(mail.kind) does not exist.")
         }
         var values = MailValues(application: title, address: target)
         if let code = CodeKind(rawValue: mail.kind), mail.link != nil || mail.digits != nil {

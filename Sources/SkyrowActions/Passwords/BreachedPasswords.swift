@@ -24,7 +24,7 @@ package final class BreachedPasswords: Sendable {
             case .unreadable(let reason): "it cannot be read: \(reason)"
             case .empty: "it is empty"
             case .form(let place):
-                "the line at byte \(place) is not 16 to 40 hexadecimal digits, alone or before a colon"
+                "the line at byte \(place) is not 16 to 40 hexadecimal digits, optionally followed by a colon"
             case .order(let place): "the line at byte \(place) does not come after the one before; sort it"
             }
         }
@@ -53,7 +53,7 @@ package final class BreachedPasswords: Sendable {
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(file)
-            throw .unreadable("it is no file")
+            throw .unreadable("it is not a regular file")
         }
         self.file = file
         size = Int(status.st_size)
@@ -143,7 +143,7 @@ package final class BreachedPasswords: Sendable {
                 let read = pread(file, buffer.baseAddress.map { $0 + filled }, wanted - filled, off_t(place + filled))
                 if read < 0, errno == EINTR { continue }
                 guard read > 0 else {
-                    failure = .unreadable(read < 0 ? String(cString: strerror(errno)) : "it has become shorter")
+                    failure = .unreadable(read < 0 ? String(cString: strerror(errno)) : "it was truncated")
                     return
                 }
                 filled += read

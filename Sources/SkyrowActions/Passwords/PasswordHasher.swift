@@ -246,7 +246,7 @@ final class PasswordHasher: Sendable {
             observe(.passwordQueueFull)
             return SkyrowError(.overloaded, "Too many passwords are being checked; try again in a few seconds.")
         case .cancelled:
-            return SkyrowError(.responseTimeout, "The request was given up before its password was checked.")
+            return SkyrowError(.responseTimeout, "The request was cancelled before its password was checked.")
         case .library:
             return SkyrowError(.unexpectedError, "The password could not be hashed.")
         case .breached:

@@ -107,19 +107,19 @@ extension PasswordPolicy.Violation {
             sentence = "Choose a password of at least \(least) characters."
             info["min_length"] = .integer(Int64(least))
         case .missing(let kind): sentence = "Choose a password with \(kind.words)."
-        case .excluded: sentence = "Choose a password without words that are not allowed here, such as your name."
+        case .excluded: sentence = "Choose a password without forbidden words, such as your name."
         case .weak(let score, let least):
-            sentence = "Choose a password that is harder to guess, such as several words that do not belong together."
+            sentence = "Choose a password that is harder to guess, such as several unrelated words."
             info["score"] = .integer(Int64(score))
             info["min_score"] = .integer(Int64(least))
         case .reused(let count):
             sentence =
                 count == 1
-                ? "Choose a password that is not the present one."
-                : "Choose a password that is none of your last \(count)."
+                ? "Choose a password other than the current one."
+                : "Choose a password other than your last \(count)."
             info["history_size"] = .integer(Int64(count))
-        case .breached: sentence = "Choose another password: this one is in a list of passwords that have leaked."
-        case .expired: sentence = "The password is too old. Log in with a new one in new_password, or reset it by mail."
+        case .breached: sentence = "Choose another password: this one is in a list of leaked passwords."
+        case .expired: sentence = "The password has expired. Log in with a new one in new_password, or reset it by mail."
         }
         return SkyrowError(.passwordPolicyViolated, sentence, info: info)
     }

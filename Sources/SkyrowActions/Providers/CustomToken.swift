@@ -92,19 +92,21 @@ extension TokenFault {
         case .undecodable, .algorithm, .key, .signature, .expired, .early:
             SkyrowError(
                 .badRequest,
-                "This is no token that counts: it cannot be read, is not signed with a key of the service, or has expired or not begun.",
+                "The token is not valid: it cannot be read, is not signed with a key of the service, has expired, "
+                    + "or is not valid yet.",
                 info: ["arguments": .list([.string("token")])]
             )
         case .claim, .issuer, .audience, .authorizedParty, .age, .nonce, .accessToken, .used, .domain:
             SkyrowError(
                 .invalidCredentials,
-                "A token has the claims sub, iat and exp, counts for an hour at most, and with jti once."
+                "A token must have the claims sub, iat and exp, be valid for at most an hour, "
+                    + "and be used only once if it has jti."
             )
         }
     }
 
     /// The error for a provider's token, the same for every fault.
     var idTokenError: SkyrowError {
-        SkyrowError(.invalidCredentials, "This sign-in is not accepted; sign in with the provider again.")
+        SkyrowError(.invalidCredentials, "The sign-in is not valid; sign in with the provider again.")
     }
 }

@@ -73,10 +73,10 @@ extension ActionService {
             case .unchanged, .taken, .providerTaken: throw .alreadyConnected
             case .tooMany:
                 throw .invalidArgument(
-                    "An account is linked with at most \(AccountIdentity.maximumCount) providers.",
+                    "An account can be linked with at most \(AccountIdentity.maximumCount) providers.",
                     "provider"
                 )
-            case .ended: throw .noSuchUser
+            case .ended: throw .userNotFound
             }
         }
     }
@@ -116,7 +116,7 @@ enum ProviderProfile {
 
 extension SkyrowError {
     fileprivate static let alreadyConnected = SkyrowError.invalidArgument(
-        "There is an account that is linked with this sign-in, or the user is linked with another one of the provider.",
+        "Another account is linked with this sign-in, or the user is linked with another sign-in of the provider.",
         "principal_id"
     )
 }

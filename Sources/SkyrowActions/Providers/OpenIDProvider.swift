@@ -86,7 +86,7 @@ package struct ProviderKeySource: Sendable {
             } else if let found = try await document().keys {
                 place = found
             } else {
-                throw WebFailure("The document of \(issuer) does not say at which https address the keys are.")
+                throw WebFailure("The document of \(issuer) has no https address of the keys.")
             }
             return .success(try FetchedKeys(try await fetcher.document(at: place)))
         } catch {
@@ -98,7 +98,7 @@ package struct ProviderKeySource: Sendable {
     package func endpoints() async -> Result<ProviderEndpoints, WebFailure> {
         do throws(WebFailure) {
             guard let endpoints = try await document().endpoints else {
-                throw WebFailure("The document of \(issuer) does not say at which https addresses users sign in.")
+                throw WebFailure("The document of \(issuer) has no https addresses for signing in.")
             }
             return .success(endpoints)
         } catch {
@@ -109,7 +109,7 @@ package struct ProviderKeySource: Sendable {
     private func document() async throws(WebFailure) -> ProviderDocument {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         guard let place = WebAddress("\(base)/.well-known/openid-configuration", allowsLoopback: allowsLoopback) else {
-            throw WebFailure("The issuer \(issuer) is no address of a document.")
+            throw WebFailure("The issuer \(issuer) is not the address of a document.")
         }
         return try ProviderDocument(
             try await fetcher.document(at: place),

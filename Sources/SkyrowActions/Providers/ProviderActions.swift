@@ -52,7 +52,7 @@ extension ActionService {
         try await observed(.ssoCustomTokenLogIn, as: .customToken) { () async throws(SkyrowError) in
             let keys = configuration.customTokenKeys
             guard !keys.isEmpty else {
-                throw SkyrowError(.notConfigured, "This service has no keys for custom tokens.")
+                throw SkyrowError(.notConfigured, "The service has no keys for custom tokens.")
             }
             let claim = try await claim(tokenOf: client)
             var misfit: SkyrowError?
@@ -411,12 +411,12 @@ extension ActionService {
         case .providerTaken:
             throw SkyrowError(
                 .duplicated,
-                "The account is linked with another sign-in of this provider; unlink that first.",
+                "The account is linked with another sign-in of this provider; unlink it first.",
                 info: ["arguments": .list([.string("provider")])]
             )
         case .tooMany:
             throw .invalidArgument(
-                "An account is linked with at most \(AccountIdentity.maximumCount) providers.",
+                "An account can be linked with at most \(AccountIdentity.maximumCount) providers.",
                 "provider"
             )
         case .ended: throw ended(caller)
@@ -481,8 +481,7 @@ extension ActionService {
     }
 
     func ended(_ caller: Caller) -> SkyrowError {
-        caller.isMaster
-            ? SkyrowError(.resourceNotFound, "There is no such user.") : CredentialCheck.tokenNotAccepted
+        caller.isMaster ? .userNotFound : CredentialCheck.tokenNotAccepted
     }
 }
 
@@ -493,7 +492,7 @@ extension SkyrowError {
     /// `109` for an address that another account has verified: its user logs in there, and links the provider.
     static let addressProven = SkyrowError(
         .duplicated,
-        "Another account has this mail address: log in to it and link the provider.",
+        "Another account has this email address: log in to it and link the provider.",
         info: ["arguments": .list([.string("email")]), "link": .boolean(true)]
     )
 }

@@ -38,12 +38,12 @@ package struct FetchedKeys: Sendable {
         }
         keys = try json.withRoot { root throws(WebFailure) in
             guard let keys = root["keys"], keys.isArray, keys.count <= Self.maximumCount else {
-                throw WebFailure("The keys of the provider are no list of at most \(Self.maximumCount) keys.")
+                throw WebFailure("The keys of the provider are not a list of at most \(Self.maximumCount) keys.")
             }
             return keys.elements.compactMap { SigningKey($0) }
         }
         guard !keys.isEmpty else {
-            throw WebFailure("The provider has no key for signatures of RSA, P-256 or Ed25519.")
+            throw WebFailure("The provider has no signing key for RSA, P-256 or Ed25519.")
         }
         maximumAge = document.maximumAge
         date = document.date

@@ -79,7 +79,7 @@ package final class RateLimiter: Sendable {
     /// What is limited, in the words of a message.
     enum Limited: String, Sendable {
         case calls
-        case logIns = "attempts to log in"
+        case logIns = "login attempts"
         case signUps = "sign-ups"
         /// Attempts with passwords and codes.
         case attempts

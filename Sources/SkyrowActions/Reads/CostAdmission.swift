@@ -18,7 +18,7 @@ package enum ScanPolicy: String, Hashable, Sendable, CaseIterable {
         }
         throw SkyrowError(
             .recordQueryInvalid,
-            "No index leads to these records of \(cost.type), which are many.\(cost.advice)",
+            "The query would scan all records of \(cost.type), since no index serves it.\(cost.advice)",
             info: cost.info
         )
     }
@@ -45,7 +45,7 @@ extension ActionService {
             guard error.code == .responseTimeout, let cost = known.cost.withLock({ $0 }) else { throw error }
             var explained = SkyrowError(
                 error.code,
-                "\(error.message) It is of the cost class \(cost.costClass.rawValue).\(cost.advice)",
+                "\(error.message) The cost class of the query is \(cost.costClass.rawValue).\(cost.advice)",
                 info: error.info
             )
             explained.info.merge(cost.info) { own, _ in own }
@@ -64,7 +64,7 @@ extension QueryCost {
     fileprivate var advice: String {
         guard let index else { return "" }
         let fields = index.fields.map(\.name).joined(separator: ", ")
-        return " An index of \(index.type) of the kind \(index.kind.rawValue) on \(fields) would serve."
+        return " An index of \(index.type) of the kind \(index.kind.rawValue) on \(fields) would serve it."
     }
 
     fileprivate var info: [String: ErrorInfo] {

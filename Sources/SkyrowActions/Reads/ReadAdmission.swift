@@ -98,11 +98,11 @@ package final class ReadAdmission: Sendable {
         case .clientIsFull:
             throw SkyrowError(
                 .rateLimited,
-                "Too many reads of this client wait for their turn; try again in a moment.",
+                "Too many reads of this client are queued; try again in a moment.",
                 info: ["retry_after": .integer(1)]
             )
         case .isFull:
-            throw SkyrowError(.overloaded, "Too many reads wait for their turn; try again in a moment.")
+            throw SkyrowError(.overloaded, "Too many reads are queued; try again in a moment.")
         }
     }
 
@@ -127,9 +127,9 @@ package final class ReadAdmission: Sendable {
         case nil:
             return
         case .late:
-            throw SkyrowError(.overloaded, "The read did not get its turn within \(patience); try again in a moment.")
+            throw SkyrowError(.overloaded, "The read was queued for longer than \(patience); try again in a moment.")
         case .cancelled:
-            throw SkyrowError(.responseTimeout, "The request was given up before the read got its turn.")
+            throw SkyrowError(.responseTimeout, "The request was cancelled while the read was queued.")
         }
     }
 }

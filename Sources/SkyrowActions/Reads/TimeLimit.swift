@@ -32,7 +32,7 @@ func within<Success: Sendable>(
 extension SkyrowError {
     fileprivate static let outOfTime = SkyrowError(
         .responseTimeout,
-        "The database was not ready within the request's timeout_ms, so the statement was cancelled.",
+        "The database did not finish within the request's timeout_ms; the statement was cancelled.",
         info: ["arguments": .list([.string("timeout_ms")])]
     )
 }

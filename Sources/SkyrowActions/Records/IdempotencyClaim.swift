@@ -24,7 +24,7 @@ struct IdempotencyClaim: Sendable, Equatable {
     ) throws(SkyrowError) {
         guard let key else { return nil }
         guard (1...64).contains(key.utf8.count), !key.hasNUL else {
-            throw .invalidArgument("An idempotency key is 1 to 64 bytes without NUL.", "idempotency_key")
+            throw .invalidArgument("An idempotency key must be 1 to 64 bytes without NUL.", "idempotency_key")
         }
         self.key = key
         // API keys may differ in what they can see of a result.

@@ -69,7 +69,7 @@ extension TypeRules {
 extension SkyrowError {
     fileprivate static let addressIsProved = SkyrowError(
         .deniedArgument,
-        "An address is changed by auth:email:change, which proves the new one.",
+        "Use auth:email:change to change an address; it verifies the new one.",
         info: ["arguments": .list([.string("email")]), "action": .string(ActionName.authEmailChange.rawValue)]
     )
 }

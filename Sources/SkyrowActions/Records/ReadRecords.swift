@@ -83,7 +83,7 @@ extension ActionService {
         by caller: Caller
     ) throws(SkyrowError) -> RecordAccess {
         guard caller.isOperator else {
-            throw SkyrowError(.permissionDenied, "A query is explained to the master key alone.")
+            throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.")
         }
         return try recordAccess(to: database, for: .reading, by: caller)
     }

@@ -128,7 +128,7 @@ extension ActionService {
 
     private func withoutNUL(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
         guard users.allSatisfy({ !$0.rawValue.hasNUL }) else {
-            throw .invalidArgument("A user id holds no NUL.", "targets")
+            throw .invalidArgument("A user id cannot contain NUL.", "targets")
         }
         return users
     }
@@ -143,14 +143,13 @@ extension Caller {
 }
 
 extension SkyrowError {
-    fileprivate static let userNotFound = SkyrowError(.resourceNotFound, "There is no such user.")
     fileprivate static let relationToOneself = SkyrowError(
         .invalidArgument,
-        "A user has no relation to themselves.",
+        "Users cannot have a relation to themselves.",
         info: ["arguments": .list([.string("targets")])]
     )
     fileprivate static let userIsBlocked = SkyrowError(
         .permissionDenied,
-        "You have blocked this user; end that first."
+        "You have blocked this user; unblock them first."
     )
 }

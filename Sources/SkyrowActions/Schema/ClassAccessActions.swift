@@ -55,7 +55,7 @@ extension ActionService {
             guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
             let event = event(by: caller, from: origin)
             guard try await store.users.setDefaultAccess(request.access, of: user, recording: event) else {
-                throw SkyrowError(.resourceNotFound, "There is no such user.")
+                throw SkyrowError.userNotFound
             }
             return request
         }

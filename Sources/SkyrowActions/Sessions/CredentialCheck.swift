@@ -90,7 +90,7 @@ struct CredentialCheck {
             return caller
         case .masterOrDevelopment:
             guard isDevelopment else {
-                throw SkyrowError(.permissionDenied, "Outside development mode this takes the master key.")
+                throw SkyrowError(.permissionDenied, "Outside development mode, this requires the master key.")
             }
             return caller
         case .master:
@@ -103,13 +103,13 @@ struct CredentialCheck {
                 throw SkyrowError(.notAuthenticated, "Log in as an administrator first.")
             }
             guard caller.isAdministrator else {
-                throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")
+                throw SkyrowError(.permissionDenied, "This requires an administrator's role or the master key.")
             }
             return caller
         }
     }
 
-    static let masterNeeded = SkyrowError(.permissionDenied, "This takes the master key.")
+    static let masterNeeded = SkyrowError(.permissionDenied, "This requires the master key.")
 
     static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
 
@@ -141,7 +141,7 @@ struct CredentialCheck {
         case .master:
             if let acting = credentials.actingUserID, !isUserID(acting.rawValue) {
                 throw .invalidArgument(
-                    "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.",
+                    "A user id must be 1 to 255 bytes without NUL and must not begin with '_' or '~'.",
                     "_user_id"
                 )
             }

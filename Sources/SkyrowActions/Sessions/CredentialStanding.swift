@@ -32,5 +32,5 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    package static let keyNotAccepted = SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
+    package static let keyNotAccepted = SkyrowError(.accessKeyNotAccepted, "The API key is not valid.")
 }

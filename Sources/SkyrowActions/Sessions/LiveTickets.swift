@@ -68,7 +68,7 @@ extension ActionService {
 extension SkyrowError {
     fileprivate static let ticketDoesNotCount = SkyrowError(
         .invalidToken,
-        "The ticket is unknown, was used, or is older than a minute, or its session has ended; ask for another."
+        "The ticket is unknown, used or older than a minute, or its session has ended; request another one."
     )
 }
 

@@ -108,7 +108,7 @@ extension ActionService {
             try await self.store.users.credentials(of: user)
         }
         guard let found, verdict.isRight else {
-            throw SkyrowError(.invalidCredentials, "The password is not the account's.")
+            throw SkyrowError(.invalidCredentials, "The password is wrong.")
         }
         return found
     }

@@ -63,7 +63,7 @@ package struct KeyCreateRequest: Hashable, Sendable {
     package static let maximumKeys = 1000
     package static let maximumNetworks = 100
     package static let nameSentence =
-        "A key is named by 1 to 255 bytes in the form NFC, without control characters and without a space at either end."
+        "A key name must be 1 to 255 bytes in NFC, without control characters and without a space at either end."
 
     /// Throws `108 InvalidArgument` for an invalid name, and for too many scopes or networks.
     package init(
@@ -77,10 +77,10 @@ package struct KeyCreateRequest: Hashable, Sendable {
             throw .invalidArgument(Self.nameSentence, "name")
         }
         guard scopes.count <= KeyScope.maximumCount else {
-            throw .invalidArgument("A key has at most \(KeyScope.maximumCount) scopes.", "scopes")
+            throw .invalidArgument("A key can have at most \(KeyScope.maximumCount) scopes.", "scopes")
         }
         guard networks.count <= Self.maximumNetworks else {
-            throw .invalidArgument("A key has at most \(Self.maximumNetworks) networks.", "networks")
+            throw .invalidArgument("A key can have at most \(Self.maximumNetworks) networks.", "networks")
         }
         self.name = name
         self.kind = kind

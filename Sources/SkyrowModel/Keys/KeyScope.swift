@@ -55,10 +55,10 @@ package enum KeyScope: Hashable, Sendable {
     }
 
     private static let unknown = SkyrowError.invalidArgument(
-        "A scope is read, read_private, write, signup, type:<type>, type:<type>:read or action:<name of an action>."
+        "A scope must be read, read_private, write, signup, type:<type>, type:<type>:read or action:<name of an action>."
     )
     private static let widening = SkyrowError.invalidArgument(
-        "A key with scopes makes no keys and gives them no other texts: it would get what it lacks."
+        "A key with scopes cannot create or rotate keys: it could gain scopes that it lacks."
     )
 }
 

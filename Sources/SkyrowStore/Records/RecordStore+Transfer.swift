@@ -61,7 +61,7 @@ private struct TransferRun {
             """
         )
         guard !found.isEmpty else {
-            throw SkyrowError(.resourceNotFound, "There is no such user.").at("to")
+            throw SkyrowError.userNotFound.at("to")
         }
     }
 

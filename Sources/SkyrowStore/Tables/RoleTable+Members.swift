@@ -139,7 +139,7 @@ extension RoleTable {
             )
             guard missing.isEmpty else {
                 let place = Int(try missing.decode(row: 0, column: 0, as: Int64.self)) - 1
-                throw SkyrowError(.resourceNotFound, "There is no such user.").at(place).at("users")
+                throw SkyrowError.userNotFound.at(place).at("users")
             }
             let users = try await transaction.query(
                 """

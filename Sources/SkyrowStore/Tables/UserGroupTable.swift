@@ -73,7 +73,7 @@ package struct UserGroupTable: Sendable {
                 FROM \(schema.internal)._user AS account WHERE account.id = \(user)
                 """
             )
-            guard !result.isEmpty else { throw SkyrowError.noSuchUser }
+            guard !result.isEmpty else { throw SkyrowError.userNotFound }
             return try result.decode(row: 0, column: 0)
         }
     }
@@ -88,7 +88,7 @@ package struct UserGroupTable: Sendable {
                 let account = try await transaction.query(
                     "SELECT FROM \(schema.internal)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
                 )
-                guard account.rowCount > 0 else { throw SkyrowError.noSuchUser }
+                guard account.rowCount > 0 else { throw SkyrowError.userNotFound }
                 try await change(transaction)
                 return try await transaction.query(
                     "SELECT given.name FROM \(schema.internal)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
@@ -100,8 +100,4 @@ package struct UserGroupTable: Sendable {
 
 extension RecordStore {
     package var groups: UserGroupTable { UserGroupTable(store: self) }
-}
-
-extension SkyrowError {
-    static let noSuchUser = SkyrowError(.resourceNotFound, "There is no such user.")
 }

@@ -237,7 +237,7 @@ import Testing
                 let error = try await expectError(.invalidToken) {
                     try await mailing.service.resetPassword(confirmation("123456", ticket.handle))
                 }
-                #expect(error?.message == "This code does not count. Ask for a new one." && error?.info.isEmpty == true)
+                #expect(error?.message == "The code is not valid. Request a new one." && error?.info.isEmpty == true)
             }
             #expect(try await mailing.fixture.psql("SELECT attempts FROM _code") == "5")
         }

@@ -135,7 +135,7 @@ import Testing
                 path,
                 [("code", code), ("form", again), ("password", "a third secret"), ("repeat", "a third secret")]
             )
-            #expect(used.status == 400 && used.body.contains("This code does not count. Ask for a new one."))
+            #expect(used.status == 400 && used.body.contains("The code is not valid. Request a new one."))
         }
     }
 
@@ -206,7 +206,7 @@ import Testing
             let ended = try await service.call("me", "{}", token: ann.token)
             #expect(ended["error"]["code"].integer == 104)
             let used = try await post(service, "/auth/undo", fields)
-            #expect(used.status == 400 && used.body.contains("This code does not count."))
+            #expect(used.status == 400 && used.body.contains("The code is not valid."))
         }
     }
 

@@ -96,7 +96,7 @@ import Testing
                     )[0]
                     #expect((one["name"].string == name) == reader.sees.contains(name), "\(reader.name) \(one)")
                     // What is hidden is as what there is not.
-                    if one["name"].string != name { #expect(one["message"].string == "There is no such record.") }
+                    if one["name"].string != name { #expect(one["message"].string == "The record does not exist.") }
                 }
                 // The calls about roles say the same of all whose names are ids.
                 guard reader.token != nil, reader.name != "disabled" else { continue }

@@ -99,7 +99,7 @@ package struct AuthorizationResponse: Hashable, Sendable {
         if !issuers.isEmpty {
             if let issuer {
                 guard issuers.contains(where: { $0.isSameText(as: issuer) }) else {
-                    throw FlowFault(.serverError, "the response is of another provider")
+                    throw FlowFault(.serverError, "the response is from another provider")
                 }
             } else if namesIssuer {
                 throw FlowFault(.serverError, "the response does not name the provider")

@@ -58,14 +58,14 @@ final class BrowserSignIn: Sendable {
     /// Returns the user of an access token, according to a provider without ID tokens.
     func user(of accessToken: String, at endpoints: ProviderEndpoints) async throws(FlowFault) -> ProviderUser {
         guard let place = endpoints.user else {
-            throw FlowFault(.serverError, "the provider has no address that says who the user is")
+            throw FlowFault(.serverError, "the provider has no user info address")
         }
         var address: WebAddress? = place
         if flow.kind == .facebook, case .secret(let secret) = flow.authentication {
             let proof = ProviderUser.proof(of: accessToken, secret: secret.exposed)
             address = WebAddress(place.adding([("appsecret_proof", proof)]), allowsLoopback: place.isLoopback)
         }
-        guard let address else { throw FlowFault(.serverError, "the address of the user is too long") }
+        guard let address else { throw FlowFault(.serverError, "the user info address is too long") }
         let user = try await document(at: address, accessToken)
         var emails: JSONDocument?
         if let place = endpoints.emails { emails = try await document(at: place, accessToken) }
@@ -83,7 +83,7 @@ final class BrowserSignIn: Sendable {
             guard let named = root["sub"]?.string, named.isSameText(as: subject) else { return nil }
             return (IDTokenClaims.profile(root), IDTokenClaims.verifiedEmail(root))
         }
-        guard let read else { throw FlowFault(.serverError, "the provider responded about another user") }
+        guard let read else { throw FlowFault(.serverError, "the user info is of another user") }
         return read
     }
 
@@ -95,7 +95,7 @@ final class BrowserSignIn: Sendable {
         guard response.status == 200, let json = try? JSONDocument(response.bytes, depthLimit: 16) else {
             throw FlowFault(
                 response.status >= 500 ? .temporarilyUnavailable : .serverError,
-                "the user was asked for with the status \(response.status)"
+                "the request for the user info had the status \(response.status)"
             )
         }
         return json

@@ -15,7 +15,7 @@ struct ProviderDocument: Hashable, Sendable {
         }
         let named = json.withRoot { $0["issuer"]?.string }
         // A document of another issuer is not authoritative for this provider.
-        guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is of another issuer.") }
+        guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is from another issuer.") }
         (keys, endpoints) = json.withRoot { root -> (WebAddress?, ProviderEndpoints?) in
             func address(_ name: StaticString) -> WebAddress? {
                 root[name]?.string.flatMap { WebAddress($0, allowsLoopback: allowsLoopback) }

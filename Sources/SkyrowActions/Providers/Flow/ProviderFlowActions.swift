@@ -26,12 +26,12 @@ extension ActionService {
             guard let signIn = provider.signIn else {
                 throw SkyrowError(
                     .notConfigured,
-                    "The settings of this provider have no address to which users go back."
+                    "The settings of this provider have no redirect address."
                 )
             }
             let flow = try signIn.flow.asking(for: request.scopes)
             guard flow.redirects.contains(where: { $0.admits(request.redirect) }) else {
-                throw .invalidArgument("The settings of this provider do not have this address.", "redirect")
+                throw .invalidArgument("The settings of this provider do not allow this redirect address.", "redirect")
             }
             let account = try await account(for: request.purpose, with: credentials)
             let endpoints = try await signIn.endpoints()
@@ -60,7 +60,7 @@ extension ActionService {
             case .tooMany:
                 throw SkyrowError(
                     .rateLimited,
-                    "Too many sign-ins have begun and not ended; try again in a minute.",
+                    "Too many sign-ins are pending; try again in a minute.",
                     info: ["retry_after": .integer(60)]
                 )
             case .ended: throw CredentialCheck.tokenNotAccepted
@@ -143,7 +143,7 @@ extension ActionService {
         let keys = try await failing { () async throws(SkyrowError) in try await store.sealing() }
         guard let bytes = keys.open(flow.sealedVerifier, for: Self.place(stateHash)),
             let verifier = String(validating: bytes, as: UTF8.self)
-        else { throw FlowFault(.serverError, "no key opens the verifier of the sign-in") }
+        else { throw FlowFault(.serverError, "no key can decrypt the verifier of the sign-in") }
         let tokens = try await signIn.tokens(for: code, verifier: verifier, at: endpoints, now: clock.now())
         let identity =
             if let nonce = flow.nonce {
@@ -170,7 +170,7 @@ extension ActionService {
                 codeHash: hash
             )
         }
-        guard isStored else { throw FlowFault(.accessDenied, "the session that asked has ended") }
+        guard isStored else { throw FlowFault(.accessDenied, "the session that began the sign-in has ended") }
         return own
     }
 
@@ -204,7 +204,7 @@ extension ActionService {
         case .success(let proof): identity = proof.identity
         case .failure(let fault):
             observe(.tokenRefused(name, fault))
-            throw FlowFault(.serverError, "the id token was not accepted: \(fault.rawValue)")
+            throw FlowFault(.serverError, "the id token is not valid: \(fault.rawValue)")
         }
         // Some providers have mail addresses only there.
         if identity.verifiedEmail == nil, signIn.flow.kind == .openID, let place = endpoints.user {
@@ -243,7 +243,7 @@ extension ActionService {
     ) throws(FlowFault) -> ProvenIdentity {
         guard VerifiedAddress.isAdmitted(identity.verifiedEmail, by: provider.configuration.domains) else {
             observe(.tokenRefused(provider.configuration.name, .domain))
-            throw FlowFault(.accessDenied, "the address of the user is in none of the domains")
+            throw FlowFault(.accessDenied, "the address of the user is not in an allowed domain")
         }
         return identity
     }
@@ -407,5 +407,5 @@ extension ActionService {
 
 extension SkyrowError {
     /// One error for a code that is wrong, used, expired or of another user.
-    static let flowNotAccepted = SkyrowError(.invalidToken, "This code does not count. Begin the sign-in anew.")
+    static let flowNotAccepted = SkyrowError(.invalidToken, "The code is not valid. Begin the sign-in again.")
 }

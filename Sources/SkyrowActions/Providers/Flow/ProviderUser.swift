@@ -46,7 +46,7 @@ struct ProviderUser: Hashable, Sendable {
                 return nil
             }
         }
-        guard let read else { throw FlowFault(.serverError, "the provider does not say who the user is") }
+        guard let read else { throw FlowFault(.serverError, "the user info has no valid user") }
         subject = read.subject
         verifiedEmail = emails.flatMap { $0.withRoot(Self.primaryEmail) }
         let writer = JSONWriter()

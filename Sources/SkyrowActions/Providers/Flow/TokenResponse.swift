@@ -14,7 +14,7 @@ struct TokenResponse: Hashable, Sendable {
         guard response.status == 200 else {
             throw FlowFault(
                 response.status >= 500 || response.status == 429 ? .temporarilyUnavailable : .serverError,
-                "the code was exchanged with the status \(response.status)"
+                "the code exchange had the status \(response.status)"
             )
         }
         guard let json = try? JSONDocument(response.bytes, depthLimit: 16) else {
@@ -58,7 +58,7 @@ struct TokenRequest: Sendable {
         case .secret(let given): secret = given.exposed
         case .apple(let key):
             guard let made = key.secret(of: flow.clientID, at: now) else {
-                throw FlowFault(.serverError, "the secret of the client could not be made")
+                throw FlowFault(.serverError, "the client secret could not be created")
             }
             secret = made
         }
