@@ -300,7 +300,7 @@ package final class RecordStore: Sendable {
             try await cache.reload(part)
         } catch {
             if !(error is CancellationError) {
-                logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
+                logger.warning("The schema could not be reloaded", metadata: ["error": "\(error)"])
             }
             throw error
         }

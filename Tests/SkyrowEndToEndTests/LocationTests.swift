@@ -64,7 +64,7 @@ import Testing
     @Test func aSchemaOfTheServicesRoleIsNotUsedForTheExtension() async throws {
         try await withService { service in
             _ = try await service.psql("CREATE SCHEMA postgis")
-            #expect(try await Self.save(service).contains("PostGIS is not installed in this database"))
+            #expect(try await Self.save(service).contains("PostGIS, which is not installed in this database"))
             #expect(try await service.psql("SELECT count(*) FROM pg_extension WHERE extname = 'postgis'") == "0")
             _ = try await service.psql("DROP SCHEMA postgis")
             #expect(try await Self.save(service).contains(Self.place))

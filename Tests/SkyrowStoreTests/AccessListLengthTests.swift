@@ -22,7 +22,7 @@ import Testing
         #expect(Self.refusal(of: Self.list(count), maximum: maximum) == nil)
         let error = Self.refusal(of: Self.list(count + 1), maximum: maximum)
         #expect(error?.code == .invalidArgument)
-        #expect(error?.message == "An access list has at most \(maximum) entries.")
+        #expect(error?.message == "An access list can have at most \(maximum) entries.")
         #expect(error?.info["arguments"] == .list([.string("_access")]))
     }
 

@@ -17,10 +17,13 @@ extension ApplicationRegistry {
         settings: [String: String] = [:]
     ) async throws(SkyrowError) {
         guard name != .default else {
-            throw SkyrowError(.duplicated, "The application app is the service's own: its settings say what it is.")
+            throw SkyrowError(
+                .duplicated,
+                "The application app is the service's own; it is configured by the service's settings."
+            )
         }
         guard schema != defaultSchema else {
-            throw SkyrowError(.duplicated, "The schema \(schema.name) is that of the application app.")
+            throw SkyrowError(.duplicated, "The schema \(schema.name) belongs to the application app.")
         }
         try await changing { transaction in
             try await install(in: transaction)
@@ -42,7 +45,7 @@ extension ApplicationRegistry {
     /// Throws 108 for the default application, even if it is registered for further keys.
     package func delete(_ name: ApplicationName, dropsSchema: Bool) async throws(SkyrowError) {
         guard name != .default else {
-            throw .invalidArgument("The application app is the service's own: it cannot be deleted.")
+            throw .invalidArgument("The application app is the service's own and cannot be deleted.")
         }
         let schema = try await application(named: name).schema
         if dropsSchema {
@@ -68,7 +71,7 @@ extension ApplicationRegistry {
     /// Throws 108 for the default application, which exists as long as the service runs.
     package func setDisabled(_ isDisabled: Bool, _ name: ApplicationName) async throws(SkyrowError) {
         guard name != .default else {
-            throw .invalidArgument("The application app is the service's own: end the service instead.")
+            throw .invalidArgument("The application app is the service's own; stop the service instead.")
         }
         try await changingExisting { transaction in
             try await affecting(name) {
@@ -272,7 +275,7 @@ extension ApplicationRegistry {
         let name = schema.name
         let reserved = ["information_schema", "public", "postgis", "skyrow_admin"]
         guard !name.hasPrefix("pg_"), !name.hasPrefix("_"), !reserved.contains(name), !schema.isBesideAnother else {
-            throw SkyrowError.invalidArgument("The schema \(name) is not one for an application: name another.")
+            throw SkyrowError.invalidArgument("The schema \(name) cannot be used for an application; choose another one.")
         }
         let found = try await transaction.query(
             """
@@ -288,17 +291,17 @@ extension ApplicationRegistry {
         )
         let homes = try found.decodeColumn(0, as: String.self)
         for (row, home) in homes.enumerated() where try !found.decode(row: row, column: 1, as: Bool.self) {
-            throw SkyrowError.invalidArgument("The schema \(home) belongs to another role: name another.")
+            throw SkyrowError.invalidArgument("The schema \(home) belongs to another role; choose another one.")
         }
         let isOurs = try found.decodeColumn(2, as: Bool.self).contains(true)
         guard !isOurs else {
             if adopts { return }
             throw SkyrowError.invalidArgument(
-                "The schema \(name) holds records already: --existing makes them this application's."
+                "The schema \(name) already has records; use --existing to adopt them for this application."
             )
         }
         for (row, home) in homes.enumerated() where try found.decode(row: row, column: 3, as: Bool.self) {
-            throw SkyrowError.invalidArgument("The schema \(home) holds what is not Skyrow's: name another.")
+            throw SkyrowError.invalidArgument("The schema \(home) has objects that are not Skyrow's; choose another one.")
         }
     }
 }

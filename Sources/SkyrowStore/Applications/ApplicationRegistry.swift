@@ -131,11 +131,11 @@ package struct ApplicationRegistry: Sendable {
     // MARK: Errors
 
     static func unknown(_ name: ApplicationName) -> SkyrowError {
-        SkyrowError(.resourceNotFound, "There is no application \(name).")
+        SkyrowError(.resourceNotFound, "The application \(name) does not exist.")
     }
 
-    static let nameTaken = SkyrowError(.duplicated, "There is an application of that name.")
-    static let schemaTaken = SkyrowError(.duplicated, "Another application has that schema.")
+    static let nameTaken = SkyrowError(.duplicated, "An application of this name already exists.")
+    static let schemaTaken = SkyrowError(.duplicated, "Another application uses this schema.")
 
     /// Runs `body` and converts database errors to `SkyrowError`.
     func reporting<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success {
@@ -159,15 +159,16 @@ package struct ApplicationRegistry: Sendable {
         case (.uniqueViolation?, "application_schema_key"?):
             schemaTaken
         case (.uniqueViolation?, "application_key_pkey"?):
-            SkyrowError(.duplicated, "An application has that key.")
+            SkyrowError(.duplicated, "An application already has this key.")
         case (.uniqueViolation?, "application_host_pkey"?):
-            SkyrowError(.duplicated, "Another application has that host name.")
+            SkyrowError(.duplicated, "Another application has this host name.")
         case (.undefinedTable?, _):
-            SkyrowError(.notSupported, "The schema is not up to date with this skyrow: run 'skyrow migrate' first.")
+            SkyrowError(.notSupported, "The database schema is older than this skyrow; run 'skyrow migrate' first.")
         case (.insufficientPrivilege?, _):
             SkyrowError(
                 .permissionDenied,
-                "The role of the service may not do that: GRANT CREATE ON DATABASE to it, or be the owner of the schema."
+                "The service's database role has no right to do this: GRANT CREATE ON DATABASE to it, "
+                    + "or make it the owner of the schema."
             )
         default: nil
         }

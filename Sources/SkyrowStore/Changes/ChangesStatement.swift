@@ -311,8 +311,8 @@ extension SkyrowError {
     static let changesNeedOtherRecords = SkyrowError(
         .recordQueryInvalid,
         """
-        The change feed judges each record by itself: a predicate may not lead through a reference, to another query, to \
-        members of a relation or to relations of users.
+        The change feed tests each record on its own: its predicate cannot use references, nested queries, \
+        members of a relation or relations of users.
         """,
         info: ["arguments": .list([.string("predicate")])]
     ).at("predicate")
@@ -322,8 +322,8 @@ extension SkyrowError {
         SkyrowError(
             .invalidToken,
             """
-            This is no change token of this query; a token belongs to the type, database, predicate and fields that it came \
-            from.
+            The change token is not one of this query; a token is bound to the type, database, predicate and fields of its \
+            query.
             """,
             info: ["arguments": .list([.string(parameter)])]
         )

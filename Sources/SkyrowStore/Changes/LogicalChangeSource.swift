@@ -197,6 +197,6 @@ extension ChangeInterruption {
     }
 
     fileprivate init(_ error: any Error) {
-        self.init(reason: "refused", isLasting: false, message: "Changes of PostgreSQL are not streamed: \(error)")
+        self.init(reason: "refused", isLasting: false, message: "Changes cannot be streamed from PostgreSQL: \(error)")
     }
 }

@@ -54,7 +54,7 @@ extension RecordStore {
     ) async throws(SkyrowError) -> Answer {
         guard access.database != .union else {
             throw SkyrowError.invalidArgument(
-                "The change feed is of the public database or a private one.",
+                "The change feed requires the public database or a private one.",
                 "database_id"
             )
         }
@@ -170,7 +170,7 @@ enum FeedStart: Sendable {
         guard known.scope == present.scope else { throw .changeTokenInvalid(parameter) }
         if !known.isOfAbsentTable {
             guard let table else {
-                throw SkyrowError(.resourceNotFound, "There is no such record type any more.")
+                throw SkyrowError(.resourceNotFound, "The record type no longer exists.")
             }
             guard table.continues(known.form, isSameBranch: isSameHistory) else {
                 self = .reset(.schema)

@@ -43,7 +43,7 @@ extension RecordStore {
 
     private func changeFollowing(of type: RecordTypeName, _ statements: [SQL]) async throws(SkyrowError) {
         guard try await table(of: type) != nil else {
-            throw SkyrowError(.resourceNotFound, "There is no record type \(type).")
+            throw SkyrowError(.resourceNotFound, "The record type \(type) does not exist.")
         }
         try await reporting(special: SkyrowError.schemaFailure) {
             try await client.withTransaction { transaction in
@@ -158,7 +158,7 @@ extension SkyrowError {
     fileprivate static func followingBegins(_ type: RecordTypeName) -> SkyrowError {
         SkyrowError(
             .overloaded,
-            "The index by which the changes of \(type) are found is being built; try again in a moment."
+            "The index for finding the changes of \(type) is being built; try again in a moment."
         )
     }
 
@@ -166,7 +166,7 @@ extension SkyrowError {
         SkyrowError(
             .notSupported,
             """
-            The changes of \(type) are not found without an index, since it has many records. The operator makes it with: \
+            The changes of \(type) cannot be found without an index, since it has many records. The operator can create it with: \
             skyrow schema follow \(type)
             """
         )

@@ -160,7 +160,7 @@ extension RecordStore {
 extension SkyrowError {
     fileprivate static let tooManyRun = SkyrowError(
         .overloaded,
-        "Too many transactions run for a change token; try again in a moment."
+        "Too many transactions are running for a change token; try again in a moment."
     )
 }
 

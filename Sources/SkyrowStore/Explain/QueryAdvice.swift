@@ -174,7 +174,7 @@ private struct QueryFacts {
         if isSelective, !keys.isEmpty {
             advice += self.advice(
                 .sequentialScan,
-                "The records of \(table.name) are read one after another for the few that meet the condition.",
+                "All records of \(table.name) are scanned for the few that match.",
                 order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
             )
         }
@@ -192,7 +192,7 @@ private struct QueryFacts {
     {
         advice(
             .containsScan,
-            "All of \(table.name) is read for \(sought) of \(field.name).",
+            "All records of \(table.name) are scanned for \(sought) of \(field.name).",
             IndexDefinition(of: table.name, [field], kind: kind)
         )
     }
@@ -200,7 +200,7 @@ private struct QueryFacts {
     private func adviceOnPlaces(_ field: IndexField, _ kind: IndexKind) -> [QueryExplanation.Advice] {
         advice(
             .placeScan,
-            "All of \(table.name) is read for the places of \(field.name).",
+            "All records of \(table.name) are scanned for the places of \(field.name).",
             IndexDefinition(of: table.name, [field], kind: kind)
         )
     }
@@ -215,7 +215,7 @@ private struct QueryFacts {
     var adviceOnSort: [QueryExplanation.Advice] {
         guard query.limit > 0, plan.all.contains(where: \.isSort) else { return [] }
         if query.sort.contains(where: { $0.column.join != nil }) {
-            let message = "Records are ordered by a field of another type, for which no index of \(table.name) helps."
+            let message = "Records are sorted by a field of another type, which no index of \(table.name) can serve."
             return [QueryExplanation.Advice(.sortThroughReference, message)]
         }
         guard !pageOrder.isEmpty else { return [] }
@@ -246,7 +246,7 @@ private struct QueryFacts {
         texts.sorted().map { field in
             QueryExplanation.Advice(
                 .textOrder,
-                "\(table.name).\(field) is ordered by the rules of a language in the table, so that no index serves its order: "
+                "The column of \(table.name).\(field) has the collation of a language, so that no index can serve its order: "
                     + "skyrow schema apply converts it."
             )
         }
@@ -258,7 +258,7 @@ private struct QueryFacts {
             guard index.keys.contains(where: { $0.source.map(asked.contains) ?? false }) else { return nil }
             return QueryExplanation.Advice(
                 .invalidIndex,
-                "The index \(index.name) is not finished: schema:index:list says whether it is being built."
+                "The index \(index.name) is not complete: schema:index:list says whether it is being built."
             )
         }
     }

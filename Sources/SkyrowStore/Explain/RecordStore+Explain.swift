@@ -16,7 +16,7 @@ extension RecordStore {
         with access: RecordAccess
     ) async throws(SkyrowError) -> QueryExplanation {
         guard query.limit >= 0, query.offset >= 0 else {
-            throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
+            throw SkyrowError.invalidArgument("\"limit\" and \"offset\" must not be negative.", "limit", "offset")
         }
         try access.requireReading(query.type)
         return try await reporting {

@@ -73,7 +73,7 @@ package struct IndexBuilder: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                logger.warning("Indexes cannot be built now", metadata: ["error": "\(error)"])
+                logger.warning("Indexes cannot be built at the moment", metadata: ["error": "\(error)"])
             }
             guard (try? await ServiceTimer.sleep(for: wait)) != nil else { return }
             wait = min(wait * 2, interval)
@@ -114,7 +114,7 @@ package struct IndexBuilder: Sendable {
                 try await perform(step, row, turn, on: session)
             } catch let error as PostgresError where error.code == .server {
                 logger.warning(
-                    "An index cannot be changed now",
+                    "An index cannot be changed at the moment",
                     metadata: ["index": "\(row.name)", "error": "\(error)"]
                 )
                 postponed.insert(row.key)

@@ -69,7 +69,7 @@ package struct IndexPlan: Hashable, Sendable {
         let others = rows.count { $0.record.state == .building && !present.contains($0.name) }
         guard present.count + others < Self.maximumIndexes else {
             throw .invalidArgument(
-                "A record type has at most \(Self.maximumIndexes) indexes, since each one costs every save.",
+                "A record type can have at most \(Self.maximumIndexes) indexes, since each one slows down every save.",
                 "record_type"
             )
         }
@@ -107,26 +107,26 @@ package struct IndexPlan: Hashable, Sendable {
     ) throws(SkyrowError) -> IndexDefinition {
         var definition = wanted
         guard (1...IndexCreateRequest.maximumFields).contains(definition.fields.count) else {
-            throw .invalidArgument("An index has 1 to \(IndexCreateRequest.maximumFields) fields.", "fields")
+            throw .invalidArgument("An index must have 1 to \(IndexCreateRequest.maximumFields) fields.", "fields")
         }
         if definition.kind != .order {
             let kind = definition.kind.rawValue
             guard !definition.isUnique else {
-                throw .invalidArgument("An index of the kind \(kind) is not unique.", "unique")
+                throw .invalidArgument("An index of the kind \(kind) cannot be unique.", "unique")
             }
             guard definition.fields.count == 1 else {
-                throw .invalidArgument("An index of the kind \(kind) has one field.", "fields").at(1).at("fields")
+                throw .invalidArgument("An index of the kind \(kind) must have exactly one field.", "fields").at(1).at("fields")
             }
             guard definition.fields[0].direction == .ascending else {
-                throw .invalidArgument("An index of the kind \(kind) has no direction.", "fields").at(0).at("fields")
+                throw .invalidArgument("An index of the kind \(kind) cannot have a direction.", "fields").at(0).at("fields")
             }
         }
         if definition.treatsNullsAsEqual {
             guard definition.isUnique else {
-                throw .invalidArgument("\"nulls\" goes with \"unique\": true.", "nulls")
+                throw .invalidArgument("\"nulls\" requires \"unique\": true.", "nulls")
             }
             guard serverVersion >= 150_000 else {
-                throw .invalidArgument("\"nulls\": \"equal\" needs PostgreSQL 15.", "nulls")
+                throw .invalidArgument("\"nulls\": \"equal\" requires PostgreSQL 15.", "nulls")
             }
         }
         var seen: Set<String> = []
@@ -169,17 +169,17 @@ package struct IndexPlan: Hashable, Sendable {
             return field
         }
         if field.isFolded, kind == .text {
-            throw .invalidArgument("An index of the kind text is without case as it is.", "fields")
+            throw .invalidArgument("An index of the kind text already ignores case; remove \"fold\".", "fields")
         }
         if field.isFolded, column.type != .string {
             throw .invalidArgument(
-                "fold is for texts, and the field \(name) is of the type \(column.type.name).",
+                "\"fold\" is only for strings, and the field \(name) is of the type \(column.type.name).",
                 "fields"
             )
         }
         guard column.type.takesIndex(of: kind) else {
             throw .invalidArgument(
-                "A field of the type \(column.type.name) has no index of the kind \(kind.rawValue).",
+                "A field of the type \(column.type.name) cannot have an index of the kind \(kind.rawValue).",
                 "fields"
             )
         }
@@ -193,22 +193,22 @@ package struct IndexPlan: Hashable, Sendable {
         for kind: IndexKind
     ) throws(SkyrowError) {
         guard kind == .order else {
-            throw .invalidArgument("An index of the kind \(kind.rawValue) has no values inside JSON.", "fields")
+            throw .invalidArgument("An index of the kind \(kind.rawValue) cannot have values inside JSON.", "fields")
         }
         guard column.type == .json else {
             throw .invalidArgument(
-                "\"$as\" is for values inside JSON, and the field \(column.field) is of the type \(column.type.name).",
+                "\"$as\" is only for values inside JSON, and the field \(column.field) is of the type \(column.type.name).",
                 "fields"
             )
         }
         guard !field.isFolded else {
-            throw .invalidArgument("fold is for texts that are fields, and not for values inside JSON.", "fields")
+            throw .invalidArgument("\"fold\" is only for fields, not for values inside JSON.", "fields")
         }
         guard (1...maximumJSONStepsOfAPath).contains(field.steps.count), JSONPathLiteral(field.steps) != nil else {
             throw .invalidArgument(
                 """
-                The steps into JSON of an index, of which it has at most \(maximumJSONStepsOfAPath), are names of ASCII letters, \
-                digits and underscores with at most 63 characters, or numbers of at most six digits.
+                An index can go at most \(maximumJSONStepsOfAPath) steps into JSON; each step must be a name of ASCII letters, \
+                digits and underscores with at most 63 characters, or a number of at most six digits.
                 """,
                 "fields"
             )

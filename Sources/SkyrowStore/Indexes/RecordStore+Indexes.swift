@@ -66,7 +66,7 @@ extension RecordStore {
                     try index.requireDeletable(of: table, isOurs: row != nil, forces: request.forces)
                 }
                 if row == nil, table == nil {
-                    throw SkyrowError(.resourceNotFound, "There is no index of that name.")
+                    throw SkyrowError(.resourceNotFound, "The index does not exist.")
                 }
                 // The service has created the index of this name if a build was ever started.
                 if let row, !row.record.hasBegun {
@@ -252,16 +252,16 @@ extension TableIndex {
     func requireDeletable(of table: RecordTable, isOurs: Bool, forces: Bool) throws(SkyrowError) {
         guard !isBuiltIn(of: table) else {
             throw .invalidArgument(
-                "Every record type has this index, or its field needs it; it cannot be deleted.",
+                "This index is required by its record type or field and cannot be deleted.",
                 "name"
             )
         }
         guard !isConstraint else {
-            throw .invalidArgument("This index belongs to a constraint of the table, which goes with psql.", "name")
+            throw .invalidArgument("This index belongs to a constraint of the table; drop the constraint with psql.", "name")
         }
         guard isOurs || forces else {
             throw .invalidArgument(
-                "This index was made by other means than schema:index:create; send \"force\": true to delete it.",
+                "This index was not created by schema:index:create; send \"force\": true to delete it.",
                 "force"
             )
         }
@@ -270,13 +270,13 @@ extension TableIndex {
 
 extension SkyrowError {
     fileprivate static func noSuchType(_ type: RecordTypeName) -> SkyrowError {
-        SkyrowError(.resourceNotFound, "There is no record type \(type).")
+        SkyrowError(.resourceNotFound, "The record type \(type) does not exist.")
     }
 
     static let noSessionsForIndexes = SkyrowError(
         .notSupported,
         """
-        An index is built on a connection of its own, which the service does not have behind a pooler that swaps sessions: set \
+        An index is built on a dedicated connection, which is not possible through a transaction-mode pooler: set \
         listen-database-url to the address of PostgreSQL itself.
         """
     )

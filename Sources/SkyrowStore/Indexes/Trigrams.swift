@@ -44,7 +44,7 @@ package enum Trigrams {
     static func refusal(_ error: PostgresError) -> SkyrowError? {
         guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
         return .invalidArgument(
-            "An index of the kind trigram needs the extension pg_trgm, which is not installed in this database.",
+            "An index of the kind trigram requires the extension pg_trgm, which is not installed in this database.",
             "kind"
         )
     }

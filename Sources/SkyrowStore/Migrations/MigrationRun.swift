@@ -222,8 +222,8 @@ extension Migrator.Step {
         switch self {
         case .install: "created the reserved tables"
         case .migrate(let migration): "applied \(migration.name)"
-        case .rebaseRevisions: "let revisions grow on after a restore"
-        case .moveRevisions: "let revisions grow on after a start of PostgreSQL"
+        case .rebaseRevisions: "advanced the revisions after a restore"
+        case .moveRevisions: "advanced the revisions after a start of PostgreSQL"
         case .installEventTriggers: "created event triggers"
         }
     }

@@ -99,23 +99,23 @@ package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible 
         switch self {
         case .databaseIsNewer(let version, let supported):
             """
-            The database is at schema version \(version), and this skyrow knows versions up to \(supported): \
-            run a newer skyrow, or restore a dump that an older one can use.
+            The database is at schema version \(version), and this skyrow supports versions up to \(supported): \
+            run a newer skyrow, or restore a dump of a supported version.
             """
         case .databaseIsNotUTF8(let encoding):
             """
-            The database is encoded in \(encoding), and skyrow needs UTF8: make another one with \
+            The encoding of the database is \(encoding), and skyrow requires UTF8: create another database with \
             CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0.
             """
         case .databaseIsOld:
             """
-            The database was made by a build from before the first release, which kept its own tables among those of the records: \
+            The database was created by a build before the first release, which kept its own tables among those of the records: \
             export the records with that build (skyrow export) and import them with this one (skyrow import) into a new database.
             """
         case .schemaIsTaken(let names):
             """
-            There is something where skyrow keeps its own tables (\(names.prefix(5).joined(separator: ", "))\
-            \(names.count > 5 ? ", …" : "")): rename it, or give the application another schema.
+            The schema of skyrow's own tables has other objects (\(names.prefix(5).joined(separator: ", "))\
+            \(names.count > 5 ? ", …" : "")): rename them, or give the application another schema.
             """
         }
     }

@@ -137,7 +137,7 @@ struct BulkRun {
     ) throws(SkyrowError) -> BatchPlan {
         if let key = changes.fields.first(where: { table.rules.loginKeys.contains($0) }) {
             throw SkyrowError.invalidArgument(
-                "Login keys are saved with their record, and not for many at once.",
+                "Login keys cannot be changed by record:update; save the record instead.",
                 "set",
                 key.rawValue
             ).at("set.\(key)")
@@ -162,7 +162,7 @@ struct BulkRun {
     private func update(_ held: [Match], on runner: StatementRunner, _ result: inout BulkResult) async throws {
         if case .update(_, let size) = request.change, size * held.count > BulkRequest.maximumBytes {
             throw SkyrowError.invalidArgument(
-                "The changes are too long for \(held.count) records; change fewer of them at once.",
+                "The changes are too large for \(held.count) records; change fewer records at once.",
                 "set"
             ).at("set")
         }
@@ -255,7 +255,7 @@ struct BulkRun {
 extension SkyrowError {
     fileprivate static func tooManyMatch(_ count: Int64, _ limit: Int) -> SkyrowError {
         var error = SkyrowError.invalidArgument(
-            "More than \(limit) records match, so nothing was changed; the info has their number.",
+            "More than \(limit) records match, so nothing was changed; \"info.count\" has their number.",
             "at_most"
         ).at("at_most")
         error.info["count"] = .integer(count)

@@ -192,8 +192,8 @@ struct InclusionRun {
 extension SkyrowError {
     fileprivate static let tooManyIncluded = SkyrowError.invalidArgument(
         """
-        More than \(Inclusion.maximumRecords) records would be sent along with these; lower "limit", that of the query or that \
-        of an inclusion.
+        More than \(Inclusion.maximumRecords) records would be included; lower "limit" of the query or of \
+        an inclusion.
         """,
         "include"
     ).at("include")

@@ -14,7 +14,7 @@ extension RecordStore {
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> AggregateResult {
         guard 0...AggregateQuery.maximumLimit ~= query.limit else {
-            throw .invalidArgument("A limit is 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
+            throw .invalidArgument("The limit must be 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
         }
         try access.requireReading(query.type)
         return try await reporting {
@@ -48,7 +48,7 @@ extension RecordStore {
         for key in query.groupKeys {
             guard let zone = key.bucket?.timeZone, zone != "UTC" else { continue }
             guard try await names(of: .timeZones).contains(zone) else {
-                throw SkyrowError.invalidArgument("There is no time zone of this name.", "time_zone")
+                throw SkyrowError.invalidArgument("The time zone does not exist.", "time_zone")
                     .at(".time_zone").at("group_by.\(String(key.name.prefix(64)))")
             }
         }

@@ -81,5 +81,5 @@ private enum RowsByID: Sendable {
 }
 
 extension SkyrowError {
-    static let recordNotFound = SkyrowError(.resourceNotFound, "There is no such record.")
+    static let recordNotFound = SkyrowError(.resourceNotFound, "The record does not exist.")
 }

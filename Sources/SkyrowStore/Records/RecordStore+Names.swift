@@ -43,7 +43,7 @@ extension RecordStore {
             guard case .collate(let language)? = key.function else { continue }
             guard try await names(of: .languages).contains(language) else {
                 throw SkyrowError.invalidArgument(
-                    "The database has no order of this language.",
+                    "The database has no collation for this language.",
                     "sort",
                     String(language.prefix(64))
                 ).at(3).at(0).at(place).at(path)

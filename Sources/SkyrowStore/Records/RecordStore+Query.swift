@@ -17,7 +17,7 @@ extension RecordStore {
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> QueryResult {
         guard query.limit >= 0, query.offset >= 0 else {
-            throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
+            throw SkyrowError.invalidArgument("\"limit\" and \"offset\" must not be negative.", "limit", "offset")
         }
         try access.requireReading(query.type)
         return try await reporting {
@@ -51,7 +51,7 @@ extension RecordStore {
                 let found = try statement.read(result, estimate: estimate, lists: lists)
                 guard !found.hasMore || query.overflow == .cut else {
                     throw SkyrowError.invalidArgument(
-                        "More than \(query.limit) records match; ask for parts of them with limit and offset.",
+                        "More than \(query.limit) records match; page through them with \"limit\" and \"offset\".",
                         "limit"
                     )
                 }
@@ -78,5 +78,5 @@ extension QueryResult {
 
 extension SkyrowError {
     /// `110` for an empty page that is required to have records.
-    static let noMatch = SkyrowError(.resourceNotFound, "No record matches, or none that you may read.")
+    static let noMatch = SkyrowError(.resourceNotFound, "No record that you may read matches.")
 }

@@ -174,17 +174,11 @@ extension RecordStore {
 
     /// Throws `115 AtomicOperationFailure` with the errors by record id if any outcome is a failure.
     static func requireAll(_ outcomes: [RecordOutcome]) throws(SkyrowError) -> [RecordOutcome] {
-        var failures: [String: ErrorInfo] = [:]
+        var failures: [String: SkyrowError] = [:]
         for outcome in outcomes {
-            if case .failure(let error, let id) = outcome { failures[id ?? ""] = .error(error) }
+            if case .failure(let error, let id) = outcome { failures[id ?? ""] = error }
         }
-        guard failures.isEmpty else {
-            throw SkyrowError(
-                .atomicOperationFailure,
-                "Nothing was changed, since part of it was refused; the info says what.",
-                info: failures
-            )
-        }
+        guard failures.isEmpty else { throw SkyrowError.atomicFailure(failures) }
         return outcomes
     }
 }
@@ -236,7 +230,10 @@ private struct SaveWork {
             if case .failure(let error, _) = $0 { .error(error) } else { nil }
         }
         guard errors.isEmpty else {
-            var error = SkyrowError.invalidArgument("A record could not be read, so none was saved.", "records")
+            var error = SkyrowError.invalidArgument(
+                "Nothing was saved, because some of the records could not be read.",
+                "records"
+            )
             error.info["errors"] = .list(errors)
             throw error
         }

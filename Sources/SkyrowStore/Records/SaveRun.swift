@@ -325,7 +325,7 @@ extension SkyrowError {
     /// For records of which only is known that the statements containing them were refused.
     static let tooManyRefused = SkyrowError(
         .overloaded,
-        "Too many records of this request were refused, so this one was not tried alone; send it in a smaller request."
+        "Too many records of this request failed, so this one was not retried on its own; send it in a smaller request."
     )
 }
 

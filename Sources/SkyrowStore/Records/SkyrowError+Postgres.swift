@@ -20,7 +20,7 @@ extension SkyrowError {
         case .statementTimeout:
             self.init(.responseTimeout, "The database took too long; nothing was changed.")
         case .invalidValue:
-            self.init(.invalidArgument, "A value cannot be stored, such as text with a NUL character.")
+            self.init(.invalidArgument, "A value cannot be stored, such as text with NUL.")
         case .resultTooLarge:
             self = .responseTooLarge
         case .resultMemoryExhausted:
@@ -51,7 +51,7 @@ extension SkyrowError {
             self.init(
                 .duplicated,
                 fields.count > 1
-                    ? "Another record has these values already." : "Another record has this value already.",
+                    ? "Another record already has these values." : "Another record already has this value.",
                 info: SkyrowError.arguments(loginKey.map { [$0] } ?? fields.map(\.rawValue))
             )
         case .programLimitExceeded:
@@ -61,23 +61,23 @@ extension SkyrowError {
                 .invalidArgument,
                 fields.isEmpty
                     ? "A value does not fit its field."
-                    : "The value does not fit: an index has no room for so long a text.",
+                    : "The value does not fit: the text is too long for an index.",
                 info: SkyrowError.arguments(fields.isEmpty ? error.column.map { [$0] } ?? [] : fields.map(\.rawValue))
             )
         case .notNullViolation:
             self.init(
                 .invalidArgument,
-                "A field that must have a value has none.",
+                "A required field has no value.",
                 info: SkyrowError.arguments(error.column)
             )
         case .checkViolation where error.constraint == "_check_parent":
             self.init(
                 .invalidArgument,
-                "A record does not stand below itself, and at most 32 records stand above it.",
+                "A record cannot be its own ancestor, and can have at most 32 ancestors.",
                 info: SkyrowError.arguments(FieldName.parent.rawValue)
             )
         case .checkViolation, .exclusionViolation, .raiseException:
-            self.init(.constraintViolated, "A rule of the database does not allow this record.")
+            self.init(.constraintViolated, "A constraint of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:
             self = .schemaMoved
         case .serializationFailure, .deadlockDetected, .lockNotAvailable:
@@ -87,8 +87,8 @@ extension SkyrowError {
         case .tooManyColumns:
             self.init(
                 .invalidArgument,
-                "The records and those that they include have more fields than the 1,664 columns of a row that PostgreSQL returns; "
-                    + "name those that are needed, in \"select\" and in the \"select\" of each inclusion."
+                "The records and their included records have more fields than the 1,664 columns that PostgreSQL can return; "
+                    + "select fewer fields with \"select\" of the query and of each inclusion."
             )
         case .statementTooComplex, .tooManyArguments:
             self.init(.invalidArgument, "The request is too large for one statement of PostgreSQL; send it in parts.")
@@ -118,28 +118,28 @@ extension SkyrowError {
     /// Another transaction held a lock for longer than a request waits.
     static let locked = SkyrowError(
         .overloaded,
-        "Another transaction has locked what this request needs; nothing was changed, try again in a moment.",
+        "Another transaction holds a lock that this request needs; nothing was changed. Try again in a moment.",
         info: ["retry_after": .integer(1)]
     )
     static let databaseBusy = SkyrowError(
         .overloaded,
-        "The database is busy; nothing was done, try again in a moment.",
+        "The database is busy; nothing was done. Try again in a moment.",
         info: ["retry_after": .integer(1)]
     )
     private static let databaseReadOnly = SkyrowError(
         .overloaded,
-        "The database takes no writes at the moment; try again in a moment."
+        "The database does not accept writes at the moment; try again in a moment."
     )
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
-    package static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
+    package static let unexpected = SkyrowError(.unexpectedError, "Internal error; the service's log has the reason.")
 
     /// The schema has changed since the statement was built.
     package static let schemaMoved = SkyrowError(
         .incompatibleSchema,
-        "The schema was changed meanwhile; try again."
+        "The schema was changed concurrently; try again."
     )
 
-    private static let missingTargetMessage = "A reference names a record that does not exist."
+    private static let missingTargetMessage = "A reference leads to a record that does not exist."
 
     /// `108` for a reference to a record that does not exist, or that the caller may not read.
     static func missingTarget(of field: FieldName) -> SkyrowError {

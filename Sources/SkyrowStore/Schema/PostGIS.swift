@@ -74,7 +74,7 @@ package enum PostGIS {
         guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
         return SkyrowError(
             .invalidArgument,
-            "A field of this type needs PostGIS, and PostGIS is not installed in this database."
+            "A field of this type requires PostGIS, which is not installed in this database."
         )
     }
 }

@@ -83,7 +83,7 @@ extension SkyrowError {
     static func noRecordTable(_ type: RecordTypeName) -> SkyrowError {
         SkyrowError(
             .resourceNotFound,
-            "\(type) is no record type: it is a view, or a table without the columns of records."
+            "\(type) is not a record type: it is a view, or a table without the columns of records."
         )
     }
 
@@ -92,11 +92,11 @@ extension SkyrowError {
         if let refusal = PostGIS.refusal(error) ?? Trigrams.refusal(error) { return refusal }
         return switch error.sqlState {
         case .some(.tooManyColumns):
-            SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
+            SkyrowError(.incompatibleSchema, "The type would have more fields than PostgreSQL allows.")
         case "53200":
             SkyrowError(
                 .incompatibleSchema,
-                "PostgreSQL has no memory for so large a change; send fewer types at a time."
+                "The change exceeds PostgreSQL's memory; send fewer types at a time."
             )
         case "2BP01":
             SkyrowError(.incompatibleSchema, "A view or another object of the database depends on this field.")

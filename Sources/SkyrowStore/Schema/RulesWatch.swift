@@ -158,6 +158,6 @@ enum RulesFailure: Hashable, Sendable {
 extension SkyrowError {
     fileprivate static let rulesUnreadable = SkyrowError(
         .unexpectedUnableToOpenDatabase,
-        "The rules of access cannot be read at the moment; try again."
+        "The access rules cannot be read at the moment; try again."
     )
 }

@@ -182,7 +182,7 @@ extension SchemaChange {
         isLarge: Bool
     ) throws -> SQL {
         if case .unknown = type {
-            throw SkyrowError(.incompatibleSchema, "A field of an unknown type can be made in psql only.")
+            throw SkyrowError(.incompatibleSchema, "A field of an unknown type can only be created with psql.")
         }
         let column = try SQLIdentifier(name.rawValue)
         let columnType: any ColumnType =

@@ -99,26 +99,26 @@ extension SchemaChange {
         switch self {
         case .widenField(let field, let type):
             .tooLarge(
-                "The field \(field) of \(type) holds integers, and there are too many records to make numbers of them while others "
-                    + "wait. 'skyrow schema apply' does that while the service runs.",
+                "The field \(field) of \(type) holds integers, and there are too many records to convert them to numbers while "
+                    + "other requests wait. 'skyrow schema apply' does this while the service runs.",
                 field
             )
         case .addField(let field, let fieldType, _, let type) where rowWork == .indexing:
             .tooLarge(
-                "There are too many records of the type \(type) to add \(field), a \(fieldType.name), while others wait for its "
-                    + "index. 'skyrow schema apply' does that while the service runs.",
+                "There are too many records of the type \(type) to add \(field), a \(fieldType.name), while other requests wait "
+                    + "for its index. 'skyrow schema apply' does this while the service runs.",
                 field
             )
         case .addField(let field, .sequence, _, let type):
             .tooLarge(
-                "There are too many records of the type \(type) to count them for \(field), a sequence, while others wait. "
-                    + "'skyrow schema apply' does that while the service runs.",
+                "There are too many records of the type \(type) to number them for \(field), a sequence, while other "
+                    + "requests wait. 'skyrow schema apply' does this while the service runs.",
                 field
             )
         case .addField(let field, let fieldType, _, let type) where rowWork == .rewriting:
             .tooLarge(
-                "There are too many records of the type \(type) to write a value of \(field), a \(fieldType.name), into each while "
-                    + "others wait. 'skyrow schema apply --lock-tables' does that while the service is not used.",
+                "There are too many records of the type \(type) to write a value of \(field), a \(fieldType.name), into each "
+                    + "while other requests wait. 'skyrow schema apply --lock-tables' does this while the service is not in use.",
                 field
             )
         case .createType, .addField, .renameField, .deleteField, .renameRelation, .deleteRelation: nil

@@ -174,7 +174,7 @@ extension PostgresTransaction {
             .incompatibleSchema,
             """
             These are too many types at once: PostgreSQL's lock table has room for about \
-            \(room / SchemaChange.locksPerType) new ones. Make fewer at a time, or raise max_locks_per_transaction.
+            \(room / SchemaChange.locksPerType) new ones. Create fewer at a time, or raise max_locks_per_transaction.
             """
         )
     }

@@ -78,7 +78,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard column.isWritable else {
             throw SkyrowError(
                 .incompatibleSchema,
-                "The field \(column.field) of \(type) can be read only; leave it out.",
+                "The field \(column.field) of \(type) is read-only; remove it from the record.",
                 info: ["arguments": .list([.string(column.field.rawValue)])]
             )
         }
@@ -103,12 +103,12 @@ package struct SchemaPlan: Hashable, Sendable {
                 let language = type.textLanguages[name]
                 let isStored = type.storedTexts.contains(name)
                 guard language == nil || wanted == .string else {
-                    throw .invalidArgument("Only a string has \"text\".", "text")
+                    throw .invalidArgument("Only a string can have \"text\".", "text")
                 }
                 if isStored { try RecordType.checkStored(language ?? .words) }
                 if rule == .cascade, TypeRules.builtIn(type.name).origin == .accounts {
                     throw .invalidArgument(
-                        "Profiles go with their accounts alone, so \(name) cannot cascade.",
+                        "Profiles are only deleted with their accounts, so \(name) cannot cascade.",
                         "on_delete"
                     )
                 }
@@ -150,7 +150,7 @@ package struct SchemaPlan: Hashable, Sendable {
     ) throws(SkyrowError) {
         let table = try requireField(field, type, in: catalog)
         guard field != .parent, newName != .parent else {
-            throw .invalidArgument("The parent of records is called _parent, and no other field is.", "item_name")
+            throw .invalidArgument("The name _parent is reserved for the parent of records.", "item_name")
         }
         guard newName != .verified else { throw RecordType.verifiedIsKept }
         try refuseSystemName(newName)
@@ -182,7 +182,7 @@ package struct SchemaPlan: Hashable, Sendable {
             throw SkyrowError(.resourceNotFound, "The type \(type) has no field \(field).")
         }
         if TypeRules.builtIn(type).requiredFields.contains(field) {
-            throw .invalidArgument("Accounts need the field \(field) of \(type).", "item_name")
+            throw .invalidArgument("The field \(field) of \(type) is required by accounts.", "item_name")
         }
         return table
     }
@@ -195,7 +195,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard !catalog.otherNames.contains(type.rawValue) else {
             throw SkyrowError(
                 .incompatibleSchema,
-                "The database has a relation named \(type) that is no record type; choose another name."
+                "The database has a relation named \(type) that is not a record type; choose another name."
             )
         }
         newTypes.append(type)
@@ -243,7 +243,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     private func refuseSystemName(_ name: FieldName) throws(SkyrowError) {
         guard SchemaPlan.isSystemName(name) else { return }
-        throw .invalidArgument("A field cannot be named \(name); PostgreSQL keeps that name.", name.rawValue)
+        throw .invalidArgument("A field cannot be named \(name), which is reserved by PostgreSQL.", name.rawValue)
     }
 
     /// The schema defines a parent; a save cannot add one.
@@ -251,7 +251,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard name == .parent else { return }
         throw SkyrowError(
             .incompatibleSchema,
-            "Records of the type \(type) have no parent; schema:create and schema files give them one.",
+            "Records of the type \(type) have no parent; add one with schema:create or a schema file.",
             info: ["arguments": .list([.string(name.rawValue)])]
         )
     }
@@ -273,15 +273,15 @@ package struct SchemaPlan: Hashable, Sendable {
     }
 
     private var frozen: SkyrowError {
-        let advice = "the schema of this service changes through schema:create only"
+        let advice = "this service only changes its schema by schema:create"
         if let type = newTypes.first {
-            return SkyrowError(.incompatibleSchema, "There is no record type \(type), and \(advice).")
+            return SkyrowError(.incompatibleSchema, "The record type \(type) does not exist, and \(advice).")
         }
         let fields = (Array(newFields.keys) + Array(widened)).sorted { ($0.type, $0.name) < ($1.type, $1.name) }
         let names = Set(fields.map(\.name.rawValue)).sorted()
         return SkyrowError(
             .incompatibleSchema,
-            "There is no room for the fields \(names.joined(separator: ", ")), and \(advice).",
+            "The fields \(names.joined(separator: ", ")) do not exist or cannot hold the values, and \(advice).",
             info: ["arguments": .list(names.map { .string($0) })]
         )
     }
@@ -298,6 +298,6 @@ extension RecordTypeName {
     package var isPostgreSQLs: Bool { rawValue.hasPrefix("pg_") }
 
     package static func refusal(ofPostgreSQLs name: RecordTypeName) -> String {
-        "The name \(name) is PostgreSQL's: names of record types do not begin with 'pg_'; choose another one."
+        "The name \(name) is reserved by PostgreSQL: names of record types must not begin with 'pg_'."
     }
 }

@@ -236,7 +236,7 @@ package struct BatchPlan: Sendable {
     ) throws(SkyrowError) {
         let known = last.flatMap { $0.table.name == id.type ? $0 : nil }
         guard let table = known?.table ?? catalog[id.type] else {
-            throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
+            throw SkyrowError(.incompatibleSchema, "The record type of this record does not exist.")
         }
         if let refusal = access.map({ table.rules.refusal(saving: draft, with: $0) })
             ?? table.rules.refusal(saving: draft, in: database)
@@ -285,7 +285,7 @@ extension AccessList {
     /// that would admit no one. `info.path` names the list or its entry.
     func requireStorable(maximumEntries: Int) throws(SkyrowError) {
         guard entries.count <= maximumEntries else {
-            throw SkyrowError.invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
+            throw SkyrowError.invalidArgument("An access list can have at most \(maximumEntries) entries.", "_access")
                 .at("_access")
         }
         for entry in entries {
@@ -303,10 +303,10 @@ extension Subject {
         case .everyone, .users, .registered, .verified, .owner, .relation: break
         case .user, .role, .group, .apiKey:
             guard let name else { break }
-            if name.hasNUL { return "An access list cannot hold NUL characters." }
+            if name.hasNUL { return "An access list cannot contain NUL." }
             if name.utf8.count > AccessList.maximumNameLength {
                 return
-                    "A user id, role, group or key in an access list has at most \(AccessList.maximumNameLength) bytes."
+                    "A user id, role, group or key in an access list can have at most \(AccessList.maximumNameLength) bytes."
             }
         case .field: return "An access list cannot name a field."
         }

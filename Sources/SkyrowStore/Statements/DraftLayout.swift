@@ -64,7 +64,7 @@ final class DraftLayout: Sendable {
                 if case .null = field.value { continue }
                 throw SkyrowError(
                     .incompatibleSchema,
-                    "There is no field of this name in the record type.",
+                    "The record type has no field of this name.",
                     info: ["arguments": .list([.string(field.name.rawValue)])]
                 )
             }
@@ -121,14 +121,14 @@ final class DraftLayout: Sendable {
             }
             let value = try typed.resolved { target throws(SkyrowError) in
                 guard let fresh = freshIDs[target] else {
-                    throw .invalidArgument("A temporary id is referred to, but no record has it.", field.name.rawValue)
+                    throw .invalidArgument("A reference has a temporary id that no record has.", field.name.rawValue)
                 }
                 return fresh
             }
             do throws(ValueMisfit) {
                 if let value = try slot.type.write(value) {
                     if let limit = slot.maximumBytes, value.isLonger(than: limit) {
-                        throw .value(FieldMisfit("has at most \(limit) bytes, since it is in an index"))
+                        throw .value(FieldMisfit("can have at most \(limit) bytes, since it is indexed"))
                     }
                     values[slot.place] = value
                 } else {

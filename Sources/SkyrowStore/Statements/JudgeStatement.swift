@@ -277,7 +277,7 @@ extension SkyrowError {
         info: ["arguments": .list([.string("_access")])]
     )
 
-    static let conflict = SkyrowError(.conflict, "The record is not as the save expects it.")
+    static let conflict = SkyrowError(.conflict, "The record is not in the state that the save expects.")
 
     static func conflict(with row: StoredRow) -> SkyrowError {
         var error = SkyrowError.conflict

@@ -348,7 +348,7 @@ struct QueryStatement {
         // The last page needs no cursor.
         guard hasMore else { return nil }
         throw SkyrowError.invalidArgument(
-            "No cursor can hold the values of these sort keys; sort by another field.",
+            "The values of these sort keys are too long for a cursor; sort by another field.",
             "sort"
         ).at("sort")
     }

@@ -16,7 +16,10 @@ enum SaveCondition {
         _ access: RecordAccess?
     ) throws(SkyrowError) -> SQL {
         guard draft.precondition != .isNew, let access else {
-            throw SkyrowError.invalidArgument("A record that is to be new has no condition on what is stored.", "_if")
+            throw SkyrowError.invalidArgument(
+                "A save that requires a new record cannot have a condition on the stored one.",
+                "_if"
+            )
                 .at("_if")
         }
         let visible = table.visible(to: access.fields)
@@ -25,7 +28,7 @@ enum SaveCondition {
         do throws(SkyrowError) {
             let resolved = try resolver.predicate(predicate)
             guard resolver.joins.isEmpty, !resolved.needsOtherRecords else {
-                throw SkyrowError.invalidArgument("The condition of a save is on the record's own fields.", "_if").at(
+                throw SkyrowError.invalidArgument("The condition of a save can only use the record's own fields.", "_if").at(
                     "predicate"
                 )
             }

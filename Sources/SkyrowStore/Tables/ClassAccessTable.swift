@@ -137,7 +137,7 @@ package struct ClassAccessTable: Sendable {
 
 extension SkyrowError {
     fileprivate static let tooManyRuledFields = SkyrowError.invalidArgument(
-        "At most \(ClassAccess.maximumFields) fields of a type have rules.",
+        "At most \(ClassAccess.maximumFields) fields of a type can have rules.",
         "fields"
     ).at("fields")
 }
@@ -159,7 +159,7 @@ extension ClassAccessChange {
 
     /// Throws `108 InvalidArgument` for a rule with more subjects than the settings allow.
     fileprivate func requireLengths(maximum: Int) throws(SkyrowError) {
-        let tooMany = "A rule names at most \(maximum) subjects."
+        let tooMany = "A rule can name at most \(maximum) subjects."
         for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where rule?.allow.count ?? 0 > maximum {
             throw SkyrowError.invalidArgument(tooMany, "rules").at("rules.\(action.rawValue).allow")
@@ -182,7 +182,7 @@ extension ClassAccessChange {
                 guard case .field(let name) = subject else { continue }
                 if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
                 throw SkyrowError.invalidArgument(
-                    "The type has no field \(name) of strings or references to users.",
+                    "The type has no field \(name) that holds strings or references to users.",
                     "rules"
                 ).at("rules.\(action.rawValue).allow[\(place)]")
             }
@@ -194,7 +194,7 @@ extension ClassAccessChange {
                     guard case .field(let name) = subject else { continue }
                     if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
                     throw SkyrowError.invalidArgument(
-                        "The type has no field \(name) of strings or references to users.",
+                        "The type has no field \(name) that holds strings or references to users.",
                         "fields"
                     ).at("fields.\(field.name).\(use.rawValue)[\(place)]")
                 }

@@ -112,7 +112,7 @@ package struct KeyTable: Sendable {
             )
             guard !result.isEmpty, let key = try KeyTable.key(result, row: 0, first: 0) else {
                 throw SkyrowError.invalidArgument(
-                    "A key ends in the future, and an application has at most \(KeyCreateRequest.maximumKeys) that hold."
+                    "The key must expire in the future, and an application can have at most \(KeyCreateRequest.maximumKeys) keys."
                 )
             }
             return key

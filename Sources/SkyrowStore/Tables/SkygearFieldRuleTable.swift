@@ -29,7 +29,7 @@ package struct SkygearFieldRuleTable: Sendable {
             else { continue }
             if let fieldType = table[name]?.type, MemberField(name, of: fieldType) != nil { continue }
             throw SkyrowError.invalidArgument(
-                "The type \(type) has no field \(name) of strings or references to users.",
+                "The type \(type) has no field \(name) that holds strings or references to users.",
                 "access"
             ).at("access[\(place)].user_role")
         }

@@ -10,7 +10,7 @@ extension SkyrowError {
         switch error.constraint {
         case "_role_name":
             self = .invalidArgument(
-                "A role is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.",
+                "A role name must be 1 to 64 bytes in NFC, without control characters and without a space at either end.",
                 "name"
             )
         case "_role_deleted":
@@ -18,7 +18,7 @@ extension SkyrowError {
                 .duplicated,
                 """
                 A role of this name was deleted within the last 30 days, and access lists may still name it. Save the role with \
-                force to have it again.
+                force to create it again.
                 """,
                 info: ["arguments": .list([.string("name")])]
             )
@@ -28,20 +28,20 @@ extension SkyrowError {
             }
             self.init(
                 .duplicated,
-                "A role does not contain itself, not by way of others either.",
+                "A role cannot contain itself, directly or through other roles.",
                 info: ["cycle": .list((names ?? []).map { .string($0) })]
             )
         case "_role_count":
             self = .tooManyRoles
         case "_group_name":
             self = .invalidArgument(
-                "A group is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.",
+                "A group name must be 1 to 64 bytes in NFC, without control characters and without a space at either end.",
                 "groups"
             )
         case "_key_name":
             self = .invalidArgument(KeyCreateRequest.nameSentence, "name")
         case "_group_count":
-            self = .invalidArgument("A user has at most 200 groups.", "groups")
+            self = .invalidArgument("A user can have at most 200 groups.", "groups")
         default:
             return nil
         }
@@ -49,6 +49,6 @@ extension SkyrowError {
 
     static let tooManyRoles = SkyrowError(
         .invalidArgument,
-        "A user has at most \(RoleTable.maximumHeld) roles, with those that contain them."
+        "A user can have at most \(RoleTable.maximumHeld) roles, including those that contain them."
     )
 }

@@ -566,7 +566,7 @@ extension SkyrowError {
         }
         return SkyrowError(
             .duplicated,
-            "There is such a user already.",
+            "The user already exists.",
             info: (fields ?? []).isEmpty ? [:] : ["arguments": .list((fields ?? []).map { .string($0) })]
         )
     }

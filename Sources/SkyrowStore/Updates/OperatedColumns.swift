@@ -29,7 +29,7 @@ struct OperatedColumns {
         let others = Set(set.columns)
         for settled in try table.settledOperators(of: draft, freshIDs) {
             guard !others.contains(settled.column) else {
-                throw SkyrowError.invalidArgument("A field has a value or an operator, and not both.")
+                throw SkyrowError.invalidArgument("A field can have a value or an operator, not both.")
                     .inOperator(on: settled.field.rawValue)
             }
             switch (draft.precondition, table.rules.origin) {

@@ -13,7 +13,7 @@ extension RecordTable {
     ) throws(SkyrowError) -> [SettledOperator] {
         func resolve(_ target: RecordID) throws(SkyrowError) -> RecordID {
             guard let fresh = freshIDs[target] else {
-                throw .invalidArgument("A temporary id is referred to, but no record has it.")
+                throw .invalidArgument("A reference has a temporary id that no record has.")
             }
             return fresh
         }
@@ -25,7 +25,7 @@ extension RecordTable {
                 if change.fieldType == nil { continue }
                 throw SkyrowError(
                     .incompatibleSchema,
-                    "There is no field of this name in the record type.",
+                    "The record type has no field of this name.",
                     info: ["arguments": .list([.string(name.rawValue)])]
                 )
             }

@@ -22,7 +22,7 @@ extension RecordColumn {
             }
             for (number, id) in ids.enumerated() {
                 guard id.type == target else {
-                    throw SkyrowError.invalidArgument("The members of \(field) are records of the type \(target).")
+                    throw SkyrowError.invalidArgument("The members of \(field) must be records of the type \(target).")
                         .at(number).at(".$val")
                 }
                 let id = id.isTemporary ? try resolve(id) : id

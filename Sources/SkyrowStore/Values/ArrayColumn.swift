@@ -84,7 +84,7 @@ package struct ArrayColumn: ColumnType {
             for element in elements { typed.append(try self.typed(element, at: typed.count, column)) }
             return .array(typed)
         case .string:
-            throw FieldMisfit("holds arrays, and a text alone is none")
+            throw FieldMisfit("holds arrays, not single texts")
         default:
             return value
         }
@@ -113,7 +113,7 @@ package struct ArrayColumn: ColumnType {
         at place: Int,
         _ column: any ColumnType
     ) throws(FieldMisfit) -> RecordValue {
-        guard value != .null else { throw FieldMisfit("holds arrays without null", element: place) }
+        guard value != .null else { throw FieldMisfit("holds arrays that cannot contain null", element: place) }
         do throws(ValueMisfit) {
             if let element = try column.write(column.typedValue(value)) { return element }
         } catch {

@@ -30,7 +30,7 @@ package struct NumberColumn: ColumnType {
         case .sequence: return nil
         case .integer(let integer):
             guard Int64(exactly: Double(integer)) == integer else {
-                throw FieldMisfit("holds doubles, in which this integer would lose digits")
+                throw FieldMisfit("holds doubles, as which this integer would lose digits")
             }
             return .number(Double(integer))
         default: return value

@@ -29,7 +29,7 @@ package struct RelationColumn: ColumnType {
     package func value(of value: RecordValue) -> Bool? { nil }
 
     package func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue {
-        if case .null = value { throw FieldMisfit("is a relation, whose members \"relate\" and \"unrelate\" change") }
+        if case .null = value { throw FieldMisfit("is a relation; change its members with \"relate\" and \"unrelate\"") }
         return value
     }
 

@@ -58,5 +58,5 @@ extension RowPlan.Kind {
 }
 
 extension FieldMisfit {
-    static let nul = FieldMisfit("cannot hold NUL characters")
+    static let nul = FieldMisfit("cannot contain NUL")
 }

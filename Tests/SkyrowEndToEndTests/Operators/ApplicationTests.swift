@@ -198,17 +198,17 @@ import Testing
             let words = [Tool.path] + psql + ["--data-directory", service.directory]
             #expect(try await Tool.run(words: words).status == .exited(0))
             let rows: [([String], String)] = [
-                (["create", "shop"], "There is an application of that name."),
+                (["create", "shop"], "An application of this name already exists."),
                 (["create", "Shop"], "lower-case"),
                 (["create", "app"], "service's own"),
-                (["create", "x", "--in-schema", "app"], "schema app is that of the application app"),
+                (["create", "x", "--in-schema", "app"], "schema app belongs to the application app"),
                 (["create", "x", "--in-schema", "theirs"], "belongs to another role"),
-                (["create", "x", "--in-schema", "public"], "not one for an application"),
+                (["create", "x", "--in-schema", "public"], "cannot be used for an application"),
                 (["create", "x", "--in-schema", "a b"], "--in-schema must be"),
-                (["create", "x", "--host-name", "shop.example"], "Another application has that host name."),
+                (["create", "x", "--host-name", "shop.example"], "Another application has this host name."),
                 (["create", "x", "--host-name", "a:80"], "without a port"),
-                (["show", "x"], "There is no application x."),
-                (["delete", "x", "--yes"], "There is no application x."),
+                (["show", "x"], "The application x does not exist."),
+                (["delete", "x", "--yes"], "The application x does not exist."),
                 (["delete", "app", "--drop-schema", "--yes"], "cannot be deleted"),
                 (["disable", "app"], "service's own"),
                 (["key", "remove", "shop", "ffffffff"], "no key that begins with"),
@@ -227,7 +227,7 @@ import Testing
             #expect(try await service.psql("SELECT count(*) FROM _skyrow.application") == "1")
             #expect(try await service.psql("SELECT to_regnamespace('x') IS NULL") == "t")
             let unknown = try await Self.run(service, "user", "list", "--application", "x")
-            #expect(unknown.errors.contains("There is no application x."))
+            #expect(unknown.errors.contains("The application x does not exist."))
         }
     }
 

@@ -44,12 +44,12 @@ import Testing
             #expect(revoked.status == .exited(0), "\(revoked.errors)")
             try await waiting(until: "the key is refused") { await code(second) == .accessKeyNotAccepted }
             for (words, reason) in [
-                (["key", "create", "--name", "x", "--scope", "all"], "A scope is"),
+                (["key", "create", "--name", "x", "--scope", "all"], "A scope must be"),
                 (["key", "create", "--name", "x", "--network", "10.0.0.1/8"], "must be an address or a range"),
                 (["key", "create", "--name", "x", "--expires-in", "soon"], "must be a duration"),
                 (["key", "create", "--name", "x", "--expires-in", "0s"], "must be a duration"),
-                (["key", "rotate", id], "There is no such key"),
-                (["key", "revoke", "k00000000"], "There is no such key"),
+                (["key", "rotate", id], "The key does not exist"),
+                (["key", "revoke", "k00000000"], "The key does not exist"),
                 (["key", "revoke", "7"], "is not the id of a key"),
                 (["key", "rotate", id, "--overlap", "400d"], "--overlap"),
             ] {

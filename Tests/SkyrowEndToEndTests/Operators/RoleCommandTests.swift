@@ -47,9 +47,9 @@ import Testing
             #expect(try await run("role", "remove", "Admin", "--role", "staff")["removed"] as? Int == 0)
             for (words, reason) in [
                 (["role", "add", "none", "--user", "ann"], "There is no role 'none'"),
-                (["role", "add", "staff", "--role", "staff"], "does not contain itself"),
+                (["role", "add", "staff", "--role", "staff"], "cannot contain itself"),
                 (["role", "add", "staff", "--user", "ghost"], "There is no account 'ghost'"),
-                (["role", "members", "none"], "There is no such role"),
+                (["role", "members", "none"], "The role does not exist"),
                 (["role", "add", "staff"], "Give a --user or a --role"),
                 (["role", "create", "staff"], "There is a role 'staff' already"),
                 (["role", "create", "chief"], "name"),

@@ -245,15 +245,15 @@ import Testing
     /// Files that make no sense, and the end of what is said about them.
     private static let badFiles: [(json: String, sentence: String)] = [
         ("", "is no JSON. The JSON text ends before its value is complete (at byte 0)."),
-        ("record_types:", "is no JSON. The JSON text has a character where none like it may stand (at byte 0)."),
-        ("[]", ": the file is no object."),
+        ("record_types:", "is no JSON. The JSON text has an unexpected character (at byte 0)."),
+        ("[]", ": the file is not an object."),
         (
             #"{"record_typs": {}}"#,
-            #": the file has a member "record_typs"; there are: record_types, access, accepted_drift."#
+            #": the file has the unknown member "record_typs"; allowed are: record_types, access, accepted_drift."#
         ),
         (
             #"{"record_types": {"note": {"fields": [{"name": "_a", "type": "string"}]}}}"#,
-            ": record_types.note.fields[0]: A field is named by a letter followed by at most 62 letters, digits or underscores."
+            ": record_types.note.fields[0]: A field name must be a letter followed by at most 62 letters, digits or underscores."
         ),
         (
             #"{"record_types": {"note": {"fields": [{"name": "a", "type": "string"}, {"name": "a", "type": "json"}]}}}"#,
@@ -313,7 +313,7 @@ import Testing
                 #expect(result.output.trimmingCharacters(in: .whitespacesAndNewlines) == output, "\(words)")
                 #expect(try await bench.database.psql(indexes) == count, "\(words)")
             }
-            #expect(try await bench.run("follow", "memo").errors.contains("There is no record type memo."))
+            #expect(try await bench.run("follow", "memo").errors.contains("The record type memo does not exist."))
         }
     }
 

@@ -179,18 +179,18 @@ import Testing
         ),
         (
             ["create", ""], nil, 1,
-            "The value of a login key is a text of 1 to 255 bytes without NUL that shows something."
+            "The value of a login key must be 1 to 255 bytes without NUL and have visible characters."
         ),
         (
             ["create", String(repeating: "a", count: 256)], nil, 1,
-            "The value of a login key is a text of 1 to 255 bytes without NUL that shows something."
+            "The value of a login key must be 1 to 255 bytes without NUL and have visible characters."
         ),
-        (["create", "eve", "--role", "king"], nil, 1, "There is no role 'king'; there are: Admin."),
+        (["create", "eve", "--role", "king"], nil, 1, "The role 'king' does not exist; existing roles: Admin."),
         (["create", "eve", "--password-stdin"], "", 64, "There is no password on standard input."),
         (["create", "eve", "--password-stdin"], "\nsecret\n", 64, "There is no password on standard input."),
         (
             ["create", "eve", "--password-stdin"], String(repeating: "a", count: 1025), 1,
-            "A password is 1 to 1024 bytes long."
+            "A password must be 1 to 1024 bytes long."
         ),
         (["show", "eve"], nil, 1, "There is no account 'eve'."),
         (["disable", "eve"], nil, 1, "There is no account 'eve'."),
@@ -200,7 +200,7 @@ import Testing
         (["disable", "ann", "--until", "2000-01-31T12:00:00Z"], nil, 64, "--until is in the past."),
         (
             ["disable", "ann", "--until", "soon"], nil, 64,
-            "--until: An instant has the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
+            "--until: An instant must have the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
         ),
     ]
 

@@ -168,7 +168,7 @@ import Testing
             )
             try await refuse(
                 whole.replacingOccurrences(of: #""$id":"author/writer""#, with: #""$id":"author/nobody""#),
-                "A reference names a record that does not exist."
+                "A reference leads to a record that does not exist."
             )
             try await refuse(
                 whole.replacingOccurrences(of: #""done":true"#, with: #""done":"yes""#),
@@ -199,7 +199,7 @@ import Testing
             }
             let unknown = try await Tool.run("export", "--type", "film", "--database-url", source.url)
             #expect(unknown.status == .exited(1))
-            #expect(unknown.errors == "skyrow: There is no record type film.")
+            #expect(unknown.errors == "skyrow: The record type film does not exist.")
             #expect(unknown.output.isEmpty)
             let names = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(Set(names) == ["author.csv", "all"])

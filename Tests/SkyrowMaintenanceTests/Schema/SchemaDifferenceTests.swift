@@ -328,7 +328,7 @@ import Testing
     @Test func whatCannotBeDoneIsRefusedWithItsReason() {
         #expect(
             refusals { $0.types[type("report")] = DocumentedType() }
-                == ["The database has a relation named report that is no record type; choose another name."]
+                == ["The database has a relation named report that is not a record type; choose another name."]
         )
         #expect(
             refusals { $0.types[type("category")] = nil }
