@@ -178,8 +178,11 @@ public indirect enum ErrorInfo: Hashable, Sendable {
 
 extension SkyrowError {
     /// The messages about names in queries that the catalogue does not have.
-    package static let unknownFieldMessage = "There is no such field in this record type."
-    package static let unknownTypeMessage = "There is no such record type."
+    package static let unknownFieldMessage = "The record type has no such field."
+    package static let unknownTypeMessage = "The record type does not exist."
+
+    package static let recordTypeNotFound = SkyrowError(.resourceNotFound, unknownTypeMessage)
+    package static let userNotFound = SkyrowError(.resourceNotFound, "The user does not exist.")
 
     /// Whether a query was refused for a name that the catalogue does not have.
     package var isAboutUnknownName: Bool { message == Self.unknownFieldMessage || message == Self.unknownTypeMessage }

@@ -156,7 +156,7 @@ package struct SchemaPlan: Hashable, Sendable {
         try refuseSystemName(newName)
         guard table[newName] == nil else {
             // Skygear's code for any reason against a rename.
-            throw SkyrowError(.resourceNotFound, "The type \(type) has a field \(newName) already.")
+            throw SkyrowError(.resourceNotFound, "The type \(type) already has a field \(newName).")
         }
         changes = [
             table.isRelation(field)

@@ -191,7 +191,7 @@ extension RecordColumn {
     }
 
     /// The error for a value of a read-only column.
-    var readOnly: SkyrowError { conflict("can be read only") }
+    var readOnly: SkyrowError { conflict("is read-only") }
 
     func refusal(_ misfit: ValueMisfit) -> SkyrowError {
         switch misfit {

@@ -222,7 +222,7 @@ extension RecordStore {
 }
 
 extension SkyrowError {
-    fileprivate static let keyNotFound = SkyrowError(.resourceNotFound, "There is no such key.")
+    fileprivate static let keyNotFound = SkyrowError(.resourceNotFound, "The key does not exist.")
     /// If it is unknown which keys are valid, no key is.
     fileprivate static let keysUnknown = SkyrowError(
         .unexpectedUnableToOpenDatabase,
