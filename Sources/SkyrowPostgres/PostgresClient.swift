@@ -361,7 +361,7 @@ package final class PostgresClient: Sendable {
             let threads = threads.abandon()
             if threads > 0 {
                 logger.warning(
-                    "The database does not respond and is not waited for",
+                    "The database does not respond; shutting down without it",
                     metadata: ["threads": "\(threads)"]
                 )
             }

@@ -48,7 +48,7 @@ extension PostgresConfiguration {
         _ body: (PQconninfoOption) -> Void
     ) throws(PostgresError) {
         guard let options = PQconninfoParse(text, nil) else {
-            throw PostgresError(code: .misuse, message: "This is no connection string")
+            throw PostgresError(code: .misuse, message: "This is not a valid connection string")
         }
         defer { PQconninfoFree(options) }
         var option = options

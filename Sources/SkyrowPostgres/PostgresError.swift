@@ -110,11 +110,11 @@ extension PostgresError.Code {
             "The database connection was lost before the write's result arrived; it may have happened"
         case .cannotConnect: "The database cannot be reached"
         case .shutDown: "The database client has shut down"
-        case .invalidValue: "A value cannot be stored by PostgreSQL"
-        case .resultTooLarge: "The rows of the result are more than the request may have"
-        case .resultMemoryExhausted: "There is no memory for the rows of the result now"
+        case .invalidValue: "PostgreSQL cannot store a value"
+        case .resultTooLarge: "The result has more rows than the request allows"
+        case .resultMemoryExhausted: "There is not enough memory for the rows of the result"
         case .undecodable: "A column of the result is not of the expected type"
-        case .misuse: "The database client was used wrongly"
+        case .misuse: "The database client was used incorrectly"
         }
     }
 }

@@ -17,7 +17,7 @@ package final class FileDescriptor: Sendable {
     /// The two ends of a new pipe.
     package static func pipe() throws(ToolError) -> (reading: FileDescriptor, writing: FileDescriptor) {
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw .system("Cannot make a pipe") }
+        guard Glibc.pipe(&ends) == 0 else { throw .system("Cannot create a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
     }
@@ -90,7 +90,7 @@ package func makeDirectory(_ path: String) throws(ToolError) {
     for (index, component) in components.enumerated() {
         made += "/\(component)"
         let mode: mode_t = index == components.count - 1 ? 0o700 : 0o755
-        guard mkdir(made, mode) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
+        guard mkdir(made, mode) == 0 || errno == EEXIST else { throw .system("Cannot create the directory \(path)") }
     }
 }
 

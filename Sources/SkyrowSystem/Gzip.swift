@@ -45,7 +45,7 @@ package final class GzipReader: Sendable {
     package func next() async throws(ToolError) -> [UInt8] {
         let chunk = try output.read(upTo: 256 << 10)
         if chunk.isEmpty, await process.exit != .exited(0) {
-            throw .failure("The file ends too early, or is not what gzip made.")
+            throw .failure("The file is truncated, or is not a gzip file.")
         }
         return chunk
     }

@@ -21,7 +21,7 @@ package final class OutputFile: Sendable {
     }
 
     private static func isThere(_ path: String) -> ToolError {
-        .failure("There is a file \(path) already: give another name, or --overwrite to replace it.")
+        .failure("The file \(path) exists already: choose another name, or add --overwrite to replace it.")
     }
 
     deinit {
@@ -48,10 +48,10 @@ package final class OutputFile: Sendable {
             if link(draft, path) == 0 { return }
             if errno == EEXIST { throw OutputFile.isThere(path) }
             // Some file systems have no hard links.
-            guard [EPERM, ENOTSUP, ENOSYS].contains(errno) else { throw .system("Cannot make \(path)") }
+            guard [EPERM, ENOTSUP, ENOSYS].contains(errno) else { throw .system("Cannot create \(path)") }
             var status = stat()
             guard lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
         }
-        guard rename(draft, path) == 0 else { throw .system("Cannot make \(path)") }
+        guard rename(draft, path) == 0 else { throw .system("Cannot create \(path)") }
     }
 }

@@ -62,10 +62,10 @@ package final class ProgramOutput: Sendable {
 extension FileDescriptor {
     /// Creates a file without a name, open for reading and writing.
     package static func temporary() throws(ToolError) -> FileDescriptor {
-        guard let file = tmpfile() else { throw .system("Cannot make a temporary file") }
+        guard let file = tmpfile() else { throw .system("Cannot create a temporary file") }
         defer { fclose(file) }
         let number = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)
-        guard number >= 0 else { throw .system("Cannot make a temporary file") }
+        guard number >= 0 else { throw .system("Cannot create a temporary file") }
         return FileDescriptor(owning: number)
     }
 

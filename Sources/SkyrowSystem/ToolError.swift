@@ -11,11 +11,11 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     /// The meaning of the number, for the manual.
     package var meaning: String {
         switch self {
-        case .success: "All went well."
-        case .failure: "The command failed; the sentence on standard error says why."
-        case .usage: "The command line is wrong."
+        case .success: "The command succeeded."
+        case .failure: "The command failed; the message on standard error says why."
+        case .usage: "The command line is invalid."
         case .unavailable: "PostgreSQL cannot be reached."
-        case .configuration: "A setting of the environment or of the settings file is wrong or unknown."
+        case .configuration: "A setting in the environment or the settings file is invalid or unknown."
         }
     }
 
@@ -25,12 +25,12 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         return switch command {
         case ["skyrow", "schema", "diff"]:
             [
-                (0, "File and database are the same."), (1, "They differ, or there is drift."),
-                (2, "They could not be compared; the sentence on standard error says why."),
+                (0, "The file and the database match."), (1, "They differ, or the database has drifted."),
+                (2, "They could not be compared; the message on standard error says why."),
             ] + common
         case ["skyrow", "doctor"]:
             [
-                (0, "All is well."), (1, "There are warnings, and no errors."),
+                (0, "There are no findings."), (1, "There are warnings, but no errors."),
                 (2, "There are errors, such as a database that cannot be reached."),
             ] + common.filter { $0.0 != unavailable.rawValue }
         default:

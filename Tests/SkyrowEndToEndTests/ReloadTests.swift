@@ -100,7 +100,7 @@ extension FileDescriptor {
         var isLocked: Int32 = 0
         var number: Int32 = 0
         guard ioctl(self.number, 0x4004_5431, &isLocked) == 0, ioctl(self.number, 0x8004_5430, &number) == 0 else {
-            throw ToolError.system("Cannot make a terminal")
+            throw ToolError.system("Cannot create a terminal")
         }
         return try FileDescriptor(opening: "/dev/pts/\(number)", O_RDWR | O_NOCTTY)
     }

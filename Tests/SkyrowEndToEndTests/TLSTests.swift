@@ -88,7 +88,7 @@ import Testing
             try #require(rename("\(directory)/broken.pem", "\(directory)/cert.pem") == 0)
             service.process.send(signal: SIGHUP)
             let line = try await service.complaints.line("a refused certificate") {
-                $0.contains("the one before stays")
+                $0.contains("the previous one stays in use")
             }
             #expect(line.contains("cert.pem is no certificate"))
             try good.write(toFile: "\(directory)/cert.pem", atomically: true, encoding: .utf8)

@@ -41,19 +41,19 @@ import Testing
     @Test(
         arguments: [
             ("{{link", 1, "no }}"), ("a\n{{{link}}", 2, "no }}}"), ("a\nb\n{{! c", 3, "no }}"), ("{{", 1, "no }}"),
-            ("a\n\n{{lnk}}", 3, "{{lnk}} has none of the names application, address, link"),
-            ("{{}}", 1, "none of the names"),
-            ("{{.}}", 1, "none of the names"), ("{{#}}{{/}}", 1, "none of the names"),
-            ("{{!\n}}{{Link}}", 2, "none of the names"),
-            ("{{! a\nb }}\n{{link.size}}", 3, "none of the names"),
+            ("a\n\n{{lnk}}", 3, "{{lnk}} is not one of the names application, address, link"),
+            ("{{}}", 1, "is not one of the names"),
+            ("{{.}}", 1, "is not one of the names"), ("{{#}}{{/}}", 1, "is not one of the names"),
+            ("{{!\n}}{{Link}}", 2, "is not one of the names"),
+            ("{{! a\nb }}\n{{link.size}}", 3, "is not one of the names"),
             ("{{> head}}", 1, "{{> head}} is neither a value, a section nor a comment"),
             ("{{=<% %>=}}", 1, "is neither"),
             ("{{% CONTENT_TYPE:TEXT}}", 1, "is neither"), ("{{$ block}}", 1, "is neither"),
             ("{{< parent}}", 1, "is neither"),
-            ("{{#link}}\n{{#digits}}\n{{/digits}}", 1, "The section of {{#link}} has no end"),
-            ("{{#link}}\n{{/digits}}", 2, "{{/digits}} is not the end"),
-            ("a\n{{/link}}", 2, "{{/link}} is not the end"),
-            ("{{#link}}{{^digits}}{{/link}}{{/digits}}", 1, "{{/link}} is not the end"),
+            ("{{#link}}\n{{#digits}}\n{{/digits}}", 1, "The section {{#link}} is not closed"),
+            ("{{#link}}\n{{/digits}}", 2, "{{/digits}} does not end the section"),
+            ("a\n{{/link}}", 2, "{{/link}} does not end the section"),
+            ("{{#link}}{{^digits}}{{/link}}{{/digits}}", 1, "{{/link}} does not end the section"),
         ] as [(String, Int, String)]
     )
     func whatIsNoTemplateIsRefusedWithItsLine(_ text: String, _ line: Int, _ said: String) {

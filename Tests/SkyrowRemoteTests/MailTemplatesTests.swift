@@ -82,13 +82,13 @@ import Testing
                 ["en/reset.subject.mustache": "A", "en/reset.txt.mustache": "{{link}}", "en/reset.html.mustache": "x"],
                 "neither {{link}} nor {{digits}}"
             ),
-            (["en/notice.subject.mustache": "A\nB", "en/notice.txt.mustache": "x"], "no subject of one line"),
-            (["en/notice.subject.mustache": "", "en/notice.txt.mustache": "x"], "no subject of one line"),
+            (["en/notice.subject.mustache": "A\nB", "en/notice.txt.mustache": "x"], "does not produce a subject of one line"),
+            (["en/notice.subject.mustache": "", "en/notice.txt.mustache": "x"], "does not produce a subject of one line"),
             (
                 ["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "x\n{{#link}}"],
                 "notice.txt.mustache, line 2"
             ),
-            (["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "{{lnk}}"], "has none of the names"),
+            (["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "{{lnk}}"], "is not one of the names"),
             (
                 ["en/notice.subject.mustache": "{{> head}}", "en/notice.txt.mustache": "x"],
                 "notice.subject.mustache, line 1: {{> head}} is neither"

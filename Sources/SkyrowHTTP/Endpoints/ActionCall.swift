@@ -658,7 +658,7 @@ struct ActionCall: Sendable {
                 guard let connection = context.connection else {
                     throw SkyrowError(
                         .notSupported,
-                        "This authenticates a WebSocket; other requests carry their credentials themselves."
+                        "This action authenticates a WebSocket; send the credentials of other requests with the request."
                     )
                 }
                 try connection.authenticate(as: context.caller, context.sender, of: service)

@@ -184,7 +184,7 @@ struct JSONRPCSession: Sendable {
             return failure(
                 SkyrowError(
                     .methodNotFound,
-                    "There is no method of that name\(ActionName.suggestion(for: call.method)); rpc.discover lists them."
+                    "There is no method with that name\(ActionName.suggestion(for: call.method)); rpc.discover lists them."
                 ),
                 from: sender
             )

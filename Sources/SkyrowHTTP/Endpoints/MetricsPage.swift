@@ -49,7 +49,7 @@ package struct MetricsPage: Sendable {
                 return SkyrowError(.notAuthenticated, "Send the metrics key or the master key as a bearer token.")
             }
             let isKnown = candidates.contains { key?.matches($0) == true || isMasterKey($0) }
-            return isKnown ? nil : SkyrowError(.accessKeyNotAccepted, "This key does not open the metrics.")
+            return isKnown ? nil : SkyrowError(.accessKeyNotAccepted, "This key does not give access to the metrics.")
         }
     }
 }

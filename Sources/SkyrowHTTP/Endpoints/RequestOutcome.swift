@@ -65,7 +65,7 @@ struct RequestOutcome: Sendable {
     }
 
     static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> RequestOutcome {
-        let error = SkyrowError(.undefinedOperation, "This path takes \(allowed) only.")
+        let error = SkyrowError(.undefinedOperation, "This path supports only \(allowed).")
         var outcome = failure(error, in: envelope, status: .methodNotAllowed, .http)
         outcome.response.fields.append(HTTPField("allow", allowed))
         return outcome

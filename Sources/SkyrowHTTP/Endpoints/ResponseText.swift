@@ -82,7 +82,7 @@ extension SkyrowError {
         self.init(refusal)
         if case .encodedResult = result {
             message =
-                "The request of this idempotency key was carried out, but there is no room for its result: "
+                "The request with this idempotency key was performed, but the response has no room for its result: "
                 + "send it again by itself, with the same key."
         }
     }
@@ -93,7 +93,7 @@ extension SkyrowError {
             return self
         }
         var error = self
-        error.message = "The result is larger than one response may be: \(narrowing.advice)."
+        error.message = "The result exceeds the size limit of a response: \(narrowing.advice)."
         error.info["arguments"] = .list(narrowing.parameters.map { .string($0) })
         error.info["limit"] = .integer(Int64(limit))
         return error

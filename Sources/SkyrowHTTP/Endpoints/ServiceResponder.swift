@@ -314,7 +314,7 @@ package struct ServiceResponder: HTTPResponder {
 }
 
 extension SkyrowError {
-    static let undefinedRoute = SkyrowError(.undefinedOperation, "Nothing is served at this path.")
+    static let undefinedRoute = SkyrowError(.undefinedOperation, "There is no endpoint at this path.")
 }
 
 extension RequestOutcome {

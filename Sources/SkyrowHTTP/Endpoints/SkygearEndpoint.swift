@@ -147,7 +147,7 @@ struct SkygearEndpoint: Sendable {
         }
         if let name = request.action ?? SkygearEndpoint.actionName(path: path) {
             let suggestion = ActionName.suggestion(for: name)
-            throw SkyrowError(.undefinedOperation, "There is no action of that name\(suggestion).")
+            throw SkyrowError(.undefinedOperation, "There is no action with that name\(suggestion).")
         }
         return .home
     }
@@ -174,7 +174,7 @@ struct SkygearEndpoint: Sendable {
 }
 
 extension SkyrowError {
-    fileprivate static let unopened = SkyrowError(.overloaded, "The application is not open; try again in a moment.")
+    fileprivate static let unopened = SkyrowError(.overloaded, "The application is not ready; try again in a moment.")
 
     /// The error in Skygear's form: the name of an unreadable list is a plain string beside the list's errors.
     fileprivate var spelledForV1: SkyrowError {

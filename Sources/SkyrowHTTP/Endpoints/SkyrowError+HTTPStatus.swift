@@ -41,21 +41,21 @@ extension SkyrowError {
         case .bodyTooLarge:
             self.init(
                 .payloadTooLarge,
-                "The body of a request is at most \(limits.body) bytes.",
+                "A request body has at most \(limits.body) bytes.",
                 info: ["limit": .integer(Int64(limits.body))]
             )
         case .expectationFailed:
-            self.init(.badRequest, "The only expectation that can be met is 100-continue.")
+            self.init(.badRequest, "The only supported expectation is 100-continue.")
         case .requestTimeout:
-            self.init(.badRequest, "The request did not arrive whole in time.")
+            self.init(.badRequest, "The request did not arrive completely in time.")
         case .responseTimeout:
             self = .responseTimedOut
         case .overloaded:
-            self.init(.overloaded, "The service has too many clients; try again in a moment.")
+            self.init(.overloaded, "The service has too many connections; try again in a moment.")
         case .clientShareExceeded:
             self.init(
                 .rateLimited,
-                "This client has too many connections, or too many bytes of requests under way; finish some first.",
+                "This client has too many connections or too many bytes of requests in progress; finish some first.",
                 info: ["retry_after": .integer(1)]
             )
         case .credentialsRequired:
@@ -64,14 +64,14 @@ extension SkyrowError {
                 "Send the API key in a header with a body of more than \(limits.smallBody) bytes."
             )
         case .unsupportedTransferCoding:
-            self.init(.notSupported, "The only transfer coding that can be read is chunked.")
+            self.init(.notSupported, "The only supported transfer coding is chunked.")
         case .unsupportedContentCoding:
-            self.init(.notSupported, "The body of a request comes as it is, not compressed: send no Content-Encoding.")
+            self.init(.notSupported, "Compressed request bodies are not supported: send no Content-Encoding.")
         }
     }
 
     static let responseTimedOut = SkyrowError(
         .responseTimeout,
-        "The service took too long; what was asked may or may not have been done."
+        "The request timed out; it may or may not have been performed."
     )
 }

@@ -34,7 +34,7 @@ struct AccountPageText: Sendable {
         let title =
             switch page {
             case .reset: "Choose a new password"
-            case .undo: "Get your account back"
+            case .undo: "Recover your account"
             case .verify, .style, .logo: "Confirm your address"
             }
         var isFailure = false
@@ -100,7 +100,7 @@ struct AccountPageText: Sendable {
         switch page {
         case .reset:
             button = "Set the password"
-            for (name, label) in [("password", "New password"), ("repeat", "New password, once more")] {
+            for (name, label) in [("password", "New password"), ("repeat", "Repeat the new password")] {
                 fields += """
                     <label for="\(name)">\(label)</label>
                     <input id="\(name)" name="\(name)" type="password" autocomplete="new-password" required \
@@ -108,17 +108,17 @@ struct AccountPageText: Sendable {
 
                     """
             }
-            fields += "<p>At least \(minimumPasswordLength) characters. All devices are logged out.</p>\n"
+            fields += "<p>At least \(minimumPasswordLength) characters. All devices will be logged out.</p>\n"
         case .undo:
             button = "Undo the change"
             fields += """
-                <p>The account gets this address back. All devices are logged out, and a mail brings a link to choose a new \
-                password.</p>
+                <p>The account gets this address back. All devices will be logged out, and you will receive a mail with a link \
+                to choose a new password.</p>
 
                 """
         case .verify, .style, .logo:
             button = "Confirm"
-            fields += "<p>Confirm that this address is yours.</p>\n"
+            fields += "<p>Confirm that this mail address is yours.</p>\n"
         }
         return """
             <form method="post">

@@ -110,10 +110,10 @@ struct AccountPageVisit: Sendable {
 
     /// The message of a page that shows no details.
     enum Refusal: String {
-        case incomplete = "This link is incomplete. Open the one in the mail, or ask for a new mail."
-        case stale = "This form is too old. Try again."
+        case incomplete = "This link is incomplete. Open the link in the mail, or request a new mail."
+        case stale = "This form has expired. Try again."
         case different = "The two passwords differ. Try again."
-        case code = "This code does not count. Ask for a new one."
+        case code = "This code is not valid. Request a new one."
     }
 
     private var action: ActionName {
@@ -164,7 +164,7 @@ struct AccountPageVisit: Sendable {
             case .undo:
                 try await actions.undoAddressChange(sent, from: client, origin: origin)
                 return finished(
-                    .done("The account has this address again. A mail to it brings a link to choose a new password."),
+                    .done("The account has this address again. We sent a mail to it with a link to choose a new password."),
                     status: .ok
                 )
             case .verify, .style, .logo:

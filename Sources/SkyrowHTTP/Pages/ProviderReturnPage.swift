@@ -40,7 +40,7 @@ struct ProviderReturnPage: Sendable {
             case .redirect(let address): return Self.redirect(to: address, of: actions)
             case .unknown:
                 return Self.failure(
-                    "This sign-in has ended, or was opened before. Go back to the application and begin anew.",
+                    "This sign-in has expired or was already used. Go back to the application and start again.",
                     .badRequest,
                     .invalidToken,
                     of: actions
@@ -48,7 +48,7 @@ struct ProviderReturnPage: Sendable {
             case .busy:
                 let error = SkyrowError(
                     .overloaded,
-                    "The provider is slow at the moment. Load this page again in a minute."
+                    "The provider is slow at the moment. Reload this page in a minute."
                 )
                 return Self.failure(error.message, error.code.httpStatus, error.code, of: actions)
             }
@@ -67,7 +67,7 @@ struct ProviderReturnPage: Sendable {
     /// The link is for browsers that open an application only on a user's request.
     private static func redirect(to address: String, of actions: ActionService) -> RequestOutcome {
         let link = address.escapedForHTML
-        var outcome = page("<p><a href=\"\(link)\">Go on to the application</a></p>\n", .seeOther, of: actions)
+        var outcome = page("<p><a href=\"\(link)\">Continue to the application</a></p>\n", .seeOther, of: actions)
         outcome.response.fields.append(HTTPField("location", address))
         return outcome
     }

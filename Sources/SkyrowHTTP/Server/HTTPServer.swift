@@ -119,7 +119,7 @@ package struct HTTPServer: Service {
         let listener = try await bootstrap.withBoundSocket(descriptor).get()
         // SwiftNIO listened with its own backlog.
         guard Glibc.listen(descriptor, 1024) == 0 else { throw ListenError(code: errno) }
-        logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])
+        logger.info("Accepting connections", metadata: ["address": "\(listener.localAddress, default: "?")"])
         return listener
     }
 }

@@ -144,7 +144,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         _ sender: ActionDispatcher.Sender,
         of service: ActionService
     ) throws(SkyrowError) {
-        throw SkyrowError(.notSupported, "An event stream keeps the credentials of its request.")
+        throw SkyrowError(.notSupported, "An event stream cannot change its credentials; open a new one.")
     }
 
     /// The stream's share of the live-message memory, and the bytes that it holds.

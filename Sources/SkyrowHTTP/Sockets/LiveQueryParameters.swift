@@ -24,9 +24,9 @@ struct LiveQueryParameters: Sendable {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = FormFields.decoded(parts[0].utf8),
                 let value = FormFields.decoded(parts.count > 1 ? parts[1].utf8 : "".utf8[...])
-            else { throw .invalidArgument("The query of the address is not percent-encoded UTF-8.") }
+            else { throw .invalidArgument("The query string is not percent-encoded UTF-8.") }
             guard seen.insert(name).inserted else {
-                throw .invalidArgument("The parameter is there twice.", name)
+                throw .invalidArgument("The parameter is given twice.", name)
             }
             try add(name, value)
         }
@@ -38,7 +38,7 @@ struct LiveQueryParameters: Sendable {
             ticket = value
         case "api_key", "access_token":
             throw .invalidArgument(
-                "Keys and tokens are never in an address: use headers, or a token of live:ticket.",
+                "The query string cannot carry keys or tokens: send them in headers, or use a ticket of live:ticket.",
                 name
             )
         case "since":
@@ -49,11 +49,11 @@ struct LiveQueryParameters: Sendable {
             add(name, text: value)
         case _ where LiveQueryParameters.values.contains(name):
             guard LiveQueryParameters.isJSON(value) else {
-                throw .invalidArgument("The value of this parameter is JSON.", name)
+                throw .invalidArgument("The value of this parameter must be JSON.", name)
             }
             members.append((name, value))
         default:
-            throw .invalidArgument("There is no such parameter.")
+            throw .invalidArgument("The parameter is unknown.")
         }
     }
 

@@ -138,7 +138,7 @@ final class RPCConversation: SocketConversation, CallConnection {
 extension SkyrowError {
     static let tooManyConnections = SkyrowError(
         .rateLimited,
-        "There are too many live connections; close one first.",
+        "Too many live connections are open; close one first.",
         info: ["retry_after": .integer(60)]
     )
 }

@@ -77,7 +77,7 @@ extension SocketService {
             return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .eventStream)
         }
         guard !drain.hasBegun else {
-            let error = SkyrowError(.overloaded, "The service is ending; try again in a moment.")
+            let error = SkyrowError(.overloaded, "The service is shutting down; try again in a moment.")
             return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .eventStream)
         }
         let dispatcher = await finder.dispatcher(sender.credentials)
@@ -136,7 +136,7 @@ extension SocketService {
 
 extension SkyrowError {
     fileprivate static let onlySubscriptions = SkyrowError.invalidArgument(
-        "An event stream takes calls of live:subscribe and live:watch alone; send others without \"Accept: text/event-stream\"."
+        "An event stream takes only live:subscribe and live:watch; send other calls without \"Accept: text/event-stream\"."
     )
 }
 

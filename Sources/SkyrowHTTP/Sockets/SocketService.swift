@@ -63,7 +63,7 @@ final class SocketService: Sendable {
             return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .http)
         }
         guard !drain.hasBegun else {
-            let error = SkyrowError(.overloaded, "The service is ending; try again in a moment.")
+            let error = SkyrowError(.overloaded, "The service is shutting down; try again in a moment.")
             return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .http)
         }
         let dispatcher = await finder.dispatcher(sender.credentials)
@@ -198,7 +198,7 @@ final class SocketService: Sendable {
 }
 
 extension SkyrowError {
-    static let liveIsOff = SkyrowError(.undefinedOperation, "The service has no live connections (setting live).")
+    static let liveIsOff = SkyrowError(.undefinedOperation, "Live connections are disabled (setting live).")
 }
 
 extension RequestOutcome {
@@ -207,7 +207,7 @@ extension RequestOutcome {
         case .none:
             let error = SkyrowError(
                 .undefinedOperation,
-                "GET opens a WebSocket here (RFC 6455) over HTTP/1.1; other calls are POST."
+                "GET opens a WebSocket here (RFC 6455, over HTTP/1.1); send other calls by POST."
             )
             var outcome = failure(error, in: .rpc(.null), status: .upgradeRequired, .http)
             outcome.response.fields += [HTTPField("upgrade", "websocket"), HTTPField("connection", "Upgrade")]
@@ -215,11 +215,11 @@ extension RequestOutcome {
         case .malformed:
             let error = SkyrowError(
                 .badRequest,
-                "A WebSocket is asked for by GET over HTTP/1.1, with Connection: Upgrade and one Sec-WebSocket-Key of 16 bytes."
+                "A WebSocket request is a GET over HTTP/1.1 with Connection: Upgrade and one Sec-WebSocket-Key of 16 bytes."
             )
             return failure(error, in: .rpc(.null), status: .badRequest, .http)
         case .version:
-            let error = SkyrowError(.badRequest, "The version of WebSocket is 13.")
+            let error = SkyrowError(.badRequest, "The WebSocket version must be 13.")
             var outcome = failure(error, in: .rpc(.null), status: .upgradeRequired, .http)
             outcome.response.fields += [
                 HTTPField("sec-websocket-version", "13"), HTTPField("upgrade", "websocket"),
@@ -227,7 +227,7 @@ extension RequestOutcome {
             ]
             return outcome
         case .origin:
-            let error = SkyrowError(.permissionDenied, "Pages of this origin may not call the service (setting cors).")
+            let error = SkyrowError(.permissionDenied, "This origin is not allowed to call the service (setting cors).")
             return failure(error, in: .rpc(.null), status: .forbidden, .http)
         }
     }

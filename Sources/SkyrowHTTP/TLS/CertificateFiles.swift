@@ -111,11 +111,11 @@ package enum CertificateError: Error, Hashable, CustomStringConvertible {
         case .unreadable(let path, let errno):
             "\(path) cannot be read: \(String(cString: strerror(errno)))."
         case .noCertificate(let path):
-            "\(path) is no certificate in PEM form; it should begin with '-----BEGIN CERTIFICATE-----'."
+            "\(path) is not a PEM certificate; it should begin with '-----BEGIN CERTIFICATE-----'."
         case .noKey(let path):
-            "\(path) is no private key in PEM form, or one with a passphrase; give one without."
+            "\(path) is not a PEM private key, or it has a passphrase; use a key without one."
         case .otherKey(let key, let certificate):
-            "The private key in \(key) does not belong to the certificate in \(certificate)."
+            "The private key in \(key) does not match the certificate in \(certificate)."
         }
     }
 }

@@ -72,11 +72,11 @@ package final class ServerCertificate: Service {
         do throws(CertificateError) {
             let (context, end) = try files.load()
             state.withLock { $0.context = context }
-            logger.notice("The TLS certificate was read again", metadata: ["file": "\(files.certificate)"])
+            logger.notice("The TLS certificate was reloaded", metadata: ["file": "\(files.certificate)"])
             warn(ofEnd: end)
         } catch {
             logger.error(
-                "The new TLS certificate cannot be used, the one before stays",
+                "The new TLS certificate cannot be used; the previous one stays in use",
                 metadata: ["reason": "\(error)"]
             )
         }
@@ -85,7 +85,7 @@ package final class ServerCertificate: Service {
     private func warn(ofEnd end: Int) {
         guard end <= time(nil) else { return }
         logger.warning(
-            "The TLS certificate has expired, so clients refuse it",
+            "The TLS certificate has expired; clients will refuse it",
             metadata: ["file": "\(files.certificate)"]
         )
     }

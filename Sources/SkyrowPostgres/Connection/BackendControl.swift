@@ -100,7 +100,7 @@ final class BackendControl: Sendable {
             return !state.hasTerminator && !state.isDraining
         }
         logger.warning(
-            "A database connection was given up because its statement did not end in time",
+            "A database connection was abandoned because its statement did not end in time",
             metadata: ["process": "\(backend.processID)"]
         )
         guard needsTerminator else { return }

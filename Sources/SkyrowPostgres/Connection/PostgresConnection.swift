@@ -38,7 +38,7 @@ final class PostgresConnection {
     /// - Throws: ``PostgresError`` with the code `cannotConnect`.
     init(configuration: PostgresConfiguration, role: ConnectionRole, gate: ConnectionGate) throws(PostgresError) {
         if let control = gate.control, !control.admitsConnection {
-            throw PostgresError(code: .cannotConnect, message: "Too many abandoned statements still run")
+            throw PostgresError(code: .cannotConnect, message: "Too many abandoned statements are still running")
         }
         let options = configuration.libpqOptions(address: configuration.connection)
         let handle = withCStrings(options.map(\.0)) { keywords in
@@ -47,7 +47,7 @@ final class PostgresConnection {
             }
         }
         guard let handle else {
-            throw PostgresError(code: .cannotConnect, message: "No memory for a connection")
+            throw PostgresError(code: .cannotConnect, message: "There is not enough memory for a connection")
         }
         guard PQstatus(handle) == CONNECTION_OK else {
             let message = String(cString: PQerrorMessage(handle))

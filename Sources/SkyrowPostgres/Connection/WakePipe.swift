@@ -7,7 +7,7 @@ final class WakePipe: Sendable {
 
     init(logger: Logger) {
         var ends: [Int32] = [-1, -1]
-        if pipe(&ends) != 0 { logger.error("No pipe can be made", metadata: ["errno": "\(errno)"]) }
+        if pipe(&ends) != 0 { logger.error("A pipe could not be created", metadata: ["errno": "\(errno)"]) }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)

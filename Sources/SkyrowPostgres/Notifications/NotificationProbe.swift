@@ -80,14 +80,14 @@ final class NotificationProbe: Sendable {
         case .fallSilent:
             logger.warning(
                 """
-                Notifications of PostgreSQL do not arrive, as behind a pooler that hands each transaction another \
-                session: give listen-database-url the address of PostgreSQL itself. Until then changes of the schema \
-                by others are found by looking for them.
+                Notifications from PostgreSQL do not arrive, as behind a pooler in transaction mode: set \
+                listen-database-url to the address of PostgreSQL itself. Until then schema changes by others are \
+                found by polling.
                 """
             )
             listener.deliverToAll(.silent)
         case .arriveAgain:
-            logger.notice("Notifications of PostgreSQL arrive again")
+            logger.notice("Notifications from PostgreSQL arrive again")
             listener.deliverToAll(.reconnected)
         }
     }

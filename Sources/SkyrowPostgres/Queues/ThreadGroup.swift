@@ -45,7 +45,7 @@ final class ThreadGroup: Sendable {
         guard status != 0 else { return }
         thread.release()
         finish()
-        throw PostgresError(code: .overloaded, message: "No thread can be started: error \(status)")
+        throw PostgresError(code: .overloaded, message: "A thread could not be started: error \(status)")
     }
 
     /// Returns once no thread is running, or after ``abandon()``.

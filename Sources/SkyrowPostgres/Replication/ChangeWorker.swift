@@ -57,7 +57,7 @@ final class ChangeWorker: Sendable {
             do throws(ReplicationConnection.Interruption) {
                 try stream {
                     establishedAt = .now
-                    if lastReason != nil { logger.notice("Changes of PostgreSQL are streamed again") }
+                    if lastReason != nil { logger.notice("Changes from PostgreSQL are streamed again") }
                     lastReason = nil
                 }
             } catch {
@@ -70,10 +70,10 @@ final class ChangeWorker: Sendable {
                 if failure.reason != lastReason {
                     // The server's message may quote values of a row.
                     logger.warning(
-                        "Changes of PostgreSQL are not streamed",
+                        "Changes from PostgreSQL are not streamed",
                         metadata: ["error": "\(failure)", "sqlstate": "\(failure.sqlState?.rawValue ?? "none")"]
                     )
-                    logger.debug("Why changes are not streamed", metadata: ["message": "\(failure.message ?? "")"])
+                    logger.debug("The reason why changes are not streamed", metadata: ["message": "\(failure.message ?? "")"])
                     lastReason = failure.reason
                     _ = queue.offer(.interrupted(failure))
                 }

@@ -47,7 +47,7 @@ final class ReplicationConnection {
             }
         }
         guard let handle else {
-            throw .failed(ReplicationFailure(.cannotConnect, message: "No memory for a connection"))
+            throw .failed(ReplicationFailure(.cannotConnect, message: "There is not enough memory for a connection"))
         }
         self.handle = handle
         self.gate = gate

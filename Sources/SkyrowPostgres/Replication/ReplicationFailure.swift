@@ -56,25 +56,25 @@ extension ReplicationFailure: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .walLevel:
-            "PostgreSQL writes no log that can be decoded: set wal_level to logical and start it again"
+            "The WAL of PostgreSQL cannot be decoded: set wal_level to logical and restart PostgreSQL"
         case .missingPrivilege:
-            "The role of the replication connection may not replicate: ALTER ROLE … REPLICATION"
+            "The role of the replication connection lacks REPLICATION: run ALTER ROLE … REPLICATION"
         case .slotsExhausted:
             "All replication slots of PostgreSQL are in use: raise max_replication_slots"
         case .sendersExhausted:
-            "PostgreSQL takes no further replication connection: raise max_wal_senders"
+            "PostgreSQL accepts no more replication connections: raise max_wal_senders"
         case .pooler:
             "A pooler refuses the replication connection: set replication-url to the address of PostgreSQL itself"
         case .missingPublication:
-            "The publication of the record tables is missing: skyrow doctor says how it is made"
+            "The publication of the record tables is missing: skyrow doctor shows how to create it"
         case .standby:
             "The server of the replication connection is a standby: set replication-url to the primary"
         case .cannotConnect: "No replication connection can be opened"
         case .connectionLost: "The replication connection was lost"
         case .silent: "The server of the replication connection does not respond"
         case .refused: "PostgreSQL refused to stream changes"
-        case .undecodable: "The replication connection brought something that is no message of its protocol"
-        case .slowReader: "Changes were not read in time, and the stream was given up"
+        case .undecodable: "The replication connection received an invalid message"
+        case .slowReader: "Changes were not read in time, and the stream was closed"
         }
     }
 }

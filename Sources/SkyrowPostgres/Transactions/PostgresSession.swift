@@ -50,7 +50,7 @@ extension PostgresClient {
     ///   (``hasSessions``), and `shutDown` when the client shuts down.
     package func withSession<Success>(_ body: (PostgresSession) async throws -> Success) async throws -> Success {
         guard hasSessions else {
-            throw PostgresError(code: .misuse, message: "A pooler swaps the sessions of this database")
+            throw PostgresError(code: .misuse, message: "A pooler shares the sessions of this database between clients")
         }
         let worker = try sessions.open()
         defer { sessions.close(worker) }

@@ -20,7 +20,7 @@ extension PostgresTransaction {
             try Task.checkCancellation()
         } catch {
             _ = try? await perform(isCancellable: false) { connection throws(PostgresError) in
-                try connection.endCopyIn(failure: "the import was given up")
+                try connection.endCopyIn(failure: "the import was aborted")
             }
             throw error
         }

@@ -142,7 +142,7 @@ package final class PostgresTransaction {
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Success,
         begin: (@Sendable (PostgresConnection, SQL) throws(PostgresError) -> Success)? = nil
     ) async throws -> Success {
-        guard !isOver else { throw PostgresError(code: .misuse, message: "The transaction is over") }
+        guard !isOver else { throw PostgresError(code: .misuse, message: "The transaction has ended") }
         let isFirst = !hasBegun
         hasBegun = true
         let beginStatement = isolation.beginStatement

@@ -79,6 +79,6 @@ private struct ArrayReader {
     }
 
     var tooShort: PostgresError {
-        PostgresError(code: .undecodable, message: "The type with OID \(type.rawValue) is not an array, or cut off")
+        PostgresError(code: .undecodable, message: "The type with OID \(type.rawValue) is not an array, or truncated")
     }
 }

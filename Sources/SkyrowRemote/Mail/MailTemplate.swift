@@ -58,19 +58,19 @@ struct MailTemplate: Hashable, Sendable {
             case "#", "^":
                 open.append((parts.count, tag))
                 guard open.count <= MailTemplate.maximumDepth else {
-                    throw tag.fault("More than \(MailTemplate.maximumDepth) sections are inside one another.")
+                    throw tag.fault("Sections are nested more than \(MailTemplate.maximumDepth) deep.")
                 }
                 parts.append(.section(try tag.name(), whereEmpty: tag.mark == "^", end: parts.count))
             case "/":
                 let name = try tag.name()
                 guard let (part, _) = open.popLast(), case .section(name, let whereEmpty, _) = parts[part] else {
-                    throw tag.fault("\(tag.text) is not the end of the section that is open here.")
+                    throw tag.fault("\(tag.text) does not end the section that is open here.")
                 }
                 parts[part] = .section(name, whereEmpty: whereEmpty, end: parts.count)
             default: throw tag.fault("\(tag.text) is neither a value, a section nor a comment.")
             }
         }
-        if let (_, tag) = open.last { throw tag.fault("The section of \(tag.text) has no end.") }
+        if let (_, tag) = open.last { throw tag.fault("The section \(tag.text) is not closed.") }
         if !reader.rest.isEmpty { parts.append(.text(reader.rest)) }
     }
 
@@ -104,7 +104,7 @@ private struct TagReader {
         func name() throws(MailTemplate.Fault) -> MailValues.Name {
             guard let name = MailValues.Name(rawValue: content) else {
                 let names = MailValues.Name.allCases.map(\.rawValue).joined(separator: ", ")
-                throw fault("\(text) has none of the names \(names).")
+                throw fault("\(text) is not one of the names \(names).")
             }
             return name
         }
@@ -134,7 +134,7 @@ private struct TagReader {
         let isMarked = TagReader.marks.contains(mark)
         let closing = mark == "{" ? "}}}" : "}}"
         guard let close = place(of: closing, from: content) else {
-            throw MailTemplate.Fault(line: line, sentence: "The tag that begins here has no \(closing).")
+            throw MailTemplate.Fault(line: line, sentence: "The tag that starts here has no \(closing).")
         }
         let end = close + closing.utf8.count
         var name = bytes[(isMarked ? content + 1 : content)..<close]

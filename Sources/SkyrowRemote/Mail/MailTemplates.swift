@@ -131,7 +131,7 @@ package struct MailTemplates: Sendable {
     package init(directory: String, application: String) throws(Fault) {
         try self.init()
         let base = "\(directory)/\(application)"
-        guard isDirectory(directory) else { throw Fault(description: "There is no directory \(directory).") }
+        guard isDirectory(directory) else { throw Fault(description: "The directory \(directory) does not exist.") }
         // An application without a directory uses the service's texts.
         for language in (contentsOfDirectory(base) ?? []).sorted() where !language.hasPrefix(".") {
             let path = "\(base)/\(language)"
@@ -163,7 +163,7 @@ package struct MailTemplates: Sendable {
         let wanted = language.lowercased()
         let candidates = [wanted, String(wanted.prefix { $0 != "-" }), MailTemplates.defaultLanguage]
         guard let parts = candidates.lazy.compactMap({ languages[$0]?[kind] }).first else {
-            throw Fault(description: "There is no template of the kind \(kind.rawValue).")
+            throw Fault(description: "There is no template for mails of the kind \(kind.rawValue).")
         }
         guard let rendered = MailTemplates.render(parts, values) else {
             throw Fault(description: "A mail of the kind \(kind.rawValue) is too long.")
@@ -213,7 +213,7 @@ package struct MailTemplates: Sendable {
 
     private static func text(_ path: String) throws(Fault) -> String {
         guard let bytes = try? bytesOfFile(path), let text = String(validating: bytes, as: UTF8.self) else {
-            throw Fault(description: "\(path) cannot be read as a text in UTF-8.")
+            throw Fault(description: "\(path) cannot be read as UTF-8 text.")
         }
         return text
     }
@@ -241,17 +241,17 @@ package struct MailTemplates: Sendable {
             digitsMinutes: 15
         )
         guard let rendered = render(parts, example) else {
-            throw Fault(description: "\(path) makes mails that are too long.")
+            throw Fault(description: "\(path) produces mails that are too long.")
         }
         guard !rendered.subject.isEmpty, !rendered.subject.isUnfitForHeaders else {
-            throw Fault(description: "\(path).subject.mustache makes no subject of one line.")
+            throw Fault(description: "\(path).subject.mustache does not produce a subject of one line.")
         }
         guard
             !kind.hasCode
                 || [rendered.text, rendered.html ?? rendered.text].allSatisfy({
                     $0.contains("example.org/auth/code") || $0.contains("012345")
                 })
-        else { throw Fault(description: "\(path) shows neither {{link}} nor {{digits}}.") }
+        else { throw Fault(description: "\(path) contains neither {{link}} nor {{digits}}.") }
         return parts
     }
 
@@ -270,7 +270,8 @@ package struct MailTemplates: Sendable {
             (
                 "Confirm your address for {{application}}",
                 """
-                This address was given for an account of {{application}}. To confirm it, open this page within {{link_hours}} hours:
+                This address was entered for an account at {{application}}. To confirm it, open this page within
+                {{link_hours}} hours:
 
                 {{link}}
 
@@ -278,14 +279,14 @@ package struct MailTemplates: Sendable {
 
                 {{digits}}
 
-                If it was not you, do nothing: the address is not confirmed then.
+                If this was not you, ignore this mail: the address will not be confirmed.
                 """
             )
         case .reset:
             (
                 "A new password for {{application}}",
                 """
-                A new password was asked for, for the account of this address at {{application}}. To choose one, open this page
+                A new password was requested for the account with this address at {{application}}. To choose one, open this page
                 within an hour:
 
                 {{link}}
@@ -294,19 +295,19 @@ package struct MailTemplates: Sendable {
 
                 {{digits}}
 
-                If it was not you, do nothing: the password stays as it is.
+                If this was not you, ignore this mail: the password will not change.
                 """
             )
         case .invite:
             (
                 "Your account for {{application}}",
                 """
-                An account of {{application}} was made for this address. To choose its password, open this page within
+                An account at {{application}} was created for this address. To choose its password, open this page within
                 {{link_hours}} hours:
 
                 {{link}}
 
-                If you know nothing of it, do nothing: no one can log in to the account then.
+                If you did not expect this mail, ignore it: no one can log in to the account.
                 """
             )
         case .notice:
@@ -315,38 +316,38 @@ package struct MailTemplates: Sendable {
                 """
                 The password of your account at {{application}} was changed, and all devices were logged out.
 
-                If it was not you, ask for a new password at once: a code is sent to this address.
+                If this was not you, request a new password at once: a code will be sent to this address.
                 """
             )
         case .email:
             (
                 "Your new address for {{application}}",
                 """
-                This address was given as the new one of an account of {{application}}. To confirm it, enter this code within
-                {{digits_minutes}} minutes where it was asked for:
+                This address was entered as the new address of an account at {{application}}. To confirm it, enter this code
+                within {{digits_minutes}} minutes where you were asked for it:
 
                 {{digits}}
 
-                If it was not you, do nothing: the account keeps the address that it has.
+                If this was not you, ignore this mail: the account keeps its current address.
                 """
             )
         case .taken:
             (
                 "You have an account for {{application}}",
                 """
-                Someone asked to make this address that of another account of {{application}}. It is the address of an account
-                already, so nothing was changed.
+                Someone tried to use this address for another account at {{application}}. It already belongs to an account, so
+                nothing was changed.
 
-                If it was you, log in to that account, or ask for a new password.
+                If this was you, log in to that account, or request a new password.
                 """
             )
         case .undo:
             (
                 "The address of your account for {{application}} was changed",
                 """
-                Your account at {{application}} has another address now, and other devices were logged out.
+                The address of your account at {{application}} was changed, and other devices were logged out.
 
-                If it was not you, open this page within seven days to get the account back:
+                If this was not you, open this page within seven days to recover the account:
 
                 {{link}}
                 """
@@ -355,9 +356,9 @@ package struct MailTemplates: Sendable {
             (
                 "The address of your account for {{application}} was changed",
                 """
-                Your account at {{application}} has another address now, and other devices were logged out.
+                The address of your account at {{application}} was changed, and other devices were logged out.
 
-                If it was not you, tell those who run {{application}}.
+                If this was not you, contact the operator of {{application}}.
                 """
             )
         case .link:
@@ -368,11 +369,11 @@ package struct MailTemplates: Sendable {
 
                 {{link}}
 
-                or {{/link}}enter this code within {{digits_minutes}} minutes where it was asked for:
+                or {{/link}}enter this code within {{digits_minutes}} minutes where you were asked for it:
 
                 {{digits}}
 
-                If it was not you, do nothing.
+                If this was not you, ignore this mail.
                 """
             )
         }

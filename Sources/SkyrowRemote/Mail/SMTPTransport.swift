@@ -12,7 +12,7 @@ package final class SMTPTransport: MailTransport {
         if let fault = Libcurl.fault {
             throw MailFailure(
                 .transient,
-                "Mail is sent with libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
+                "Sending mail needs libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
             )
         }
         self.server = server
@@ -125,7 +125,7 @@ private final class SMTPTransfer: Sendable {
         let isRefused = (500...599).contains(response ?? 0) && !isOfAccount && code != CURLE_USE_SSL_FAILED
         return MailFailure(
             isRefused ? .permanent : .transient,
-            "Mail is not accepted by \(server.host):\(server.port): \(fault.text).\(fault.said)"
+            "The mail server \(server.host):\(server.port) did not accept mail: \(fault.text).\(fault.said)"
         )
     }
 }

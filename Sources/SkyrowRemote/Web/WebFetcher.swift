@@ -85,7 +85,7 @@ package struct WebFetcher: Sendable {
     package init(exceptions: [AddressRange] = [], timeout: Duration = .seconds(5)) throws(WebFailure) {
         if let fault = Libcurl.fault {
             throw WebFailure(
-                "Documents of providers are fetched with libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
+                "Fetching documents of providers needs libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
             )
         }
         self.exceptions = exceptions
@@ -96,7 +96,7 @@ package struct WebFetcher: Sendable {
     package func document(at address: WebAddress) async throws(WebFailure) -> WebDocument {
         let response = try await response(to: WebRequest(address))
         guard response.status == 200 else {
-            throw WebFailure("\(address.withoutQuery) was responded to with the status \(response.status).")
+            throw WebFailure("\(address.withoutQuery) responded with the status \(response.status).")
         }
         return WebDocument(bytes: response.bytes, maximumAge: response.maximumAge, date: response.date)
     }
@@ -152,7 +152,7 @@ private final class WebTransfer: Sendable {
         let state = state.withLock { $0 }
         if let failure = failure(fault, state) { return .failure(failure) }
         guard let status else {
-            return .failure(WebFailure("\(address.withoutQuery) was responded to without a status."))
+            return .failure(WebFailure("\(address.withoutQuery) responded without a status."))
         }
         return .success(
             WebResponse(
@@ -167,7 +167,7 @@ private final class WebTransfer: Sendable {
     private func failure(_ fault: CurlFault?, _ state: State) -> WebFailure? {
         if let refused = state.refusedAddress {
             return WebFailure(
-                "\(address.host) is at \(refused), a private address; the setting provider-networks admits some."
+                "\(address.host) is at \(refused), which is not a public address; the setting provider-networks can allow it."
             )
         }
         if state.isTooLarge { return .tooLarge(address) }
@@ -244,7 +244,7 @@ private final class WebTransfer: Sendable {
     private func admits(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
         let text = numericAddress(address)
         guard let text, let numeric = ClientAddress(text), gate.admits(numeric) else {
-            state.withLock { $0.refusedAddress = text ?? "an address that is not of the internet" }
+            state.withLock { $0.refusedAddress = text ?? "an unknown address" }
             return false
         }
         return true

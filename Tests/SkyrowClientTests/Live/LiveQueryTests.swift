@@ -419,7 +419,7 @@ import Testing
         arguments: [
             (#"{"code":1012,"retry_after":4.2}"#, 4.2...6.3, 4.2...6.3),
             (#"{"code":4408,"reason":"The client reads too slowly."}"#, 0.25...0.5, 0.25...0.5),
-            (#"{"code":4429,"reason":"There are too many connections."}"#, 0.25...0.5, 0.5...1),
+            (#"{"code":4429,"reason":"Too many live connections are open."}"#, 0.25...0.5, 0.5...1),
             (#"{"code":4499}"#, 0.25...0.5, 0.25...0.5), (#"{}"#, 0.25...0.5, 0.25...0.5),
         ] as [(String, ClosedRange<Double>, ClosedRange<Double>)]
     )

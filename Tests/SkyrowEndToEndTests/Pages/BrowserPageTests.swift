@@ -103,7 +103,7 @@ import Testing
                 try await check(
                     browser,
                     asksFor: [
-                        ("textbox", "New password"), ("textbox", "New password, once more"),
+                        ("textbox", "New password"), ("textbox", "Repeat the new password"),
                         ("button", "Set the password"),
                     ],
                     width: 320
@@ -150,7 +150,7 @@ import Testing
             let address = #"SELECT email FROM "user""#
             try await Browser.withBrowser(Browser.Options(runsScripts: runsScripts)) { browser in
                 try await browser.open(link)
-                #expect(try await browser.title().hasPrefix("Get your account back"))
+                #expect(try await browser.title().hasPrefix("Recover your account"))
                 try await check(browser, asksFor: [("button", "Undo the change")], width: 320)
                 #expect(try await site.service.psql(address) == "thief@example.org")
                 try await browser.type(Browser.enter)

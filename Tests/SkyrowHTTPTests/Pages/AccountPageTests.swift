@@ -222,7 +222,7 @@ import Testing
             let seconds = try #require(Int(parts[0]))
             for form in ["", "1.2", other, reset, "\(seconds - 1).\(parts[1])", "\(seconds).\(parts[1])x", "x\(own)"] {
                 let response = try await post(service, "/auth/verify", [("code", code), ("form", form)])
-                #expect(response.status == 400 && response.body.contains("This form is too old. Try again."))
+                #expect(response.status == 400 && response.body.contains("This form has expired. Try again."))
             }
             let verified = try await service.database.psql("SELECT count(verified_email) FROM app_internal._user")
             #expect(verified == "0")

@@ -36,11 +36,11 @@ import Testing
             case .noKeyFile: "\(files.key) cannot be read: No such file or directory."
             case .certificateIsDirectory: "\(files.certificate) cannot be read: Is a directory."
             case .emptyCertificate, .certificateIsText:
-                "\(files.certificate) is no certificate in PEM form; it should begin with '-----BEGIN CERTIFICATE-----'."
+                "\(files.certificate) is not a PEM certificate; it should begin with '-----BEGIN CERTIFICATE-----'."
             case .keyIsCertificate, .keyHasPassphrase:
-                "\(files.key) is no private key in PEM form, or one with a passphrase; give one without."
+                "\(files.key) is not a PEM private key, or it has a passphrase; use a key without one."
             case .keyOfAnother:
-                "The private key in \(files.key) does not belong to the certificate in \(files.certificate)."
+                "The private key in \(files.key) does not match the certificate in \(files.certificate)."
             }
         }
     }
@@ -63,7 +63,7 @@ import Testing
         server.reload()
         #expect(server.context === before)
         #expect(lines.all.count == 1)
-        #expect(lines.all.first?.contains("the one before stays") == true, "\(lines.all)")
+        #expect(lines.all.first?.contains("the previous one stays in use") == true, "\(lines.all)")
         #expect(lines.all.first?.contains(fault.sentence(certificate.files)) == true, "\(lines.all)")
         try? FileManager.default.removeItem(atPath: certificate.files.certificate)
         try await certificate.make(name: "second")

@@ -32,7 +32,7 @@ package struct ResponseFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { throw IOError(errnoCode: EINVAL, reason: "not a regular file") }
         let range = range ?? 0..<Int(status.st_size)
         guard range.lowerBound >= 0, range.upperBound <= Int(status.st_size) else {
-            throw IOError(errnoCode: ERANGE, reason: "the file is shorter")
+            throw IOError(errnoCode: ERANGE, reason: "the range exceeds the file")
         }
         self.range = range
     }
@@ -87,7 +87,7 @@ private final class OpenFile: Sendable {
                     let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
                         max(0, pread(descriptor, bytes.baseAddress, min(wanted, bytes.count), start))
                     }
-                    guard count > 0 else { throw IOError(errnoCode: EIO, reason: "the file is shorter than it was") }
+                    guard count > 0 else { throw IOError(errnoCode: EIO, reason: "the file was truncated while it was sent") }
                 }
                 return buffer
             }
