@@ -10,7 +10,7 @@ extension ToolError {
         } else if let error = error as? PostgresError {
             // The server's message may be shown: the terminal is the operator's.
             let reason = error.message.map { "\(error): \($0)" } ?? "\(error)"
-            let sentence = "PostgreSQL cannot be used: \(reason)"
+            let sentence = "PostgreSQL is not usable: \(reason)"
             self =
                 switch error.code {
                 case .cannotConnect, .acquireTimeout, .connectionLost: .unavailable(sentence)

@@ -133,7 +133,7 @@ import Testing
         )
         #expect(result.status != .exited(0))
         #expect(
-            result.errors.contains("PostgreSQL cannot be used: ") && result.errors.contains("No such file or directory")
+            result.errors.contains("PostgreSQL is not usable: ") && result.errors.contains("No such file or directory")
         )
     }
 

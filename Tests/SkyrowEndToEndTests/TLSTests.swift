@@ -106,7 +106,7 @@ import Testing
             ),
             (
                 ["--tls-certificate", "\(folder.path)/cert.pem", "--tls-key", "\(folder.path)/cert.pem"],
-                "no private key"
+                "not a PEM private key"
             ),
             (["--tls-key", "\(folder.path)/key.pem"], "belong together"),
         ]

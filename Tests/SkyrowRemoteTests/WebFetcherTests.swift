@@ -127,7 +127,7 @@ import Testing
                 let port = try #require(provider.issuer.split(separator: ":").last)
                 let address = try #require(WebAddress("https://\(host):\(port)/keys"))
                 let failure = await #expect(throws: WebFailure.self) { try await WebFetcher().document(at: address) }
-                #expect(failure?.description.contains("a private address") == true, "\(failure?.description ?? "")")
+                #expect(failure?.description.contains("not a public address") == true, "\(failure?.description ?? "")")
             }
             let after = try await provider.requests()
             #expect(after == before)

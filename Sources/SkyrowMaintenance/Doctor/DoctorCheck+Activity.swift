@@ -32,7 +32,7 @@ extension DoctorCheck {
 
     private static func judgeTransaction(_ row: DoctorRow, _ limits: DoctorLimits) -> DoctorFinding? {
         let seconds = row.integer("seconds")
-        let meaning = "Dead rows cannot be cleared away, and readers who catch up wait for it."
+        let meaning = "Dead rows cannot be removed, and clients that fetch changes wait for it."
         switch row["kind"] {
         case "idle":
             guard seconds > limits.idleTransaction else { return nil }
@@ -40,7 +40,7 @@ extension DoctorCheck {
                 .warning,
                 "\(row["who"]) (process \(row["id"])) has been idle in a transaction for \(seconds) s.",
                 meaning: meaning,
-                remedy: "Have its program commit, or end it.",
+                remedy: "Make its program commit, or terminate it.",
                 commands: ["SELECT pg_terminate_backend(\(row["id"]));"]
             )
         case "long":
@@ -49,7 +49,7 @@ extension DoctorCheck {
                 .warning,
                 "\(row["who"]) (process \(row["id"])) has been in one transaction for \(seconds) s.",
                 meaning: meaning,
-                remedy: "See what it does, and end it if that is not wanted.",
+                remedy: "Check what it does, and cancel it if it is not needed.",
                 commands: [
                     "SELECT query FROM pg_stat_activity WHERE pid = \(row["id"]);",
                     "SELECT pg_cancel_backend(\(row["id"]));",
@@ -61,15 +61,15 @@ extension DoctorCheck {
                 .warning,
                 "The prepared transaction \(row["id"]) of \(row["who"]) has been waiting for \(seconds) s.",
                 meaning: "It keeps its locks, and " + meaning.lowercasedFirst,
-                remedy: "Commit it or roll it back, whatever its program wanted.",
+                remedy: "Commit it or roll it back, as its program intended.",
                 commands: ["ROLLBACK PREPARED \(row["id"]);"]
             )
         default:
             return DoctorFinding(
                 .warning,
-                "The replication slot \(row["id"]) (\(row["who"])) has no reader.",
-                meaning: "PostgreSQL keeps everything that was written since for it, until the disk is full.",
-                remedy: "Start its reader, or drop the slot.",
+                "The replication slot \(row["id"]) (\(row["who"])) has no consumer.",
+                meaning: "PostgreSQL retains its WAL for the slot until the disk is full.",
+                remedy: "Start its consumer, or drop the slot.",
                 commands: ["SELECT pg_drop_replication_slot(\(row["id"]));"]
             )
         }
@@ -100,8 +100,8 @@ extension DoctorCheck {
                     .warning,
                     "Process \(row["waiting"]) has been waiting for a lock\(place) for \(row["seconds"]) s, held by "
                         + "\(row["blocking"]).",
-                    meaning: "Requests that need the same rows or table wait as well.",
-                    remedy: "See what holds it, and end that if it is not wanted.",
+                    meaning: "Requests that need the same rows or table also wait.",
+                    remedy: "Check what holds the lock, and terminate it if it is not needed.",
                     commands: [
                         "SELECT pid, state, query FROM pg_stat_activity WHERE pid IN (\(row["blocking"]));",
                         "SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[\(row["blocking"])]) AS pid;",

@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 extension DoctorCheck {
     package static let autovacuum = DoctorCheck(
         "autovacuum",
-        "Clearing away what is dead",
+        "Autovacuum",
         queries: { scope in
             [
                 """
@@ -31,14 +31,15 @@ extension DoctorCheck {
                     return .switchedOff(
                         row["name"],
                         .error,
-                        meaning: "Dead rows pile up, plans grow old, and in the end PostgreSQL stops taking writes."
+                        meaning:
+                            "Dead rows accumulate, statistics become stale, and PostgreSQL eventually stops accepting writes."
                     )
                 case "switched-off":
                     return DoctorFinding(
                         .warning,
-                        "Autovacuum is switched off for \(row["name"]).",
-                        meaning: "Its dead rows pile up, and its statistics grow old.",
-                        remedy: "Switch it on.",
+                        "Autovacuum is disabled for \(row["name"]).",
+                        meaning: "Its dead rows accumulate, and its statistics become stale.",
+                        remedy: "Enable it.",
                         commands: ["ALTER TABLE \(row["name"]) RESET (autovacuum_enabled);"]
                     )
                 default:
@@ -47,10 +48,10 @@ extension DoctorCheck {
                     guard dead > limits.deadRows, Double(dead) > Double(alive) * limits.deadRatio else { return nil }
                     return DoctorFinding(
                         .warning,
-                        "\(row["name"]) has \(dead) dead rows beside \(alive).",
+                        "\(row["name"]) has \(dead) dead rows and \(alive) live rows.",
                         meaning:
-                            "Reads pass over them; autovacuum does not keep up, or an old transaction holds it back.",
-                        remedy: "Vacuum it, after a look at long transactions.",
+                            "Reads have to skip them; autovacuum does not keep up, or an old transaction holds it back.",
+                        remedy: "Vacuum it, after checking for long transactions.",
                         commands: ["VACUUM (ANALYZE) \(row["name"]);"]
                     )
                 }
@@ -60,7 +61,7 @@ extension DoctorCheck {
 
     package static let wraparound = DoctorCheck(
         "wraparound",
-        "The age of transaction ids",
+        "Age of transaction ids",
         queries: { scope in
             [
                 """
@@ -79,7 +80,7 @@ extension DoctorCheck {
                 return DoctorFinding(
                     age > limits.ancientTransactions ? .error : .warning,
                     "\(row["name"]) has not been frozen for \(age) transactions.",
-                    meaning: "At 2 147 million PostgreSQL stops taking writes.",
+                    meaning: "At 2 147 million PostgreSQL stops accepting writes.",
                     remedy:
                         "Vacuum it; if that does not help, an old transaction, a prepared one or a replication slot "
                         + "holds it back.",
@@ -91,7 +92,7 @@ extension DoctorCheck {
 
     package static let tracking = DoctorCheck(
         "tracking",
-        "What PostgreSQL writes down about itself",
+        "Activity statistics of PostgreSQL",
         queries: { _ in
             // The autovacuum check covers track_counts.
             ["SELECT name, setting FROM pg_catalog.pg_settings WHERE name = 'track_activities'"]
@@ -101,7 +102,7 @@ extension DoctorCheck {
                 .switchedOff(
                     row["name"],
                     .warning,
-                    meaning: "Nobody can see what the server does, this doctor neither."
+                    meaning: "The activity of the server is not visible, to this doctor either."
                 )
             }
         }
@@ -114,7 +115,7 @@ extension DoctorFinding {
         _ setting: String,
         _ severity: Severity,
         meaning: String,
-        remedy: String = "Switch it on."
+        remedy: String = "Enable it."
     ) -> DoctorFinding {
         DoctorFinding(
             severity,

@@ -6,7 +6,7 @@ import SkyrowStore
 extension DoctorCheck {
     /// The consequence that findings about the change stream state.
     private static let polling =
-        "Live queries ask for changes many times a second instead, and do not have records before their changes."
+        "Live queries poll for changes many times a second instead, and lack the records as they were before a change."
 
     /// A row whose `what` is one of:
     /// - `server`: the limits `wal_level`, `slots` and `senders`, and the usage `slots_used` and `senders_used`;
@@ -21,7 +21,7 @@ extension DoctorCheck {
     /// - `tombstones`: the `count` of tombstones that are past their retention.
     package static let changes = DoctorCheck(
         "changes",
-        "What live queries are fed from",
+        "Source of changes for live queries",
         needsTables: true,
         queries: { scope in
             let schema = scope.schema
@@ -93,76 +93,76 @@ extension DoctorCheck {
         case "role" where !row.flag("permitted"):
             DoctorFinding(
                 .warning,
-                "No role that logs in may replicate, \(row["role"]) neither.",
+                "No login role, including \(row["role"]), has REPLICATION.",
                 meaning: polling,
-                remedy: "Give the right to the role of the service, or better to one of its own, whose address is "
-                    + "--replication-url: it lets a role copy the whole cluster.",
+                remedy: "Grant it to the role of the service, or better to a separate role that --replication-url names: "
+                    + "it lets a role copy the whole cluster.",
                 commands: ["CREATE ROLE skyrow_replication LOGIN REPLICATION PASSWORD '…';"]
             )
         case "unpublished":
             DoctorFinding(
                 .warning,
                 "The changes of \(row["table"]) are not published.",
-                meaning: "Live queries of the type get no changes by the stream.",
+                meaning: "Live queries of the type receive no changes from the stream.",
                 remedy:
-                    "Publish them, as a role that owns the table and the publication and has CREATE on the database.",
+                    "Publish them as a role that owns the table and the publication and has CREATE on the database.",
                 commands: [row["statement"]]
             )
         case "slot":
             DoctorFinding(
                 .error,
-                "The replication slot \(row["name"]) is not temporary, and the service makes no such slots.",
-                meaning: "PostgreSQL keeps its log for it until the disk is full.",
-                remedy: "Find out who made it; drop it when nothing needs it.",
+                "The replication slot \(row["name"]) is not temporary, and the service creates only temporary ones.",
+                meaning: "PostgreSQL retains its WAL for the slot until the disk is full.",
+                remedy: "Find out what created it; drop it if nothing needs it.",
                 commands: ["SELECT pg_drop_replication_slot('\(row["name"])');"]
             )
         case "standby":
             DoctorFinding(
                 .warning,
-                "synchronous_standby_names is '\(row["names"])', which names the service's stream of changes too.",
+                "synchronous_standby_names is '\(row["names"])', which also matches the service's stream of changes.",
                 meaning:
-                    "A commit may wait for the service, up to a second, and count as safe though no standby has it.",
-                remedy: "Name the standbys one by one."
+                    "A commit may wait up to a second for the service, and be acknowledged although no standby has it.",
+                remedy: "Name each standby."
             )
         case "wide":
             DoctorFinding(
                 .warning,
-                "A record of \(row["table"]) takes \(row["bytes"]) bytes on average, and PostgreSQL's log has all of it before "
+                "A record of \(row["table"]) takes \(row["bytes"]) bytes on average, and the WAL gets the whole old record with "
                     + "each change.",
-                meaning: "An update of one small field writes the whole record to the log.",
-                remedy: "Where its records change often, give the type \"live\": \"key\" in the schema file."
+                meaning: "An update of one small field writes the whole record to the WAL.",
+                remedy: "If its records change often, set \"live\": \"key\" for the type in the schema file."
             )
         case "writer":
             DoctorFinding(
                 .warning,
-                "A transaction of the connection \(row["id"]) to \(row["database"]) has written, and is open for "
+                "A transaction of process \(row["id"]) in the database \(row["database"]) has written, and has been open for "
                     + "\(row["seconds"]) seconds.",
-                meaning: "No stream of changes begins before it ends: until then live queries ask for changes.",
-                remedy: "Find out what it waits for; end it if nothing does any more.",
+                meaning: "No stream of changes can start before it ends: until then live queries poll for changes.",
+                remedy: "Find out what it waits for; terminate it if it is no longer needed.",
                 commands: ["SELECT pg_terminate_backend(\(row["id"]));"]
             )
         case "follow" where row["state"] == "failed":
             DoctorFinding(
                 .error,
-                "The index by which the changes of \(row["type"]) are found could not be built.",
+                "The index that finds the changes of \(row["type"]) could not be built.",
                 meaning: following,
-                remedy: "Remove the cause, which the check failed-indexes names, and build it again.",
+                remedy: "Fix the cause, which the check failed-indexes names, and build it again.",
                 commands: ["$ skyrow schema follow \(row["type"])"]
             )
         case "follow" where !row.flag("built") && row.integer("old") > 600:
             DoctorFinding(
                 .warning,
-                "The index by which the changes of \(row["type"]) are found is not there.",
+                "The index that finds the changes of \(row["type"]) is missing.",
                 meaning: following,
-                remedy: "Have a process of the service run, which builds it, or build it now.",
+                remedy: "Run the service, which builds it, or build it now.",
                 commands: ["$ skyrow schema follow \(row["type"])"]
             )
         case "tombstones" where row.integer("count") > 0:
             DoctorFinding(
                 .warning,
-                "\(row["count"]) tombstones are older than change tokens are good for.",
-                meaning: "The table _tombstone grows, and what was deleted is known for longer than it should be.",
-                remedy: "Have a process of the service run, which deletes them within an hour."
+                "\(row["count"]) tombstones are older than the validity of change tokens.",
+                meaning: "The table _tombstone grows, and ids of deleted records are kept for too long.",
+                remedy: "Run the service, which deletes them within an hour."
             )
         default:
             nil
@@ -170,7 +170,7 @@ extension DoctorCheck {
     }
 
     private static let following =
-        "While the type has more than 10,000 records, changes:fetch does not go on from change tokens."
+        "While the type has more than 10,000 records, changes:fetch cannot resume from change tokens."
 
     private static func judgeServer(_ row: DoctorRow) -> DoctorFinding? {
         if row["wal_level"] != "logical" {
@@ -178,7 +178,7 @@ extension DoctorCheck {
                 .warning,
                 "wal_level is \(row["wal_level"]).",
                 meaning: polling,
-                remedy: "Set it to logical, which takes a restart of PostgreSQL and costs writers nothing.",
+                remedy: "Set it to logical, which needs a restart of PostgreSQL and does not slow down writes.",
                 commands: ["ALTER SYSTEM SET wal_level = logical;"]
             )
         }
@@ -188,8 +188,8 @@ extension DoctorCheck {
             return DoctorFinding(
                 .warning,
                 "\(used) of \(limit) \(what == "slots" ? "replication slots" : "WAL senders") are in use.",
-                meaning: "A service that starts now gets none. \(polling)",
-                remedy: "Allow more, which takes a restart of PostgreSQL. A running service takes one.",
+                meaning: "A service that starts now cannot get one. \(polling)",
+                remedy: "Raise the limit, which needs a restart of PostgreSQL. A running service uses one.",
                 commands: ["ALTER SYSTEM SET \(setting) = \(max(20, limit * 2));"]
             )
         }

@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 extension DoctorCheck {
     package static let timeZone = DoctorCheck(
         "time-zone",
-        "The time zone of psql",
+        "Time zone of psql",
         queries: { _ in
             [
                 """
@@ -23,8 +23,8 @@ extension DoctorCheck {
                     .warning,
                     "PostgreSQL's time zone is \(row["setting"]).",
                     meaning:
-                        "psql shows and reads other times than the API, which speaks UTC; what is stored is not affected.",
-                    remedy: "Set UTC for the database, if nobody relies on the other.",
+                        "psql shows and reads times in this zone, and the API in UTC; stored values are not affected.",
+                    remedy: "Set UTC for the database, if nothing relies on the other zone.",
                     commands: ["ALTER DATABASE \(row["database"]) SET timezone = 'UTC';"]
                 )
             }
@@ -33,7 +33,7 @@ extension DoctorCheck {
 
     package static let collations = DoctorCheck(
         "collations",
-        "The order of texts",
+        "Collation versions",
         queries: { scope in
             // Databases do not record their collation version before PostgreSQL 15.
             let database: SQL =
@@ -62,10 +62,10 @@ extension DoctorCheck {
                 let isDatabase = row["kind"] == "database"
                 return DoctorFinding(
                     .error,
-                    "The \(isDatabase ? "database" : "collation") \(row["name"]) was sorted by version \(row["stored"]) of its "
-                        + "library, and there is \(row["actual"]) now.",
-                    meaning: "Indexes over texts may miss rows, and unique ones admit a value twice.",
-                    remedy: "Build the indexes anew, then tell PostgreSQL that this was done.",
+                    "The \(isDatabase ? "database" : "collation") \(row["name"]) was created with version \(row["stored"]) of "
+                        + "its library, and version \(row["actual"]) is installed.",
+                    meaning: "Indexes of text may miss rows, and unique ones may allow duplicates.",
+                    remedy: "Rebuild the indexes, then record the new version.",
                     commands: [
                         "REINDEX DATABASE CONCURRENTLY;",
                         isDatabase
@@ -94,15 +94,15 @@ extension DoctorCheck {
                 guard !row["available"].isEmpty else {
                     return DoctorFinding(
                         .error,
-                        "The extension \(row["name"]) is in use, and the server does not have its files.",
-                        meaning: "What it brings fails as soon as it is called, and a restore fails as a whole.",
+                        "The extension \(row["name"]) is in use, but its files are missing on the server.",
+                        meaning: "Calls of its functions fail, and a restore fails completely.",
                         remedy: "Install the package of the extension for this version of PostgreSQL."
                     )
                 }
                 return DoctorFinding(
                     .warning,
-                    "The extension \(row["name"]) is of version \(row["installed"]), and \(row["available"]) is there.",
-                    meaning: "The library is newer than what the database knows of it.",
+                    "The extension \(row["name"]) has version \(row["installed"]), and version \(row["available"]) is available.",
+                    meaning: "The library is newer than its definitions in the database.",
                     remedy: "Update it.",
                     commands: ["ALTER EXTENSION \(row["name"]) UPDATE;"]
                 )

@@ -34,9 +34,9 @@ extension DoctorCheck {
                     .warning,
                     "The reference \(row["columns"]) of \(row["name"]) has no index.",
                     meaning:
-                        "Deleting a record of \(row["target"]) reads the whole of \(row["name"]), and so do queries for "
-                        + "what belongs to one.",
-                    remedy: "Make the index; CONCURRENTLY lets everybody write meanwhile.",
+                        "Deleting a record of \(row["target"]) reads all of \(row["name"]), and so do queries for the "
+                        + "records that refer to one.",
+                    remedy: "Create the index; CONCURRENTLY does not block writes.",
                     commands: ["CREATE INDEX CONCURRENTLY ON \(row["name"]) (\(row["columns"]));"]
                 )
             }
@@ -45,7 +45,7 @@ extension DoctorCheck {
 
     package static let sequentialScans = DoctorCheck(
         "sequential-scans",
-        "Big tables that are read as a whole",
+        "Sequential scans of large tables",
         queries: { scope in
             [
                 """
@@ -65,11 +65,11 @@ extension DoctorCheck {
                 else { return nil }
                 return DoctorFinding(
                     .warning,
-                    "\(row["name"]) with \(row["alive"]) rows was read as a whole \(scans) times, and by an index "
+                    "\(row["name"]) with \(row["alive"]) rows was read completely \(scans) times, and by an index "
                         + "\(row["lookups"]) times.",
-                    meaning: "A query that is asked often has no index for its predicate or sort.",
+                    meaning: "A frequent query has no index for its predicate or sort.",
                     remedy:
-                        "Find the query (pg_stat_statements lists them by time), and make an index of its fields, here "
+                        "Find the query (pg_stat_statements lists queries by time), and create an index of its fields, here "
                         + "or in the schema file.",
                     commands: ["CREATE INDEX CONCURRENTLY ON \(row["name"]) (<field>);"]
                 )
@@ -79,7 +79,7 @@ extension DoctorCheck {
 
     package static let unusedIndexes = DoctorCheck(
         "unused-indexes",
-        "Indexes that nobody uses",
+        "Unused indexes",
         queries: { scope in
             // Skyrow's own indexes serve queries that may not have run yet: newest of a database or owner, deletions, accounts.
             [
@@ -108,7 +108,7 @@ extension DoctorCheck {
                     .warning,
                     "The index \(row["name"]) of \(row["relation"]), \(row.integer("bytes") >> 20) MB, has not been used for "
                         + "\(Int(row.number("days"))) days.",
-                    meaning: "Every insert and many updates keep it up for nothing.",
+                    meaning: "Every insert and many updates maintain it for no benefit.",
                     remedy: "Drop it, unless a rare report or a standby needs it.",
                     commands: ["DROP INDEX CONCURRENTLY \(row["name"]);"]
                 )
@@ -118,7 +118,7 @@ extension DoctorCheck {
 
     package static let duplicateIndexes = DoctorCheck(
         "duplicate-indexes",
-        "Indexes that are there twice",
+        "Duplicate indexes",
         queries: { scope in
             [
                 """
@@ -142,7 +142,7 @@ extension DoctorCheck {
                 return DoctorFinding(
                     .warning,
                     "\(row["relation"]) has \(names.count) indexes of the form \(row["form"]).",
-                    meaning: "Every insert keeps up both, and one would do.",
+                    meaning: "Every insert maintains all of them, and one is enough.",
                     remedy: "Keep \(kept).",
                     commands: names.dropFirst().map { "DROP INDEX CONCURRENTLY \($0);" }
                 )
@@ -160,10 +160,10 @@ extension DoctorCheck {
             rows.map { row in
                 DoctorFinding(
                     .warning,
-                    "The index \(row["name"]) of \(row["relation"]) was asked for and could not be built: "
+                    "The index \(row["name"]) of \(row["relation"]) was requested and could not be built: "
                         + "\(DoctorCheck.failure(of: row)).",
-                    meaning: "Queries do without it, and values that it should keep unique are not.",
-                    remedy: "Remove the cause and send schema:index:create again, or take the wish back with "
+                    meaning: "Queries cannot use it, and it does not enforce unique values.",
+                    remedy: "Fix the cause and send schema:index:create again, or withdraw the request with "
                         + "schema:index:delete."
                 )
             }
@@ -172,19 +172,19 @@ extension DoctorCheck {
 
     private static func failure(of row: DoctorRow) -> String {
         switch row["reason"] {
-        case "duplicate": "\(row["duplicates"]) values are there more than once"
-        case "too_long": "a stored text is too long for an index"
+        case "duplicate": "\(row["duplicates"]) values are not unique"
+        case "too_long": "a stored text is too long for an index entry"
         case "cancelled": "its statement was cancelled"
-        case "server_stopped": "the server or the service ended three times meanwhile"
-        case "deadlock": "it and others waited for each other three times"
-        case "name_taken": "something else has its name"
-        default: "PostgreSQL refused it with \(row["sql_state"])"
+        case "server_stopped": "the server or the service stopped three times during the build"
+        case "deadlock": "it was in a deadlock three times"
+        case "name_taken": "its name is in use"
+        default: "PostgreSQL rejected it with \(row["sql_state"])"
         }
     }
 
     package static let invalidIndexes = DoctorCheck(
         "invalid-indexes",
-        "Indexes that were never finished",
+        "Invalid indexes",
         queries: { scope in
             [
                 """
@@ -201,9 +201,9 @@ extension DoctorCheck {
                 DoctorFinding(
                     .error,
                     "The index \(row["name"]) of \(row["relation"]) is invalid.",
-                    meaning: "It is kept up and never used"
-                        + (row.flag("is_unique") ? ", and does not keep values unique." : "."),
-                    remedy: "Build it anew, which fails again as long as rows are against it, or drop it.",
+                    meaning: "It is maintained but never used"
+                        + (row.flag("is_unique") ? ", and does not enforce unique values." : "."),
+                    remedy: "Rebuild it, which fails again while rows violate it, or drop it.",
                     commands: ["REINDEX INDEX CONCURRENTLY \(row["name"]);", "DROP INDEX CONCURRENTLY \(row["name"]);"]
                 )
             }

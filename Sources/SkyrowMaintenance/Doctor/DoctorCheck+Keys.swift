@@ -9,7 +9,7 @@ extension DoctorCheck {
     /// `count` of refused uses within a week, or `endless`.
     package static let keys = DoctorCheck(
         "keys",
-        "The keys with scopes",
+        "Keys with scopes",
         needsTables: true,
         queries: { scope in
             [
@@ -54,9 +54,9 @@ extension DoctorCheck {
                 .warning,
                 "The key \(id), \(name), was refused in \(count) \(count == "1" ? "minute" : "minutes") of the last week.",
                 meaning:
-                    "It has expired, is revoked, or was used from where it does not count. One who has it does not know that, "
-                    + "or should not have it.",
-                remedy: "Find out by the addresses who uses it.",
+                    "It has expired, was revoked, or was used from a network that is not allowed. Its holder is not aware of "
+                    + "that, or should not have it.",
+                remedy: "Find out who uses it, by the addresses.",
                 commands: [
                     "SELECT at, address, request_id FROM _audits WHERE key_id = '\(id)' ORDER BY at DESC LIMIT 20;"
                 ]
@@ -64,9 +64,9 @@ extension DoctorCheck {
         default:
             return DoctorFinding(
                 .warning,
-                "The key \(id), \(name), is a server's, never ends and counts from everywhere.",
-                meaning: "It passes the rules of records within its scopes, for one who gets hold of it too.",
-                remedy: "Make one with a network or an end, and revoke this one.",
+                "The key \(id), \(name), is a server key that never expires and is accepted from every address.",
+                meaning: "It bypasses access rules within its scopes, also for a person who steals it.",
+                remedy: "Create a key with a network or an expiry, and revoke this one.",
                 commands: [
                     "$ skyrow key create --kind server --name NAME --network RANGE", "$ skyrow key revoke \(id)",
                 ]
@@ -77,8 +77,8 @@ extension DoctorCheck {
     private static func notUnderstood(_ what: String, _ id: String, _ name: String, _ look: String) -> DoctorFinding {
         DoctorFinding(
             .error,
-            "The key \(id), \(name), has the \(what), which this skyrow does not know.",
-            meaning: "A key that is not understood is refused, whatever else it has.",
+            "The key \(id), \(name), has the \(what), which this version of skyrow does not support.",
+            meaning: "A key with unsupported values is refused.",
             remedy: "Correct it, or revoke the key.",
             commands: [look, "$ skyrow key revoke \(id)"]
         )

@@ -24,30 +24,30 @@ extension DoctorCheck {
                 case "install":
                     DoctorFinding(
                         .error,
-                        "There are no tables of Skyrow in this schema.",
-                        meaning: "No service has run on it yet, or --schema names another one than the service's.",
-                        remedy: "Start the service, or make them.",
+                        "This schema has no Skyrow tables.",
+                        meaning: "No service has run on it yet, or --schema names a different schema from the service's.",
+                        remedy: "Start the service, or create the tables.",
                         commands: ["$ skyrow migrate"]
                     )
                 case "newer":
                     DoctorFinding(
                         .error,
                         row["summary"],
-                        meaning: "This skyrow does not start on it.",
+                        meaning: "This version of skyrow does not start on it.",
                         remedy: "Run the version of skyrow that migrated it, or a newer one."
                     )
                 case "refused":
                     DoctorFinding(
                         .error,
                         row["summary"],
-                        meaning: "This skyrow does not start on it.",
-                        remedy: "Do so, or give --schema another name."
+                        meaning: "This version of skyrow does not start on it.",
+                        remedy: "Do so, or set --schema to another name."
                     )
                 default:
                     DoctorFinding(
                         .warning,
-                        "The database is not up to date: what is missing is \(row["summary"]).",
-                        meaning: "The service does it when it starts, or was not permitted to.",
+                        "The database is not up to date; still to do: \(row["summary"]).",
+                        meaning: "The service migrates when it starts, or lacks the permission to.",
                         remedy: "Migrate, as the owner of the schema or a superuser.",
                         commands: ["$ skyrow migrate"]
                     )
@@ -59,7 +59,7 @@ extension DoctorCheck {
     /// Rows: `place`, `sentence`, and `commands`, one a line.
     package static let drift = DoctorCheck(
         "schema-drift",
-        "Tables that psql made otherwise",
+        "Schema drift",
         needsTables: true,
         .observation { try await $0.drift() },
         judge: { rows, _ in
@@ -67,10 +67,10 @@ extension DoctorCheck {
                 DoctorFinding(
                     .warning,
                     "\(row["place"]) \(row["sentence"]).",
-                    meaning: "A table of Skyrow's own make has it otherwise.",
+                    meaning: "Tables that Skyrow creates do not have this.",
                     remedy: row["commands"].isEmpty
-                        ? "See whether that was meant."
-                        : "Repair it; 'skyrow schema apply' with the file of 'skyrow schema show' repairs all of them.",
+                        ? "Check whether that is intended."
+                        : "Repair it; 'skyrow schema apply' with the output of 'skyrow schema show' repairs all drift.",
                     commands: row["commands"].split(separator: "\n").map(String.init)
                 )
             }
@@ -80,7 +80,7 @@ extension DoctorCheck {
     /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this machine's again.
     package static let clock = DoctorCheck(
         "clock",
-        "The clocks of service and database",
+        "Clocks of the service and the database",
         .observation { try await [$0.clocks()] },
         judge: { rows, limits in
             rows.compactMap { row in
@@ -93,8 +93,8 @@ extension DoctorCheck {
                 return DoctorFinding(
                     skew > limits.badClockSkew ? .error : .warning,
                     "The database's clock is \(tenths) s \(early > late ? "behind" : "ahead of") this machine's.",
-                    meaning: "Tokens and suspensions end early or late, and times of records jump.",
-                    remedy: "Let both machines follow the same clock, with chrony or systemd-timesyncd.",
+                    meaning: "Tokens and suspensions end early or late, and timestamps of records jump.",
+                    remedy: "Synchronise the clocks of both machines, with chrony or systemd-timesyncd.",
                     commands: ["$ timedatectl status"]
                 )
             }

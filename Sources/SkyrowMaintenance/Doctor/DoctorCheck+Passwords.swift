@@ -7,7 +7,7 @@ extension DoctorCheck {
     /// administrator `role` without users. bcrypt hashes were imported from other systems and are replaced at the next login.
     package static let passwords = DoctorCheck(
         "passwords",
-        "Hashes of passwords, and administrators",
+        "Password hashes and administrator roles",
         needsTables: true,
         queries: { scope in
             [
@@ -36,9 +36,9 @@ extension DoctorCheck {
                 if let role = row.values["role"] {
                     return DoctorFinding(
                         .warning,
-                        "The role \(role) makes administrators, and no user has it.",
-                        meaning: "Who is put into it, or takes its name over, is an administrator at once.",
-                        remedy: "Give it to someone, or delete it.",
+                        "The role \(role) grants administrator rights, and no user has it.",
+                        meaning: "A user who is added to it becomes an administrator at once.",
+                        remedy: "Assign it to a user, or delete it.",
                         commands: [
                             "$ skyrow role add '\(role)' --user NAME",
                             "DELETE FROM {internal}._role WHERE name = '\(role)';",
@@ -49,20 +49,20 @@ extension DoctorCheck {
                 guard !cost.isEmpty else {
                     return DoctorFinding(
                         .warning,
-                        "The passwords of \(count) accounts are in a form that this skyrow does not read, such as that of "
-                            + "'\(row["example"])'.",
-                        meaning: "No password opens these accounts.",
-                        remedy: "Have their users reset them by mail, or set them with auth:reset_password."
+                        "The passwords of \(count) accounts have a format that this version of skyrow does not support, such as "
+                            + "that of '\(row["example"])'.",
+                        meaning: "Nobody can log in to these accounts with a password.",
+                        remedy: "Ask the users to reset them by mail, or set them with auth:reset_password."
                     )
                 }
                 guard work(cost) < limits.passwordWork else { return nil }
                 return DoctorFinding(
                     .warning,
-                    "The passwords of \(count) accounts are hashed with \(cost), which is cheaper to guess than new ones are.",
+                    "The passwords of \(count) accounts are hashed with \(cost), which is weaker than the current cost.",
                     meaning:
-                        "The next login of each replaces its hash; these have not logged in since the cost was raised.",
+                        "The next login replaces the hash; these users have not logged in since the cost was raised.",
                     remedy:
-                        "Nothing needs doing; where the database may have leaked, have these users choose another password.",
+                        "No action is needed; if the database may have leaked, ask these users to choose a new password.",
                     commands: [
                         "SELECT id, last_login_at FROM {internal}._user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
                     ]

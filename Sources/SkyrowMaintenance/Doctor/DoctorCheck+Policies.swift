@@ -8,7 +8,7 @@ extension DoctorCheck {
     /// Rows: a `sentence` for each difference.
     package static let policies = DoctorCheck(
         "policies",
-        "The policies for database logins",
+        "Policies for database logins",
         needsTables: true,
         .observation { try await $0.policyDifferences() },
         judge: { rows, _ in
@@ -17,9 +17,9 @@ extension DoctorCheck {
                     .warning,
                     row["sentence"],
                     meaning:
-                        "A role that stands for a user sees or changes more or less by SQL than that user does by the service.",
+                        "A role that represents a user may see or change more or less by SQL than that user through the service.",
                     remedy:
-                        "See what differs, and make policies and rights anew, or take away what should not be there.",
+                        "Check the differences, and create the policies and rights again, or remove the extra ones.",
                     commands: ["$ skyrow policies check", "$ skyrow policies apply"]
                 )
             }

@@ -8,7 +8,7 @@ extension DoctorCheck {
     /// Reads every record table once, in parts, which bounds the duration of a statement.
     package static let records = DoctorCheck(
         "records",
-        "Rows that break the rules of records",
+        "Invalid rows of record tables",
         needsTables: true,
         queries: { scope in
             scope.tables.flatMap { table in
@@ -55,7 +55,7 @@ extension DoctorCheck {
 
     package static let accounts = DoctorCheck(
         "accounts",
-        "Accounts and their profiles",
+        "Accounts and profiles",
         needsTables: true,
         queries: { scope in
             [
@@ -82,8 +82,8 @@ extension DoctorCheck {
                     return DoctorFinding(
                         .warning,
                         "\(count) row\(count == 1 ? "" : "s") of \"user\" have no account, such as '\(row["example"])'.",
-                        meaning: "Nobody can log in as such a user; 'skyrow user create' makes accounts with profiles.",
-                        remedy: "Delete them, or give them accounts without a password.",
+                        meaning: "Nobody can log in as such a user; 'skyrow user create' creates accounts with profiles.",
+                        remedy: "Delete them, or create accounts without a password for them.",
                         commands: [
                             "INSERT INTO {internal}._user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _users);"
                         ]
@@ -91,20 +91,20 @@ extension DoctorCheck {
                 case "id":
                     return DoctorFinding(
                         .error,
-                        "\(count) account\(count == 1 ? " has" : "s have") an id that no user can have, such as "
+                        "\(count) account\(count == 1 ? " has" : "s have") an invalid user id, such as "
                             + "'\(row["example"])'.",
                         meaning:
-                            "A user id of 1 to 255 bytes that begins with neither '_' nor '~' and holds no slash names a "
-                            + "private database; this one has none.",
+                            "A user id names a private database: it has 1 to 255 bytes, does not begin with '_' or '~' and "
+                            + "contains no slash.",
                         remedy: "Give the profile and the account another id, or delete them.",
                         commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
                     )
                 default:
                     return DoctorFinding(
                         .warning,
-                        "No role is an administrator's.",
-                        meaning: "Only the master key can give roles and disable accounts.",
-                        remedy: "Make one, if administrators are wanted.",
+                        "No role grants administrator rights.",
+                        meaning: "Only the master key can assign roles and disable accounts.",
+                        remedy: "Create one, if administrators are needed.",
                         commands: ["UPDATE {internal}._role SET is_admin = true WHERE name = 'Admin';"]
                     )
                 }

@@ -9,7 +9,7 @@ import SkyrowStore
 extension DoctorCheck {
     package static let parents = DoctorCheck(
         "parents",
-        "Records that belong to others",
+        "Parents of records",
         needsTables: true,
         queries: { scope in
             [
@@ -33,11 +33,11 @@ extension DoctorCheck {
                     .error,
                     "The trigger _check_parent of \(row["type"]) is \(isDisabled ? "disabled" : "missing").",
                     meaning:
-                        "A record can be made to stand below itself, or below any number of others: a delete of one of them, and a "
-                        + "save that looks for what is above, is refused or takes long.",
+                        "A record can become its own ancestor, or have too many ancestors: deletes of such records, and saves "
+                        + "that check their ancestors, are refused or slow.",
                     remedy: isDisabled
-                        ? "Enable it, and look for records that are their own parents, however far up."
-                        : "Make it, and look for records that are their own parents, however far up.",
+                        ? "Enable it, and look for records that are their own ancestors."
+                        : "Create it, and look for records that are their own ancestors.",
                     commands: [
                         isDisabled
                             ? "ALTER TABLE \(row["type"]) ENABLE TRIGGER _check_parent;"
@@ -52,7 +52,7 @@ extension DoctorCheck {
     /// Rows: the `type` and `field` of a relation, its table of `members`, and that table's `fault`.
     package static let relations = DoctorCheck(
         "relations",
-        "The members of relations",
+        "Members of relations",
         needsTables: true,
         queries: { scope in [relationFaults(in: scope)] },
         judge: { rows, _ in
@@ -162,18 +162,18 @@ private enum RelationFault: String {
         case .gone:
             return DoctorFinding(
                 .error,
-                "The relation \(name) has no table of members.",
-                meaning: "Clients see a field of the type boolean, and what the members were is lost.",
-                remedy: "Restore the table from a backup, or drop the column and make the relation anew.",
+                "The relation \(name) has no members table.",
+                meaning: "Clients see a field of the type boolean, and the members are lost.",
+                remedy: "Restore the table from a backup, or drop the column and create the relation again.",
                 commands: ["ALTER TABLE \(row["type"]) DROP COLUMN \(row["field"]);"]
             )
         case .columns:
             return DoctorFinding(
                 .error,
-                "The members of \(name) have other columns than _from and _to: \(row["columns"]).",
-                meaning: "Members cannot be read or written as those of a relation, or are found without an index.",
+                "The members table of \(name) has unexpected columns: \(row["columns"]).",
+                meaning: "Members cannot be read or written as members of a relation, or are found without an index.",
                 remedy:
-                    "Both are text in the order of bytes that is never NULL, and any other column has a default or may be NULL.",
+                    "Make _from and _to text NOT NULL with the collation \"C\", and give other columns a default or allow NULL.",
                 commands: [
                     "ALTER TABLE \(members) ALTER _from TYPE text COLLATE \"C\", ALTER _from SET NOT NULL, "
                         + "ALTER _to TYPE text COLLATE \"C\", ALTER _to SET NOT NULL;"
@@ -182,10 +182,10 @@ private enum RelationFault: String {
         case .key:
             return DoctorFinding(
                 .error,
-                "The members of \(name) have no primary key of _from and _to.",
+                "The members table of \(name) has no primary key of _from and _to.",
                 meaning:
-                    "A record can be a member twice, so that counts are wrong; and each question about members reads all of them.",
-                remedy: "Delete what is there twice, and make the key.",
+                    "A record can be a member twice, so counts are wrong, and each query for members reads the whole table.",
+                remedy: "Delete duplicates, and create the key.",
                 commands: [
                     "DELETE FROM \(members) AS a USING \(members) AS b "
                         + "WHERE a.ctid > b.ctid AND a._from = b._from AND a._to = b._to;",
@@ -195,10 +195,10 @@ private enum RelationFault: String {
         case .index:
             return DoctorFinding(
                 .warning,
-                "The members of \(name) have no index of _to and _from.",
+                "The members table of \(name) has no index of _to and _from.",
                 meaning:
-                    "What a record is a member of is found by reading all members, and so is what goes when it is deleted.",
-                remedy: "Make it; CONCURRENTLY lets everybody write meanwhile.",
+                    "Finding the relations of a record reads all members, and so does deleting a record.",
+                remedy: "Create it; CONCURRENTLY does not block writes.",
                 commands: ["CREATE INDEX CONCURRENTLY ON \(members) (_to, _from);"]
             )
         case .owner:
@@ -207,9 +207,9 @@ private enum RelationFault: String {
             guard !target.isEmpty else {
                 return DoctorFinding(
                     .error,
-                    "The members of \(name) refer to no record type.",
-                    meaning: "Clients see a field of an unknown type, and nothing can be asked about the members.",
-                    remedy: "Give _to a foreign key to the type of the members, as _create_relation makes it.",
+                    "The members table of \(name) does not refer to a record type.",
+                    meaning: "Clients see a field of an unknown type, and cannot query the members.",
+                    remedy: "Add a foreign key from _to to the type of the members, as _create_relation creates it.",
                     commands: []
                 )
             }
@@ -217,9 +217,9 @@ private enum RelationFault: String {
         case .comment:
             return DoctorFinding(
                 .warning,
-                "The comment of the members of \(name) does not say what they are.",
-                meaning: "Who looks at the table in psql is misled; the service does not read it.",
-                remedy: "Write it.",
+                "The comment of the members table of \(name) is wrong.",
+                meaning: "It misleads readers in psql; the service does not read it.",
+                remedy: "Correct it.",
                 commands: [
                     "SELECT _describe_relation(\(row["type_name"]), \(row["field_name"]), "
                         + "'\(target.replacing("'", with: "''"))');"
@@ -237,12 +237,12 @@ private enum RelationFault: String {
     ) -> DoctorFinding {
         DoctorFinding(
             .error,
-            "\(column) of the members of \(relation) has no foreign key to \(table) that deletes with it.",
+            "\(column) in the members table of \(relation) has no foreign key to \(table) with ON DELETE CASCADE.",
             meaning: column == "_to"
-                ? "The type of the members is not known, or those that are deleted stay members: a later record of the same id is "
-                    + "one at once."
-                : "The members of a deleted record stay, and a later record of the same id has them at once.",
-            remedy: "Delete the members without a record, and make the key.",
+                ? "The type of the members is unknown, or deleted records stay members: a new record with the same id becomes a "
+                    + "member at once."
+                : "The members of a deleted record stay, and a new record with the same id gets them at once.",
+            remedy: "Delete members without a record, and create the key.",
             commands: [
                 "DELETE FROM \(members) WHERE \(column) NOT IN (SELECT _id FROM \(table));",
                 "ALTER TABLE \(members) \(wrongKeys)ADD FOREIGN KEY (\(column)) REFERENCES \(table) (_id) "

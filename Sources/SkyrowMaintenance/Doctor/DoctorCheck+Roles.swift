@@ -9,7 +9,7 @@ extension DoctorCheck {
     /// nonexistent role in `what` and the `place` of the list that names it.
     package static let roles = DoctorCheck(
         "roles",
-        "Roles that contain roles, and the lists of roles",
+        "Nested roles and access lists of roles",
         needsTables: true,
         queries: { scope in
             [
@@ -41,17 +41,17 @@ extension DoctorCheck {
                 guard row["kind"] == "cycle" else {
                     return DoctorFinding(
                         .warning,
-                        "The access list of \(row["place"]) names the role \(row["what"]), which there is not.",
-                        meaning: "The entry admits no one, and would admit the users of a new role of the name.",
-                        remedy: "Take it out of the list, by role:save or schema:access:set."
+                        "The access list of \(row["place"]) names the role \(row["what"]), which does not exist.",
+                        meaning: "The entry admits nobody, and would admit the users of a new role with that name.",
+                        remedy: "Remove it from the list, with role:save or schema:access:set."
                     )
                 }
                 return DoctorFinding(
                     .error,
                     "Roles contain themselves: \(row["what"]).",
                     meaning:
-                        "Users of each of them have all of them. They were put into each other while a trigger was missing or off.",
-                    remedy: "Take one of them out of the circle.",
+                        "Users of one of them have all of them. The cycle was created while a trigger was missing or disabled.",
+                    remedy: "Remove one of them from the cycle.",
                     commands: [
                         "SELECT * FROM _role_roles WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
                     ]
@@ -63,7 +63,7 @@ extension DoctorCheck {
     /// Rows: a `place` with its `trigger`, whose `state` is `missing` or `off`; or a missing `counter`.
     package static let notices = DoctorCheck(
         "notices",
-        "How processes hear of changed rights",
+        "Notifications of changed rights",
         needsTables: true,
         queries: { scope in
             let expected = AccountNotices.triggers
@@ -90,8 +90,8 @@ extension DoctorCheck {
                         .error,
                         "_version has no row '\(counter)'.",
                         meaning:
-                            "Processes cannot say whether they go by what the tables have, and serve no records for that reason.",
-                        remedy: "Put it back.",
+                            "Processes cannot tell whether their rules are current, and therefore do not serve records.",
+                        remedy: "Insert it again.",
                         commands: [
                             "INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"
                         ]
@@ -103,10 +103,11 @@ extension DoctorCheck {
                     .error,
                     "The trigger \(trigger) of \(place) is \(row["state"]).",
                     meaning:
-                        "Processes hear late, or never, of what is changed there: who lost a right or a session keeps it for as long.",
+                        "Processes learn of changes there late or never: a right or a session that was revoked stays valid until "
+                        + "then.",
                     remedy: isOff
-                        ? "Switch it on again."
-                        : "Make it again as the sql/schema.sql of this version has it, or restore into a new database.",
+                        ? "Enable it again."
+                        : "Create it again as in the sql/schema.sql of this version, or restore into a new database.",
                     commands: isOff
                         ? [
                             "ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"

@@ -9,7 +9,7 @@ extension DoctorCheck {
     /// `action`, the subject's key, and whether it `is_known`.
     package static let rules = DoctorCheck(
         "rules",
-        "The rules of record types",
+        "Access rules of record types",
         needsTables: true,
         queries: { scope in
             let members = scope.tables.flatMap { table in
@@ -105,11 +105,11 @@ extension DoctorCheck {
         case "gone":
             return DoctorFinding(
                 .warning,
-                "There are rules of the type \(type), which there is not.",
+                "There are access rules for the type \(type), which does not exist.",
                 meaning:
-                    "They hold once there is one. A table that was renamed in psql has left its rules behind, and is as open as "
-                    + "types without rules are.",
-                remedy: "Give them the new name of the type, or delete them.",
+                    "They apply as soon as the type exists. A table that was renamed in psql loses its rules, and is as open as "
+                    + "a type without rules.",
+                remedy: "Change them to the new name of the type, or delete them.",
                 commands: [
                     look,
                     "DELETE FROM {internal}._class_rule WHERE type = \(row["name"]);",
@@ -120,11 +120,11 @@ extension DoctorCheck {
         case "field":
             return DoctorFinding(
                 .warning,
-                "There is a rule of the field \(action) of \(type), which there is not.",
+                "There is an access rule for the field \(action) of \(type), which does not exist.",
                 meaning:
-                    "It holds once there is one. A column that was renamed in psql has left its rule behind, and is as open as "
-                    + "its records are.",
-                remedy: "Give the rule the new name of the field, or delete it.",
+                    "It applies as soon as the field exists. A column that was renamed in psql loses its rule, and is as open as "
+                    + "its records.",
+                remedy: "Change the rule to the new name of the field, or delete it.",
                 commands: [lookAtFields]
             )
         case "fieldSubject":
@@ -141,32 +141,32 @@ extension DoctorCheck {
         case "unique":
             return DoctorFinding(
                 .warning,
-                "The field \(action) of \(type) is unique, and a rule hides it from some.",
+                "The field \(action) of \(type) is unique, and a rule hides it from some users.",
                 meaning:
-                    "A save with a value that is taken is refused with 109. One who may give the field a value, and does not see it, finds "
-                    + "out by that which values there are.",
+                    "A save with a value that is taken fails with 109. A user who may set the field but not read it can find out "
+                    + "which values exist.",
                 remedy:
-                    "Let those who see the field be the ones who set it, by rules about create and update, or accept that.",
+                    "Restrict create and update of the field to those who may read it, or accept that.",
                 commands: [lookAtFields]
             )
         case "loginKey":
             let (field, use) = (action.split(separator: " ").first ?? "", action.split(separator: " ").last ?? "")
             return DoctorFinding(
                 .warning,
-                "A rule opens the field \(field) of profiles, which accounts log in with, to all for \(use).",
+                "A rule allows all users to \(use) the field \(field) of profiles, which is a login key.",
                 meaning: use == "read"
-                    ? "Each caller gets a list of what to guess passwords for."
-                    : "It is changed by its owner alone all the same; the rule says more than holds.",
-                remedy: "Allow it to owners and to roles, unless that is what is meant.",
+                    ? "Each caller can list the names for which to guess passwords."
+                    : "Only its owner can change it in spite of the rule.",
+                remedy: "Allow it to owners and roles only, unless this is intended.",
                 commands: [lookAtFields]
             )
         case "profiles":
             return DoctorFinding(
                 .warning,
-                "Every user who is logged in may \(action) profiles, by a rule of \(type).",
+                "A rule of \(type) allows every logged-in user to \(action) profiles.",
                 meaning:
-                    "Profiles hold what accounts log in with. Login keys are changed by their owners alone, other fields are not.",
-                remedy: "Allow it to their owners and to roles, unless that is what is meant.",
+                    "Profiles contain login keys. Only their owners can change these, but others can change the other fields.",
+                remedy: "Allow it to owners and roles only, unless this is intended.",
                 commands: [look]
             )
         default:
@@ -194,18 +194,18 @@ extension DoctorCheck {
         guard fits else {
             return DoctorFinding(
                 .error,
-                "\(rule) names '\(subject)', which is no subject of it.",
-                meaning: "A rule that is not understood allows no one, whatever else it names.",
-                remedy: "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
+                "\(rule) names '\(subject)', which is not a valid subject.",
+                meaning: "An invalid rule allows nobody, including its other subjects.",
+                remedy: "Correct it, or set the rule with schema:access:set, which refuses invalid rules.",
                 commands: commands
             )
         }
         guard !isKnown else { return nil }
         return DoctorFinding(
             .warning,
-            "\(rule) names '\(subject)', which there is not.",
-            meaning: "It allows no one by that, until there is one of the name.\(note)",
-            remedy: "Name another one, or take it out.",
+            "\(rule) names '\(subject)', which does not exist.",
+            meaning: "The entry allows nobody until it exists.\(note)",
+            remedy: "Change the name, or remove it.",
             commands: commands
         )
     }

@@ -8,7 +8,7 @@ extension DoctorCheck {
     /// stored in the database, with the place `_secret`.
     package static let sealing = DoctorCheck(
         "sealing",
-        "The keys that secrets of users are sealed with",
+        "Keys that seal secrets of users",
         needsTables: true,
         queries: { scope in
             SealedColumn.allCases.map { $0.count(in: scope.schema) } + [
@@ -24,21 +24,23 @@ extension DoctorCheck {
                 guard known.contains(row["key"]) else {
                     return DoctorFinding(
                         .error,
-                        "\(row["count"]) \(what) (\(row["place"])) are sealed with the key '\(row["key"])', which there is not.",
+                        "\(row["count"]) \(what) (\(row["place"])) are sealed with the key '\(row["key"])', which does not "
+                            + "exist.",
                         meaning: row["place"].hasPrefix("_identity")
-                            ? "Users have to sign in with the provider again before the service has tokens for them."
-                            : "The users cannot log in with a code by time; their recovery codes work.",
+                            ? "The service has no tokens for these users until they sign in with the provider again."
+                            : "The users cannot log in with TOTP codes; their recovery codes work.",
                         remedy:
-                            "Put the key into the file of secrets-key again. Where it is lost, have the master key call auth:totp:remove for "
-                            + "those who ask, or clear the tokens."
+                            "Add the key to the file of secrets-key again. If it is lost, call auth:totp:remove with the master "
+                            + "key for users who ask, or clear the tokens."
                     )
                 }
                 guard row["key"] != known.first else { return nil }
                 return DoctorFinding(
                     .warning,
-                    "\(row["count"]) \(what) (\(row["place"])) are sealed with the key '\(row["key"])', which is not the first.",
-                    meaning: "The key cannot be taken out of the file, and who has it opens them.",
-                    remedy: "Seal them anew.",
+                    "\(row["count"]) \(what) (\(row["place"])) are sealed with the key '\(row["key"])', which is not the first "
+                        + "one.",
+                    meaning: "The key cannot be removed from the file, and its holder can open them.",
+                    remedy: "Seal them again.",
                     commands: ["$ skyrow key reseal"]
                 )
             }

@@ -21,8 +21,8 @@ extension DoctorCheck {
                     findings.append(
                         DoctorFinding(
                             .error,
-                            "PostgreSQL is of version \(row["version"]).",
-                            meaning: "Skyrow's own functions need version 14.",
+                            "PostgreSQL has version \(row["version"]).",
+                            meaning: "Skyrow needs version 14 or newer.",
                             remedy: "Upgrade it, with pg_upgrade or by dump and restore."
                         )
                     )
@@ -31,10 +31,10 @@ extension DoctorCheck {
                     findings.append(
                         DoctorFinding(
                             .error,
-                            "The database is encoded in \(row["encoding"]).",
+                            "The encoding of the database is \(row["encoding"]).",
                             meaning:
-                                "Texts of clients that have other characters are refused, and login keys cannot be compared.",
-                            remedy: "Dump it, make one in UTF-8, and restore into that.",
+                                "Text with characters outside of it is refused, and login keys cannot be compared.",
+                            remedy: "Dump it, create a database in UTF-8, and restore into that.",
                             commands: ["CREATE DATABASE skyrow ENCODING 'UTF8' TEMPLATE template0;"]
                         )
                     )
@@ -44,9 +44,9 @@ extension DoctorCheck {
                         DoctorFinding(
                             .error,
                             "The server is a standby.",
-                            meaning: "Nothing can be saved, and nobody can log in.",
+                            meaning: "Records cannot be saved, and nobody can log in.",
                             remedy:
-                                "Give the service the address of the primary; target_session_attrs=read-write finds it."
+                                "Set the address of the primary; target_session_attrs=read-write finds it."
                         )
                     )
                 }
@@ -57,7 +57,7 @@ extension DoctorCheck {
 
     package static let durability = DoctorCheck(
         "durability",
-        "What a crash may cost",
+        "Durability",
         queries: { _ in
             [
                 """
@@ -79,29 +79,29 @@ extension DoctorCheck {
             return .switchedOff(
                 row["name"],
                 .error,
-                meaning: "A crash of the machine can leave pages that are half written.",
-                remedy: "Switch it on, unless the file system writes pages as a whole."
+                meaning: "A crash of the machine can leave partially written pages.",
+                remedy: "Enable it, unless the file system writes pages atomically."
             )
         case ("synchronous_commit", "off"):
             return .switchedOff(
                 row["name"],
                 .error,
-                meaning: "What was acknowledged to clients in the last moments before a crash is lost."
+                meaning: "A crash loses writes that were acknowledged shortly before it."
             )
         case ("data_checksums", "off"):
             return DoctorFinding(
                 .warning,
                 "Data checksums are off.",
-                meaning: "A disk that damages data is not noticed.",
-                remedy: "Switch them on while the server is stopped; that reads all data once.",
+                meaning: "Data corruption on disk is not detected.",
+                remedy: "Enable them while the server is stopped; that reads all data once.",
                 commands: ["$ pg_checksums --enable --progress -D <data directory>"]
             )
         case ("zero_damaged_pages", "on"), ("ignore_checksum_failure", "on"):
             return DoctorFinding(
                 .error,
                 "\(row["name"]) is on.",
-                meaning: "Damaged data is passed over in silence.",
-                remedy: "Switch it off as soon as what it was meant for is done.",
+                meaning: "Damaged data is ignored silently.",
+                remedy: "Disable it as soon as the recovery is complete.",
                 commands: ["ALTER SYSTEM RESET \(row["name"]);", "SELECT pg_reload_conf();"]
             )
         default:
@@ -111,7 +111,7 @@ extension DoctorCheck {
 
     package static let connections = DoctorCheck(
         "connections",
-        "Room for connections",
+        "Connection limit",
         queries: { _ in
             // Each service process listens on exactly one connection.
             [
@@ -138,9 +138,9 @@ extension DoctorCheck {
                     isFull ? .error : .warning,
                     "\(row["used"]) of \(room) connections are in use, and \(services) running "
                         + "service\(services == 1 ? "" : "s") may open \(needed).",
-                    meaning: "When there are no more, requests wait ten seconds and are then refused with 135.",
-                    remedy: "Allow more, which takes a restart of PostgreSQL, or give the service fewer "
-                        + "(--maximum-write-connections and its like).",
+                    meaning: "When none are left, requests wait ten seconds and then fail with 135.",
+                    remedy: "Raise the limit, which needs a restart of PostgreSQL, or let the service use fewer "
+                        + "(--maximum-write-connections and similar settings).",
                     commands: ["ALTER SYSTEM SET max_connections = \(max(maximum, row.integer("maximum") * 2));"]
                 )
             }
@@ -149,7 +149,7 @@ extension DoctorCheck {
 
     package static let memory = DoctorCheck(
         "memory",
-        "PostgreSQL's cache beside the machine's memory",
+        "Size of PostgreSQL's cache",
         queries: { _ in
             [
                 """
@@ -168,8 +168,8 @@ extension DoctorCheck {
                     return DoctorFinding(
                         .warning,
                         "shared_buffers takes \(buffers >> 20) MB of the machine's \(memory >> 20) MB.",
-                        meaning: "Too little is left for everything else, and the system may end PostgreSQL.",
-                        remedy: "Take a quarter of the memory; that takes a restart of PostgreSQL.",
+                        meaning: "Too little is left for everything else, and the kernel may kill PostgreSQL.",
+                        remedy: "Set it to a quarter of the memory; that needs a restart of PostgreSQL.",
                         commands: [command]
                     )
                 }
@@ -178,8 +178,8 @@ extension DoctorCheck {
                     .warning,
                     "shared_buffers is \(buffers >> 20) MB for \(row.integer("data") >> 20) MB of data, on a machine with "
                         + "\(memory >> 20) MB.",
-                    meaning: "Pages are copied from the system's cache again and again.",
-                    remedy: "Give it up to a quarter of the memory; that takes a restart of PostgreSQL.",
+                    meaning: "Pages are copied from the system's cache repeatedly.",
+                    remedy: "Set it to up to a quarter of the memory; that needs a restart of PostgreSQL.",
                     commands: [command]
                 )
             }

@@ -6,20 +6,20 @@ extension DoctorCheck {
     /// Rows: a `kind` of leftover rows, and their `count`.
     package static let sweeping = DoctorCheck(
         "sweeping",
-        "What the service removes by itself",
+        "Expired data",
         needsTables: true,
         queries: { scope in
             [
                 """
-                SELECT 'sessions that have ended' AS kind, count(*)::text AS count
+                SELECT 'sessions' AS kind, count(*)::text AS count
                 FROM \(scope.schema.internal)._session AS session JOIN \(scope.schema.internal)._user AS account ON account.id = session.user_id
                 WHERE (session.expires_at < now() - interval '1 day' OR session.epoch <> account.epoch AND NOT account.disabled)
                     AND session.last_used_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'counts of guesses', count(*)::text FROM \(scope.schema.internal)._throttle
+                SELECT 'counts of wrong passwords', count(*)::text FROM \(scope.schema.internal)._throttle
                 WHERE window_start < now() - interval '27 hours' AND blocked_until < now() - interval '1 day'
                 UNION ALL
-                SELECT 'places of former logins', count(*)::text FROM \(scope.schema.internal)._known_client
+                SELECT 'places of logins', count(*)::text FROM \(scope.schema.internal)._known_client
                 WHERE seen_at < now() - interval '31 days'
                 UNION ALL
                 SELECT 'one-time codes', count(*)::text FROM \(scope.schema.internal)._code
@@ -28,7 +28,7 @@ extension DoctorCheck {
                 SELECT 'used tokens of providers', count(*)::text FROM \(scope.schema.internal)._used_token
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
-                SELECT 'log-ins without a second factor', count(*)::text FROM \(scope.schema.internal)._pending_login
+                SELECT 'unfinished logins', count(*)::text FROM \(scope.schema.internal)._pending_login
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
                 SELECT 'sign-ins with providers', count(*)::text FROM \(scope.schema.internal)._flow
@@ -44,12 +44,12 @@ extension DoctorCheck {
             rows.filter { $0.integer("count") > 0 }.map { row in
                 DoctorFinding(
                     .warning,
-                    "\(row["count"]) \(row["kind"]) were not removed for a day.",
+                    "\(row["count"]) expired \(row["kind"]) have not been removed for a day.",
                     meaning:
-                        "The tables of accounts grow, and what is kept of users is kept for longer than it should be.",
+                        "The account tables grow, and user data is kept for too long.",
                     remedy:
-                        "Have a process of the service run, which removes them within ten minutes; where one does, its log says "
-                        + "why it cannot: \"What has expired could not be removed\"."
+                        "Run the service, which removes them within ten minutes; if it is running, its log has the reason "
+                        + "under \"What has expired could not be removed\"."
                 )
             }
         }
@@ -58,7 +58,7 @@ extension DoctorCheck {
     /// Rows: a mail `state`, the `count` of its mails, and the most recent `failure`.
     package static let mail = DoctorCheck(
         "mail",
-        "Mail that has not been sent",
+        "Unsent mail",
         needsTables: true,
         queries: { scope in
             [
@@ -79,19 +79,19 @@ extension DoctorCheck {
                     return DoctorFinding(
                         .warning,
                         "\(row["count"]) mails have waited for more than an hour.\(said)",
-                        meaning: "Users wait for codes by mail, and what is sent late brings a code that has ended.",
+                        meaning: "Users wait for codes by mail, and late mails contain expired codes.",
                         remedy:
-                            "Have a process of the service run with mail set; where one does, its log says why a mail was not "
-                            + "accepted: \"Mail could not be sent\"."
+                            "Run the service with the setting mail; if it is running, its log has the reason under "
+                            + "\"Mail could not be sent\"."
                     )
                 }
                 return DoctorFinding(
                     .warning,
-                    "\(row["count"]) mails of the last day were given up.\(said)",
-                    meaning: "Users asked for codes and have not got them, or have an address that takes no mail.",
+                    "\(row["count"]) mails of the last day could not be delivered.\(said)",
+                    meaning: "Users did not receive codes that they requested, or have an address that does not accept mail.",
                     remedy:
-                        "Where the reason is the server, mend the settings mail and mail-from; users then ask for another code. "
-                        + "SELECT kind, target, failure FROM _mails WHERE state = 'dead' has each."
+                        "If the mail server is the cause, correct the settings mail and mail-from; users then request a new "
+                        + "code. SELECT kind, target, failure FROM _mails WHERE state = 'dead' lists them."
                 )
             }
         }

@@ -8,7 +8,7 @@ import SkyrowStore
 extension DoctorCheck {
     package static let textOrder = DoctorCheck(
         "text-order",
-        "The order of texts",
+        "Collation of text columns",
         needsTables: true,
         queries: { scope in
             [
@@ -26,13 +26,13 @@ extension DoctorCheck {
             rows.map { row in
                 DoctorFinding(
                     .warning,
-                    "\(row["type"]) orders text by the rules of a language: \(row["columns"]).",
+                    "\(row["type"]) has text columns with a linguistic collation: \(row["columns"]).",
                     meaning:
-                        "Answers are right, since queries name the order they mean; but those that compare or sort these "
+                        "Results are correct, since queries name their collation, but queries that compare or sort these "
                         + "columns read the whole table instead of an index.",
                     remedy:
-                        "'skyrow schema apply' gives them the collation \"C\", which rebuilds their indexes and no rows; "
-                        + "so does the statement. Columns that a view, a policy or a computed column needs stay as they are.",
+                        "'skyrow schema apply' or the statement sets the collation \"C\", which rebuilds their indexes but no "
+                        + "rows. Columns that a view, a policy or a computed column uses are not changed.",
                     commands: ["SELECT _order_by_bytes('\(row["type"])');"]
                 )
             }
@@ -41,7 +41,7 @@ extension DoctorCheck {
 
     package static let textFolding = DoctorCheck(
         "text-folding",
-        "Upper and lower case",
+        "Case folding",
         needsTables: true,
         // All cased letters are in the first two planes of Unicode.
         queries: { scope in
@@ -63,11 +63,11 @@ extension DoctorCheck {
             return [
                 DoctorFinding(
                     .warning,
-                    "The server folds \(differing.count) letters otherwise than Skyrow does, such as '\(scalar)'.",
+                    "The server folds the case of \(differing.count) letters differently from Skyrow, such as '\(scalar)'.",
                     meaning:
-                        "A query with \"ilike\" may find other records in the database than it does in memory, where live "
-                        + "queries and clients evaluate it.",
-                    remedy: "Use a PostgreSQL that is built with ICU, and let it make the function anew."
+                        "A query with \"ilike\" may match different records in the database than in memory, where live queries "
+                        + "and clients evaluate it.",
+                    remedy: "Use a PostgreSQL that is built with ICU, and create the function again."
                 )
             ]
         }

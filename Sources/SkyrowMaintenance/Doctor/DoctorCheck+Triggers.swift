@@ -6,7 +6,7 @@ import SkyrowStore
 extension DoctorCheck {
     package static let triggerPaths = DoctorCheck(
         "trigger-paths",
-        "The search paths of trigger functions",
+        "Search paths of trigger functions",
         needsTables: true,
         queries: { scope in
             [
@@ -29,11 +29,11 @@ extension DoctorCheck {
             rows.map { row in
                 DoctorFinding(
                     .warning,
-                    "The trigger function \(row["function"]) has no search path of its own.",
+                    "The trigger function \(row["function"]) does not set a search path.",
                     meaning:
-                        "The service's connections have an empty one, since all applications share them: a table or a "
-                        + "function that it names without a schema is not found, and the write that fires it fails.",
-                    remedy: "Give it the path that psql has, which is the application's.",
+                        "The service's connections have an empty search path, since all applications share them: a table or a "
+                        + "function that it names without a schema is not found, and writes that fire the trigger fail.",
+                    remedy: "Set the search path of psql, which is the application's.",
                     commands: ["ALTER FUNCTION \(row["function"]) SET search_path FROM CURRENT;"]
                 )
             }

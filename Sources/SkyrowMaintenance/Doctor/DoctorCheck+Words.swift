@@ -9,7 +9,7 @@ extension DoctorCheck {
     /// Rows: `name`, `relation`, `field`, the languages `has` and `wanted`, and `is_ours`.
     package static let wordIndexes = DoctorCheck(
         "word-indexes",
-        "Indexes of words in another language than their field's",
+        "Text-search indexes with another language than their field",
         needsTables: true,
         queries: { scope in
             let indexes = scope.tables.flatMap { table in table.outdatedWords }
@@ -27,13 +27,13 @@ extension DoctorCheck {
             rows.map { row in
                 DoctorFinding(
                     .warning,
-                    "The index \(row["name"]) of \(row["relation"]) has the words of \(row["field"]) as \(row["has"]) has "
-                        + "them, and the field has the text \(row["wanted"]).",
-                    meaning: "It is kept up, and \"match\" reads the whole of \(row["relation"]) instead of it.",
+                    "The text-search index \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
+                        + "\(row["field"]) has the language \(row["wanted"]).",
+                    meaning: "It is maintained, but \"match\" reads all of \(row["relation"]) instead of it.",
                     remedy: row.flag("is_ours")
-                        ? "A running service builds it anew by itself within a minute; where none runs, start it."
-                        : "Make one of the kind text by schema:index:create, which has the language of the field, and drop "
-                            + "this one.",
+                        ? "A running service rebuilds it within a minute; if none is running, start it."
+                        : "Create an index of the kind text with schema:index:create, which uses the language of the field, and "
+                            + "drop this one.",
                     commands: row.flag("is_ours") ? [] : ["DROP INDEX CONCURRENTLY \(row["name"]);"]
                 )
             }
@@ -45,7 +45,7 @@ extension DoctorCheck {
     /// Rows: `name`, `relation`, `field`, and the languages `has` and `wanted`.
     package static let storedWords = DoctorCheck(
         "stored-words",
-        "Columns of words in another language than their field's",
+        "Text-search columns with another language than their field",
         needsTables: true,
         queries: { scope in
             [
@@ -65,12 +65,12 @@ extension DoctorCheck {
             rows.map { row in
                 DoctorFinding(
                     .warning,
-                    "The column \(row["name"]) of \(row["relation"]) keeps the words of \(row["field"]) as \(row["has"]) has "
-                        + "them, and the field has the text \(row["wanted"]).",
+                    "The text-search column \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
+                        + "\(row["field"]) has the language \(row["wanted"]).",
                     meaning:
-                        "Every save computes it, and \"match\" computes the words of each record instead of reading it.",
+                        "Every save computes it, but \"match\" does not use it.",
                     remedy:
-                        "'skyrow schema apply' makes it anew where the file says that they are stored. Otherwise drop it.",
+                        "'skyrow schema apply' creates it again if the file has stored words for the field. Otherwise drop it.",
                     commands: ["ALTER TABLE \(row["relation"]) DROP COLUMN \(row["name"]);"]
                 )
             }

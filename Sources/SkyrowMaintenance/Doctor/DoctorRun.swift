@@ -153,14 +153,14 @@ extension DoctorFinding {
     package init(failureOf check: DoctorCheck, _ error: PostgresError) {
         let remedy =
             switch (error.code, error.sqlState) {
-            case (_, .insufficientPrivilege): "Let a superuser, or a member of pg_monitor who may read the tables, ask."
-            case (.statementTimeout, _): "Give its statements more time, with --timeout 2m for instance."
-            default: "See what keeps it."
+            case (_, .insufficientPrivilege): "Run it as a superuser, or as a member of pg_monitor that may read the tables."
+            case (.statementTimeout, _): "Allow its statements more time, such as --timeout 2m."
+            default: "Find out what blocks it."
             }
         self.init(
             .warning,
-            "The check '\(check.name)' could not be made: \(error.message ?? error.description).",
-            meaning: "Whatever it would have found is not known.",
+            "The check '\(check.name)' could not run: \(error.message ?? error.description).",
+            meaning: "Its result is unknown.",
             remedy: remedy
         )
     }
@@ -172,9 +172,9 @@ extension Migrator.Step {
         switch self {
         case .install: "the reserved tables"
         case .migrate(let migration): migration.name
-        case .rebaseRevisions: "revisions that grow on after a restore"
-        case .moveRevisions: "revisions that grow on after a start of PostgreSQL"
-        case .installEventTriggers: "the event triggers that notice changes made in psql"
+        case .rebaseRevisions: "the increase of revisions after a restore"
+        case .moveRevisions: "the increase of revisions after a start of PostgreSQL"
+        case .installEventTriggers: "the event triggers for changes in psql"
         }
     }
 }

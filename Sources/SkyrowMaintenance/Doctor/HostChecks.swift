@@ -12,7 +12,7 @@ extension DoctorCheck {
     /// service has announced.
     package static let keyFiles = DoctorCheck(
         "key-files",
-        "Who may read keys and data",
+        "Permissions of keys and data",
         .machine(.keyFiles),
         judge: { rows, _ in
             rows.flatMap { row -> [DoctorFinding] in
@@ -26,7 +26,7 @@ extension DoctorCheck {
                             .error,
                             "\(path) has the mode \(values["mode"] ?? "").",
                             meaning: "Others on this machine can read or change \(values["contents"] ?? "it").",
-                            remedy: "Leave it to its owner, and change the keys if others are not trusted.",
+                            remedy: "Restrict it to its owner, and replace the keys if other users are not trusted.",
                             commands: ["$ chmod \(String(allowed, radix: 8)) '\(path)'"]
                         )
                     )
@@ -35,9 +35,9 @@ extension DoctorCheck {
                     findings.append(
                         DoctorFinding(
                             .warning,
-                            "\(path) holds keys that were made and never shown.",
-                            meaning: "The first start of the service did not come as far as serving.",
-                            remedy: "Start it again, and see what it says."
+                            "\(path) contains keys that were created but never shown.",
+                            meaning: "The first start of the service did not complete.",
+                            remedy: "Start it again, and read its output."
                         )
                     )
                 }
@@ -65,8 +65,8 @@ extension DoctorCheck {
                 return DoctorFinding(
                     free < limits.emptyDisk ? .error : .warning,
                     "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
-                    meaning: "When it is full PostgreSQL stops, and nothing can be saved.",
-                    remedy: "Make room, or move the data directory to a larger disk while the service is stopped.",
+                    meaning: "When it is full, PostgreSQL stops and nothing can be saved.",
+                    remedy: "Free space, or move the data directory to a larger disk while the service is stopped.",
                     commands: [
                         "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class "
                             + "WHERE relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 10;"
@@ -79,7 +79,7 @@ extension DoctorCheck {
     /// Rows: the limits `soft` and `hard`, the number `needed`, and `whose`, the process they apply to.
     package static let openFiles = DoctorCheck(
         "open-files",
-        "How many files the service may open",
+        "Limit of open files",
         .machine(.openFiles),
         judge: { rows, _ in
             rows.compactMap { row in
@@ -89,9 +89,9 @@ extension DoctorCheck {
                 else { return nil }
                 return DoctorFinding(
                     .warning,
-                    "\(row.values["whose"] ?? "") may open \(soft) files, and \(needed) are needed for all the clients that the "
-                        + "settings allow.",
-                    meaning: "Clients beyond that are not served, though --maximum-connections would let them in.",
+                    "\(row.values["whose"] ?? "") may open \(soft) files, and the settings allow clients that need "
+                        + "\(needed).",
+                    meaning: "Connections beyond that are refused, although --maximum-connections allows them.",
                     remedy:
                         "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
                         + "fewer connections.",
@@ -112,17 +112,17 @@ extension DoctorCheck {
                 if let fault = row.values["fault"] {
                     return DoctorFinding(
                         .error,
-                        "The setting \(row["setting"]) cannot be used: \(fault)",
+                        "The setting \(row["setting"]) is not usable: \(fault)",
                         meaning: "The service does not start with it.",
-                        remedy: "Mend the file, or name another one."
+                        remedy: "Correct the file, or specify another one."
                     )
                 }
                 guard row.values["open"] != nil else { return nil }
                 return DoctorFinding(
                     .warning,
-                    "The master key counts from all addresses (\(row["network"])).",
-                    meaning: "It passes every rule; who gets hold of it can use it from anywhere.",
-                    remedy: "Name the addresses of those who administer the service in master-key-networks."
+                    "The master key is accepted from all addresses (\(row["network"])).",
+                    meaning: "It bypasses every rule; a stolen key can be used from anywhere.",
+                    remedy: "List the addresses of the administrators in master-key-networks."
                 )
             }
         }
@@ -131,16 +131,16 @@ extension DoctorCheck {
     /// Rows: `server`, and `fault`, why it cannot send mail.
     package static let mailServer = DoctorCheck(
         "mail-server",
-        "The server that mail is sent by",
+        "Mail server",
         .machine(.mailServer),
         judge: { rows, _ in
             rows.compactMap { row in
                 guard let fault = row.values["fault"] else { return nil }
                 return DoctorFinding(
                     .error,
-                    "The mail server cannot be used: \(fault)",
-                    meaning: "Codes and notices wait, for a day at most, and users who wait for them cannot go on.",
-                    remedy: "See to the server, or correct mail, mail-password, mail-tls and mail-ca."
+                    "The mail server is not usable: \(fault)",
+                    meaning: "Codes and notices wait, for a day at most, and users who need them cannot continue.",
+                    remedy: "Check the server, or correct mail, mail-password, mail-tls and mail-ca."
                 )
             }
         }
@@ -150,7 +150,7 @@ extension DoctorCheck {
     /// since 1970, between `before` and `after`, this machine's times in microseconds.
     package static let providers = DoctorCheck(
         "providers",
-        "The keys and clocks of providers",
+        "Keys and clocks of providers",
         .machine(.providers),
         judge: { rows, limits in
             rows.compactMap { row in
@@ -159,10 +159,10 @@ extension DoctorCheck {
                         .error,
                         "The keys of the provider \(row["name"]) cannot be fetched: \(fault)",
                         meaning:
-                            "Users cannot log in by it: its tokens are judged for a day by keys that were fetched before, and not at all "
-                            + "by a process that starts now.",
+                            "Users cannot log in with it: running processes use the keys they fetched before for a day, and a "
+                            + "process that starts now has none.",
                         remedy:
-                            "See whether this machine reaches it, and whether issuer and keys of the setting are right."
+                            "Check whether this machine can reach it, and whether issuer and keys in the setting are correct."
                     )
                 }
                 guard row.values["date"] != nil else { return nil }
@@ -175,8 +175,8 @@ extension DoctorCheck {
                 return DoctorFinding(
                     .error,
                     "The clock of the provider \(row["name"]) is \(Int(skew)) seconds \(late > early ? "ahead of" : "behind") this machine's.",
-                    meaning: "Tokens that are a minute from the future, or have ended a minute ago, are refused.",
-                    remedy: "Have this machine's clock set by NTP; see the check 'clock' for that of the database.",
+                    meaning: "Tokens that are issued a minute in the future or expired a minute ago are refused.",
+                    remedy: "Synchronise this machine's clock by NTP; the check 'clock' is about that of the database.",
                     commands: ["$ timedatectl status"]
                 )
             }

@@ -59,10 +59,10 @@ import Testing
         ),
         (
             "INSERT INTO note (_id, _revision) VALUES ('later', 9000000000000000)", "records",
-            "have a _revision of the future"
+            "have a _revision in the future"
         ),
         ("INSERT INTO \"user\" (_id) VALUES ('ghost')", "accounts", "have no account, such as 'ghost'."),
-        ("ALTER TABLE category SET (autovacuum_enabled = off)", "autovacuum", "switched off for category."),
+        ("ALTER TABLE category SET (autovacuum_enabled = off)", "autovacuum", "disabled for category."),
     ]
 
     @Test func whatIsWrongIsNamedAndWhatIsSaidCuresIt() async throws {
@@ -134,13 +134,13 @@ import Testing
             #expect(warned.status == .exited(1))
             #expect(
                 warned.output == """
-                    warning  accounts  Accounts and their profiles
-                             No role is an administrator's.
-                             Only the master key can give roles and disable accounts.
-                             Make one, if administrators are wanted.
+                    warning  accounts  Accounts and profiles
+                             No role grants administrator rights.
+                             Only the master key can assign roles and disable accounts.
+                             Create one, if administrators are needed.
                                  UPDATE app_internal._role SET is_admin = true WHERE name = 'Admin';
 
-                    skipped  records   Rows that break the rules of records
+                    skipped  records   Invalid rows of record tables
 
                     1 check made and 1 skipped: 1 warning.
                     """

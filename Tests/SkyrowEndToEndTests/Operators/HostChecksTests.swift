@@ -33,7 +33,7 @@ import Testing
         Row(
             .keyFiles,
             ["path": "/d/keys.new", "mode": "600", "allowed": "600", "leftover": "true"],
-            (.warning, "/d/keys.new holds keys that were made and never shown.")
+            (.warning, "/d/keys.new contains keys that were created but never shown.")
         ),
         Row(.disk, ["path": "/d", "free": "\(50 << 30)", "size": "\(1000 << 30)"]),
         Row(.disk, ["path": "/d", "free": "\(3 << 30)", "size": "\(10 << 30)"]),
@@ -56,19 +56,19 @@ import Testing
         Row(
             .openFiles,
             ["whose": "The running service", "soft": "1024", "hard": "4096", "needed": "1025"],
-            (.warning, "The running service may open 1024 files, and 1025 are needed")
+            (.warning, "The running service may open 1024 files, and the settings allow clients that need 1025")
         ),
         Row(.accountSettings, ["network": "127.0.0.0/8"]),
         Row(
             .accountSettings,
             ["setting": "secrets-key", "fault": "It has no key."],
-            (.error, "The setting secrets-key cannot be used: It has no key.")
+            (.error, "The setting secrets-key is not usable: It has no key.")
         ),
         Row(.mailServer, ["server": "mail.example.org:587"]),
         Row(
             .mailServer,
             ["server": "mail.example.org:587", "fault": "mail.example.org:587: Login denied."],
-            (.error, "The mail server cannot be used: mail.example.org:587: Login denied.")
+            (.error, "The mail server is not usable: mail.example.org:587: Login denied.")
         ),
         Row(.providers, ["name": "google", "before": "1000000000", "after": "1000500000"]),
         // To the second, and a minute is no fault.
@@ -143,7 +143,7 @@ import Testing
         diagnosis.findings = severities.flatMap { Self.diagnosis(.disk, $0).findings }
         let report = DoctorReport([.keyFiles, .disk], [diagnosis])
         #expect(report.severity == worst && report.exitCode == status)
-        #expect(report.text.hasPrefix("skipped  key-files  Who may read keys and data\n"))
+        #expect(report.text.hasPrefix("skipped  key-files  Permissions of keys and data\n"))
         #expect(report.text.hasSuffix("\n\n" + conclusion))
     }
 

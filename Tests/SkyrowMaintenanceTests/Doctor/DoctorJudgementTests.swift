@@ -37,7 +37,7 @@ import Testing
             (.error, "standby")
         ),
         Row(.migrations, []),
-        Row(.migrations, [["step": "install"]], (.error, "no tables of Skyrow")),
+        Row(.migrations, [["step": "install"]], (.error, "no Skyrow tables")),
         Row(.migrations, [["step": "migrate", "summary": "0002_more"]], (.warning, "0002_more")),
         Row(.migrations, [["step": "newer", "summary": "It is newer."]], (.error, "It is newer.")),
         Row(
@@ -96,12 +96,12 @@ import Testing
                 ["kind": "database", "name": "app", "stored": "1", "actual": "2"],
                 ["kind": "collation", "name": "de", "stored": "1", "actual": "2"],
             ],
-            (.error, "database app was sorted by version 1"),
+            (.error, "database app was created with version 1"),
             (.error, "collation de")
         ),
         Row(.extensions, []),
         Row(.extensions, [["name": "pg_trgm", "installed": "1.5", "available": "1.6"]], (.warning, "pg_trgm")),
-        Row(.extensions, [["name": "postgis", "installed": "3.3"]], (.error, "does not have its files")),
+        Row(.extensions, [["name": "postgis", "installed": "3.3"]], (.error, "its files are missing")),
         Row(.autovacuum, [["kind": "dead", "name": "note", "value": "20000", "alive": "100000"]]),
         Row(.autovacuum, [["kind": "dead", "name": "note", "value": "9000", "alive": "0"]]),
         Row(
@@ -111,8 +111,8 @@ import Testing
                 ["kind": "dead", "name": "note", "value": "20000", "alive": "1000"],
             ],
             (.error, "autovacuum is off"),
-            (.warning, "switched off for note"),
-            (.warning, "20000 dead rows beside 1000")
+            (.warning, "disabled for note"),
+            (.warning, "20000 dead rows and 1000")
         ),
         Row(.wraparound, [["name": "note", "age": "200000000"]]),
         Row(.wraparound, [["name": "note", "age": "600000000"]], (.warning, "note has not been frozen")),
@@ -164,12 +164,12 @@ import Testing
         Row(
             .failedIndexes,
             [["name": "i", "relation": "note", "reason": "duplicate", "duplicates": "3"]],
-            (.warning, "The index i of note was asked for and could not be built: 3 values are there more than once.")
+            (.warning, "The index i of note was requested and could not be built: 3 values are not unique.")
         ),
         Row(
             .failedIndexes,
             [["name": "i", "relation": "note", "reason": "error", "sql_state": "53100"]],
-            (.warning, "PostgreSQL refused it with 53100")
+            (.warning, "PostgreSQL rejected it with 53100")
         ),
         Row(.wordIndexes, []),
         Row(
@@ -182,7 +182,7 @@ import Testing
             ],
             (
                 .warning,
-                "The index i of note has the words of title as english has them, and the field has the text none."
+                "The text-search index i of note has the language english, and the field title has the language none."
             )
         ),
         Row(
@@ -195,14 +195,14 @@ import Testing
             ],
             (
                 .warning,
-                "The index i of note has the words of title as none has them, and the field has the text german."
+                "The text-search index i of note has the language none, and the field title has the language german."
             )
         ),
         Row(.storedWords, []),
         Row(
             .storedWords,
             [["name": "_words_title", "relation": "note", "field": "title", "has": "english", "wanted": "none"]],
-            (.warning, "The column _words_title of note keeps the words of title as english has them")
+            (.warning, "The text-search column _words_title of note has the language english")
         ),
         Row(.rules, [["kind": "subject", "type": "note", "action": "read", "subject": "users", "is_known": "true"]]),
         Row(
@@ -223,13 +223,13 @@ import Testing
                     "is_known": "true",
                 ],
             ],
-            (.warning, "There are rules of the type memo, which there is not."),
-            (.error, "The rule of note about create names 'owner', which is no subject of it."),
-            (.error, "The rule of note about read names 'Editors', which is no subject of it."),
-            (.warning, "The rule of note about read names 'field:gone', which there is not."),
-            (.warning, "Every user who is logged in may update profiles, by a rule of \"user\"."),
-            (.warning, "The field title of note is unique, and a rule hides it from some."),
-            (.error, "The rule of the field title of note names 'field:title', which is no subject of it.")
+            (.warning, "There are access rules for the type memo, which does not exist."),
+            (.error, "The rule of note about create names 'owner', which is not a valid subject."),
+            (.error, "The rule of note about read names 'Editors', which is not a valid subject."),
+            (.warning, "The rule of note about read names 'field:gone', which does not exist."),
+            (.warning, "A rule of \"user\" allows every logged-in user to update profiles."),
+            (.warning, "The field title of note is unique, and a rule hides it from some users."),
+            (.error, "The rule of the field title of note names 'field:title', which is not a valid subject.")
         ),
         Row(.policies, []),
         Row(
@@ -241,16 +241,16 @@ import Testing
         Row(
             .textOrder,
             [["type": "note", "columns": "_id, title"]],
-            (.warning, "note orders text by the rules of a language: _id, title.")
+            (.warning, "note has text columns with a linguistic collation: _id, title.")
         ),
         Row(.triggerPaths, []),
-        Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() has no search path")),
-        Row(.sweeping, [["kind": "counts of guesses", "count": "0"]]),
+        Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() does not set a search path")),
+        Row(.sweeping, [["kind": "counts of wrong passwords", "count": "0"]]),
         Row(
             .sweeping,
-            [["kind": "sessions that have ended", "count": "2"], ["kind": "counts of guesses", "count": "7"]],
-            (.warning, "2 sessions that have ended were not removed"),
-            (.warning, "7 counts of guesses were not removed")
+            [["kind": "sessions", "count": "2"], ["kind": "counts of wrong passwords", "count": "7"]],
+            (.warning, "2 expired sessions have not been removed"),
+            (.warning, "7 expired counts of wrong passwords have not been removed")
         ),
         Row(
             .sealing,
@@ -269,15 +269,15 @@ import Testing
             ],
             (
                 .error,
-                "3 tokens of providers (_identity.token_sealed) are sealed with the key 'k9', which there is not."
+                "3 tokens of providers (_identity.token_sealed) are sealed with the key 'k9', which does not exist."
             ),
             (
                 .warning,
-                "2 secrets of second factors (_factor.secret_sealed) are sealed with the key '_1', which is not the first."
+                "2 secrets of second factors (_factor.secret_sealed) are sealed with the key '_1', which is not the first one."
             ),
             (
                 .error,
-                "1 secrets of second factors (_factor.pending_sealed) are sealed with the key '', which there is not."
+                "1 secrets of second factors (_factor.pending_sealed) are sealed with the key '', which does not exist."
             )
         ),
         Row(.mail, []),
@@ -287,7 +287,7 @@ import Testing
                 ["state": "dead", "count": "2", "failure": "The server refused it."],
                 ["state": "waiting", "count": "7", "failure": ""],
             ],
-            (.warning, "2 mails of the last day were given up. The last failure: The server refused it."),
+            (.warning, "2 mails of the last day could not be delivered. The last failure: The server refused it."),
             (.warning, "7 mails have waited for more than an hour.")
         ),
         Row(.passwords, [["cost": "ln=15,r=8,p=3", "count": "3"], ["cost": "ln=17,r=8,p=1", "count": "3"]]),
@@ -297,10 +297,10 @@ import Testing
                 ["cost": "", "count": "2", "example": "ann"], ["cost": "ln=14,r=8,p=3", "count": "3"],
                 ["cost": "ln=15,r=8,p=1", "count": "3"], ["role": "boss"],
             ],
-            (.warning, "in a form that this skyrow does not read, such as that of 'ann'"),
-            (.warning, "hashed with ln=14,r=8,p=3, which is cheaper"),
-            (.warning, "hashed with ln=15,r=8,p=1, which is cheaper"),
-            (.warning, "The role boss makes administrators, and no user has it.")
+            (.warning, "a format that this version of skyrow does not support, such as that of 'ann'"),
+            (.warning, "hashed with ln=14,r=8,p=3, which is weaker"),
+            (.warning, "hashed with ln=15,r=8,p=1, which is weaker"),
+            (.warning, "The role boss grants administrator rights, and no user has it.")
         ),
         Row(
             .keys,
@@ -318,10 +318,10 @@ import Testing
                 ["kind": "refused", "id": "k00000002", "name": "'web'", "count": "1"],
                 ["kind": "endless", "id": "k00000003", "name": "'web'"],
             ],
-            (.error, "has the scope 'all', which this skyrow does not know"),
-            (.error, "has the network '10.0.0.1/8', which this skyrow does not know"),
+            (.error, "has the scope 'all', which this version of skyrow does not support"),
+            (.error, "has the network '10.0.0.1/8', which this version of skyrow does not support"),
             (.warning, "was refused in 1 minute of the last week"),
-            (.warning, "is a server's, never ends and counts from everywhere")
+            (.warning, "is a server key that never expires")
         ),
         Row(.parents, []),
         Row(
@@ -340,19 +340,19 @@ import Testing
                     "fault": "\(fault)",
                 ]
             },
-            (.error, "The relation post.likes has no table of members"),
-            (.error, "The members of post.likes have other columns than _from and _to: _from text, _to integer."),
-            (.error, "The members of post.likes have no primary key"),
-            (.warning, "The members of post.likes have no index of _to and _from"),
-            (.error, "_from of the members of post.likes has no foreign key to post"),
-            (.error, "_to of the members of post.likes has no foreign key to \"user\""),
-            (.warning, "The comment of the members of post.likes")
+            (.error, "The relation post.likes has no members table"),
+            (.error, "The members table of post.likes has unexpected columns: _from text, _to integer."),
+            (.error, "The members table of post.likes has no primary key"),
+            (.warning, "The members table of post.likes has no index of _to and _from"),
+            (.error, "_from in the members table of post.likes has no foreign key to post"),
+            (.error, "_to in the members table of post.likes has no foreign key to \"user\""),
+            (.warning, "The comment of the members table of post.likes")
         ),
         // Neither key nor comment says of what type the members are.
         Row(
             .relations,
             [["type": "post", "field": "likes", "members": "\"post.likes\"", "fault": "target"]],
-            (.error, "The members of post.likes refer to no record type")
+            (.error, "The members table of post.likes does not refer to a record type")
         ),
         Row(.textFolding, folded),
         // A letter that is younger than the table.
@@ -360,7 +360,7 @@ import Testing
         Row(
             .textFolding,
             Array(folded.dropFirst()),
-            (.warning, "folds 1 letters otherwise than Skyrow does, such as 'A'")
+            (.warning, "folds the case of 1 letters differently from Skyrow, such as 'A'")
         ),
         Row(.textFolding, folded + [["code": "223", "folded": "ss"]], (.warning, "such as 'ß'")),
         Row(.duplicateIndexes, []),
@@ -390,7 +390,7 @@ import Testing
         Row(
             .sequentialScans,
             [["name": "a", "alive": "90000", "scans": "500", "lookups": "4000", "rows_a_scan": "90000"]],
-            (.warning, "a with 90000 rows was read as a whole 500 times")
+            (.warning, "a with 90000 rows was read completely 500 times")
         ),
         Row(
             .accounts,
@@ -406,8 +406,8 @@ import Testing
                 ["kind": "administrator", "count": "5"],
             ],
             (.warning, "1 row of \"user\" have no account, such as 'x'"),
-            (.error, "2 accounts have an id"),
-            (.warning, "No role is an administrator's")
+            (.error, "2 accounts have an invalid user id"),
+            (.warning, "No role grants administrator rights")
         ),
         Row(
             .changes,
@@ -436,14 +436,14 @@ import Testing
                 ["what": "tombstones", "count": "3"], ["what": "tombstones", "count": "0"],
             ],
             (.warning, "wal_level is replica"),
-            (.warning, "app neither"),
+            (.warning, "including app"),
             (.warning, "changes of note"),
             (.error, "skyrow_app_1"),
             (.warning, "ANY 1 (*)"),
             (.warning, "90000 bytes"),
-            (.warning, "connection 77 to other"),
-            (.error, "changes of note are found could not be built"),
-            (.warning, "changes of memo are found is not there"),
+            (.warning, "process 77 in the database other"),
+            (.error, "finds the changes of note could not be built"),
+            (.warning, "finds the changes of memo is missing"),
             (.warning, "3 tombstones")
         ),
         Row(
@@ -464,7 +464,7 @@ import Testing
                 ["kind": "gone", "what": "'x'", "place": "the role 'a'"],
             ],
             (.error, "Roles contain themselves: 'a', 'b'."),
-            (.warning, "The access list of the role 'a' names the role 'x', which there is not.")
+            (.warning, "The access list of the role 'a' names the role 'x', which does not exist.")
         ),
         Row(.notices, []),
         Row(
@@ -485,9 +485,9 @@ import Testing
                 ["name": "\"user\"", "rule": "access", "count": "3", "example": "it's"],
                 ["name": "note", "rule": "futureRevision", "count": "2", "example": "1"],
             ],
-            (.error, "1 row of note have an _id that does not go with _database, such as '~x'"),
+            (.error, "1 row of note have an _id that does not match _database, such as '~x'"),
             (.warning, "3 rows of \"user\" have an access list"),
-            (.error, "2 rows of note have a _revision of the future")
+            (.error, "2 rows of note have a _revision in the future")
         ),
     ]
 

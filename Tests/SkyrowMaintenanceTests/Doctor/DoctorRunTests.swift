@@ -48,55 +48,55 @@ import Testing
         ("ALTER TABLE item ENABLE ALWAYS TRIGGER _check_parent", [], true),
         (
             "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks_pkey\"; INSERT INTO \(members) VALUES ('1', 'a'), ('1', 'a')",
-            ["The members of post.marks have no primary key of _from and _to."], true
+            ["The members table of post.marks has no primary key of _from and _to."], true
         ),
         (
             "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks_pkey\"; ALTER TABLE \(members) ADD PRIMARY KEY (_to, _from)",
-            ["The members of post.marks have no primary key of _from and _to."], false
+            ["The members table of post.marks has no primary key of _from and _to."], false
         ),
         (
             #"DROP INDEX "post.marks__to__from_idx""#,
-            ["The members of post.marks have no index of _to and _from."], true
+            ["The members table of post.marks has no index of _to and _from."], true
         ),
         (
             "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__from_fkey\"; INSERT INTO \(members) VALUES ('gone', 'a')",
-            ["_from of the members of post.marks has no foreign key to post that deletes with it."], true
+            ["_from in the members table of post.marks has no foreign key to post with ON DELETE CASCADE."], true
         ),
         (
             "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__to_fkey\"; INSERT INTO \(members) VALUES ('1', 'gone')",
-            ["_to of the members of post.marks has no foreign key to \"item\" that deletes with it."], true
+            ["_to in the members table of post.marks has no foreign key to \"item\" with ON DELETE CASCADE."], true
         ),
         (
             """
             ALTER TABLE \(members) DROP CONSTRAINT "post.marks__to_fkey";
             ALTER TABLE \(members) ADD FOREIGN KEY (_to) REFERENCES item (_id)
             """,
-            ["_to of the members of post.marks has no foreign key to \"item\" that deletes with it."], true
+            ["_to in the members table of post.marks has no foreign key to \"item\" with ON DELETE CASCADE."], true
         ),
         (
             "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__to_fkey\"; COMMENT ON TABLE \(members) IS NULL",
-            ["The members of post.marks refer to no record type."], false
+            ["The members table of post.marks does not refer to a record type."], false
         ),
         (
             "COMMENT ON TABLE \(members) IS 'what is liked'",
-            ["The comment of the members of post.marks does not say what they are."], true
+            ["The comment of the members table of post.marks is wrong."], true
         ),
         (
             "ALTER TABLE \(members) ALTER _to TYPE text COLLATE \"default\"",
             [
-                "The members of post.marks have other columns than _from and _to: _from text, "
+                "The members table of post.marks has unexpected columns: _from text, "
                     + "_to text in another order than that of bytes."
             ], true
         ),
         (
             "ALTER TABLE \(members) ADD rank bigint NOT NULL",
-            ["The members of post.marks have other columns than _from and _to: _from text, _to text, rank bigint."],
+            ["The members table of post.marks has unexpected columns: _from text, _to text, rank bigint."],
             false
         ),
         ("ALTER TABLE \(members) ADD rank bigint", [], true),
         (
             "DROP TABLE \(members) CASCADE",
-            ["The relation post.marks has no table of members."], true
+            ["The relation post.marks has no members table."], true
         ),
     ]
 
@@ -145,7 +145,7 @@ import Testing
             #expect(
                 findings.map(\.what) == [
                     "The changes of note are not published.",
-                    "The replication slot \(slot) is not temporary, and the service makes no such slots.",
+                    "The replication slot \(slot) is not temporary, and the service creates only temporary ones.",
                 ]
             )
             for command in findings.flatMap(\.commands) { try await fixture.psql(command) }
@@ -240,11 +240,11 @@ import Testing
             """
         )
         let latin = try await examine(cluster.url(database: "doctor_latin"), [.server])
-        #expect(latin[DoctorCheck.server.name]?.map(\.what) == ["The database is encoded in LATIN1."])
+        #expect(latin[DoctorCheck.server.name]?.map(\.what) == ["The encoding of the database is LATIN1."])
         let icu = try await examine(cluster.url(database: "doctor_icu"), [.server, .collations])
         #expect(icu[DoctorCheck.server.name] == [])
         #expect(
-            icu[DoctorCheck.collations.name]?.first?.what.contains("database doctor_icu was sorted by version 0")
+            icu[DoctorCheck.collations.name]?.first?.what.contains("database doctor_icu was created with version 0")
                 == true
         )
         try await cluster.psql("DROP DATABASE doctor_latin WITH (FORCE); DROP DATABASE doctor_icu WITH (FORCE);")

@@ -36,14 +36,14 @@ import Testing
             let findings = try await examine(fixture.database.url, [.sweeping])["sweeping"] ?? []
             #expect(
                 findings.map(\.what) == [
-                    "1 sessions that have ended were not removed for a day.",
-                    "1 counts of guesses were not removed for a day.",
-                    "1 places of former logins were not removed for a day.",
-                    "1 one-time codes were not removed for a day.",
-                    "1 used tokens of providers were not removed for a day.",
-                    "1 log-ins without a second factor were not removed for a day.",
-                    "1 sign-ins with providers were not removed for a day.",
-                    "2 mails were not removed for a day.",
+                    "1 expired sessions have not been removed for a day.",
+                    "1 expired counts of wrong passwords have not been removed for a day.",
+                    "1 expired places of logins have not been removed for a day.",
+                    "1 expired one-time codes have not been removed for a day.",
+                    "1 expired used tokens of providers have not been removed for a day.",
+                    "1 expired unfinished logins have not been removed for a day.",
+                    "1 expired sign-ins with providers have not been removed for a day.",
+                    "2 expired mails have not been removed for a day.",
                 ]
             )
         }
@@ -94,7 +94,7 @@ import Testing
             let findings = try await examine(fixture.database.url, [.mail])["mail"] ?? []
             #expect(
                 findings.map(\.what) == [
-                    "3 mails of the last day were given up. The last failure: The second.",
+                    "3 mails of the last day could not be delivered. The last failure: The second.",
                     "1 mails have waited for more than an hour.",
                 ]
             )
@@ -125,9 +125,10 @@ import Testing
             let findings = try await examine(fixture.database.url, [.passwords])["passwords"] ?? []
             #expect(
                 findings.map(\.what) == [
-                    "The passwords of 1 accounts are in a form that this skyrow does not read, such as that of 'bob'.",
-                    "The passwords of 1 accounts are hashed with ln=14,r=8,p=3, which is cheaper to guess than new ones are.",
-                    "The role boss makes administrators, and no user has it.",
+                    "The passwords of 1 accounts have a format that this version of skyrow does not support, such as that of "
+                        + "'bob'.",
+                    "The passwords of 1 accounts are hashed with ln=14,r=8,p=3, which is weaker than the current cost.",
+                    "The role boss grants administrator rights, and no user has it.",
                 ]
             )
         }
@@ -141,8 +142,8 @@ import Testing
         let findings = DoctorCheck.accountSettings.judge(rows, DoctorLimits())
         #expect(
             findings.map(\.what) == [
-                "The master key counts from all addresses (0.0.0.0/0).",
-                "The setting password-breached cannot be used: it is empty.",
+                "The master key is accepted from all addresses (0.0.0.0/0).",
+                "The setting password-breached is not usable: it is empty.",
             ]
         )
     }
