@@ -90,7 +90,7 @@ import Testing
             let line = try await service.complaints.line("a refused certificate") {
                 $0.contains("the previous one stays in use")
             }
-            #expect(line.contains("cert.pem is no certificate"))
+            #expect(line.contains("cert.pem is not a PEM certificate"))
             try good.write(toFile: "\(directory)/cert.pem", atomically: true, encoding: .utf8)
             #expect(try await curl(service, "healthz").status == .exited(0))
         }

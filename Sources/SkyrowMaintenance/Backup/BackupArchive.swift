@@ -95,7 +95,7 @@ package struct BackupReader: Sendable {
         }
         func entry(_ name: String) throws(ToolError) -> TarEntry {
             guard let entry = entries.first(where: { $0.name == name }) else {
-                throw .failure("\(path) is no backup of skyrow: there is no \(name) in it.")
+                throw .failure("\(path) is not a backup of skyrow: it does not contain \(name).")
             }
             return entry
         }
@@ -142,9 +142,9 @@ package struct BackupReader: Sendable {
 
     private static func explain(_ fault: TarFault, _ path: String) -> ToolError {
         switch fault {
-        case .foreign: .failure("\(path) is no backup of skyrow.")
+        case .foreign: .failure("\(path) is not a backup of skyrow.")
         case .damaged: .damagedArchive(path)
-        case .truncated: .failure("\(path) was cut off: it ends too early. Nothing was changed; use another backup.")
+        case .truncated: .failure("\(path) is truncated. Nothing was changed; use another backup.")
         }
     }
 }

@@ -82,14 +82,16 @@ extension BackupManifest {
             guard let version = root["skyrow_backup"]?.wholeNumber else { throw damaged }
             guard version <= Self.version else {
                 throw .failure(
-                    "\(path) is an archive of version \(version), and this skyrow reads versions up to \(Self.version): use a newer one."
+                    "\(path) has archive version \(version), and this skyrow supports versions up to \(Self.version): use a "
+                        + "newer skyrow."
                 )
             }
             guard version == Self.version else {
                 throw .failure(
                     """
-                    \(path) is from before the first release, and has the reserved tables among those of the records: restore it with \
-                    the build that made it, export the records there (skyrow export), and import them with this one (skyrow import).
+                    \(path) is from before the first release, and has the reserved tables in the schema of the records: restore \
+                    it with the build that created it, export the records there (skyrow export), and import them with this one \
+                    (skyrow import).
                     """
                 )
             }
@@ -139,6 +141,6 @@ extension BackupManifest {
 
 extension ToolError {
     static func damagedArchive(_ path: String) -> ToolError {
-        .failure("\(path) is damaged: its checksums do not fit. Nothing was changed; use another backup.")
+        .failure("\(path) is damaged: its checksums do not match. Nothing was changed; use another backup.")
     }
 }

@@ -149,19 +149,19 @@ extension ToolError {
     package init(backupFailure error: any Error, schema: SQLIdentifier) {
         switch error as? BackupRefusal {
         case .nothing:
-            self = .failure("There is no application in the schema \(schema.name): start the service first.")
+            self = .failure("The schema \(schema.name) has no application: start the service first.")
         case .isServed:
-            self = .failure("A service works on the schema \(schema.name): end it, and every other one, first.")
+            self = .failure("A service is using the schema \(schema.name): stop all services of it first.")
         case .isNotEmpty(let names):
             let list = names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
             self = .failure(
-                "There is something in the schema \(schema.name) already (\(list)): --replace puts the archive in its place."
+                "The schema \(schema.name) is not empty (\(list)): add --replace to replace it with the archive."
             )
         case .othersDepend(let names):
             self = .failure(
                 """
-                These would be dropped with the schema \(schema.name): \(names.joined(separator: ", ")). Drop them yourself, \
-                and make them again afterwards.
+                These would be dropped with the schema \(schema.name): \(names.joined(separator: ", ")). Drop them first, \
+                and create them again afterwards.
                 """
             )
         case nil:

@@ -33,7 +33,7 @@ struct DumpProgram: Hashable, Sendable {
 
     private static func missing(_ version: Int, among programs: [DumpProgram]) -> ToolError {
         let newest = programs.map(\.majorVersion).max()
-        let here = newest.map { "the newest here is of PostgreSQL \($0)" } ?? "there are none here"
+        let here = newest.map { "the newest installed version is \($0)" } ?? "they are not installed"
         return .failure(
             "This needs pg_dump and pg_restore of PostgreSQL \(version), and \(here): apt-get install postgresql-client-\(version)."
         )

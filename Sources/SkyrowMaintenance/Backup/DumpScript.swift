@@ -36,7 +36,7 @@ struct DumpScript: Sendable {
     mutating func take(_ bytes: [UInt8]) throws(ToolError) -> [DumpPiece] {
         var pieces: [DumpPiece] = []
         guard !bytes.isEmpty else {
-            guard place == .inScript, rest.isEmpty else { throw .failure("The rows of the archive end too early.") }
+            guard place == .inScript, rest.isEmpty else { throw .failure("The rows of the archive are truncated.") }
             endScript(&pieces)
             return pieces
         }

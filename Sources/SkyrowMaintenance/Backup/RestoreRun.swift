@@ -34,14 +34,14 @@ package struct RestoreRun: Sendable {
         guard manifest.schemaVersion <= migrator.latestVersion else {
             throw .failure(
                 """
-                \(archive.path) is of a database at schema version \(manifest.schemaVersion), and this skyrow knows versions \
-                up to \(migrator.latestVersion): use a newer skyrow (the archive was made with \(manifest.program)).
+                \(archive.path) has schema version \(manifest.schemaVersion), and this skyrow supports versions up to \
+                \(migrator.latestVersion): use a newer skyrow (the archive was created with \(manifest.program)).
                 """
             )
         }
         guard manifest.schema == schema else {
             throw .failure(
-                "\(archive.path) holds the schema \(manifest.schema), and not \(schema): give --schema \(manifest.schema)."
+                "\(archive.path) contains the schema \(manifest.schema), not \(schema): add --schema \(manifest.schema)."
             )
         }
     }
@@ -55,8 +55,8 @@ package struct RestoreRun: Sendable {
             guard server >= manifest.postgresVersion else {
                 throw ToolError.failure(
                     """
-                    \(archive.path) was made with PostgreSQL \(manifest.postgresVersion), and this server is of \
-                    PostgreSQL \(server): restore to one that is as new at least.
+                    \(archive.path) was created with PostgreSQL \(manifest.postgresVersion), and this server has \
+                    PostgreSQL \(server): restore to a server that is at least as new.
                     """
                 )
             }
@@ -94,13 +94,13 @@ package struct RestoreRun: Sendable {
         } catch let error as PostgresError where error.sqlState == .outOfMemory {
             throw .failure(
                 """
-                PostgreSQL ran out of memory: \(error.message ?? "\(error)"). Nothing was changed. Where this is its lock table, \
+                PostgreSQL ran out of memory: \(error.message ?? "\(error)"). Nothing was changed. If its lock table is full, \
                 raise max_locks_per_transaction, or drop the schema \(database.schema.name) if it is empty.
                 """
             )
         } catch let error as PostgresError where error.code == .server {
             let reason = error.message ?? "\(error)"
-            throw .failure("PostgreSQL refused what is in \(archive.path): \(reason). Nothing was changed.")
+            throw .failure("PostgreSQL rejected the contents of \(archive.path): \(reason). Nothing was changed.")
         } catch {
             throw ToolError(backupFailure: error, schema: database.schema)
         }
@@ -168,8 +168,8 @@ package struct RestoreRun: Sendable {
         throw ToolError.failure(
             """
             The role \(try result.decode(row: 0, column: 0, as: String.self)) may run commands or use files on the machine of \
-            PostgreSQL, and so could SQL in \(archive.path): restore as the role of the service, which should not, or say \
-            --trust-archive if the archive is your own.
+            PostgreSQL, and so could SQL in \(archive.path): restore as the role of the service, which lacks these rights, or \
+            add --trust-archive if the archive is your own.
             """
         )
     }
@@ -192,7 +192,7 @@ package struct RestoreRun: Sendable {
                     case .copy(let statement, let table)?:
                         let count = try await piece.copy(statement, rows.lines)
                         guard count == rows.tables.last?.rows else {
-                            throw ToolError.failure("\(table) got \(count) rows, and not what is in the archive.")
+                            throw ToolError.failure("\(table) has \(count) rows, which is not the number in the archive.")
                         }
                         progress.report(rows.rowCount)
                     case .lines?, .endOfCopy?: break

@@ -96,6 +96,6 @@ struct BinaryCopyReader {
 extension PostgresError {
     fileprivate static let unreadableCopy = PostgresError(
         code: .undecodable,
-        message: "The rows of a COPY are not of the columns that were asked for"
+        message: "The rows of a COPY do not match the requested columns"
     )
 }

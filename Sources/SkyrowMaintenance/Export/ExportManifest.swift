@@ -70,19 +70,19 @@ extension ExportManifest {
     init(of directory: String) throws(ToolError) {
         let path = "\(directory)/\(Self.fileName)"
         guard let text = contentsOfFile(path) else {
-            throw .failure("\(directory) is no complete export: there is no \(Self.fileName) in it.")
+            throw .failure("\(directory) is not a complete export: it does not contain \(Self.fileName).")
         }
         try self.init(json: Array(text.utf8), path: path)
     }
 
     init(json: [UInt8], path: String) throws(ToolError) {
-        let damaged = ToolError.failure("\(path) is damaged: it is not what skyrow export wrote.")
+        let damaged = ToolError.failure("\(path) is damaged: it was not written by skyrow export.")
         guard let document = try? JSONDocument(json) else { throw damaged }
         self = try document.withRoot { root throws(ToolError) in
             guard let version = root["skyrow_export"]?.wholeNumber else { throw damaged }
             guard version <= Self.version else {
                 throw .failure(
-                    "\(path) is of version \(version), and this skyrow reads versions up to \(Self.version): use a newer one."
+                    "\(path) has version \(version), and this skyrow supports versions up to \(Self.version): use a newer skyrow."
                 )
             }
             guard let format = root["format"]?.string.flatMap({ FileFormat(rawValue: $0) }),

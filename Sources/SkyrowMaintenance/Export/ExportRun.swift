@@ -57,7 +57,7 @@ package struct ExportRun: Sendable {
         var chosen: [ExportedType] = []
         for name in settings.types {
             guard let type = export.types.first(where: { $0.name == name }) else {
-                throw .failure("There is no record type \(name).")
+                throw .failure("The record type \(name) does not exist.")
             }
             chosen.append(type)
         }
@@ -151,10 +151,10 @@ struct ExportDirectory: Sendable {
     /// Makes the directory. Throws ``ToolError`` if it is not empty, unless it may be overwritten.
     init(path: String, replacing: Bool) throws(ToolError) {
         self.path = path
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system("Cannot create the directory \(path)") }
         guard let names = contentsOfDirectory(path) else { throw .system("Cannot open the directory \(path)") }
         guard replacing || names.isEmpty else {
-            throw .failure("The directory \(path) is not empty: give another, or --overwrite to write into it.")
+            throw .failure("The directory \(path) is not empty: choose another one, or add --overwrite to write into it.")
         }
         // A manifest of earlier contents no longer applies.
         guard unlink("\(path)/\(ExportManifest.fileName)") == 0 || errno == ENOENT else {

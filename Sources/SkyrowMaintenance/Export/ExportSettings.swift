@@ -36,7 +36,7 @@ package struct ExportSettings: Hashable, Sendable {
         for text in types {
             guard let type = try? RecordTypeName(text) else {
                 throw .usage(
-                    "--type must be the name of a record type, letters, digits and underscores; it is '\(text)'."
+                    "--type must be the name of a record type (letters, digits and underscores); it is '\(text)'."
                 )
             }
             if !self.types.contains(type) { self.types.append(type) }
@@ -46,14 +46,14 @@ package struct ExportSettings: Hashable, Sendable {
         case let path? where path.isEmpty: throw .usage("--output must be the path of a file or a directory.")
         case let path?:
             guard !path.lowercased().hasSuffix(".tsv"), !path.lowercased().hasSuffix(".tsv.gz") else {
-                throw .usage("CSV is written with commas: give --output a name that ends with .csv.")
+                throw .usage("CSV is written with commas: use a name for --output that ends with .csv.")
             }
             let isOfMany = self.types.count != 1 || path.hasSuffix("/") || isDirectory(path)
             destination = isOfMany ? .directory(path.withoutTrailingSlashes) : .file(path)
         }
         if destination == .standardOutput, self.types.count != 1 {
             throw .usage(
-                "Several types go into a directory: give --output with its path, or --type to write one to standard output."
+                "Several types need a directory: specify it with --output, or select one type with --type for standard output."
             )
         }
         self.format = try ExportSettings.format(format, destination)
@@ -63,7 +63,7 @@ package struct ExportSettings: Hashable, Sendable {
         }
         if case .directory = destination {
             throw .usage(
-                "A directory is for skyrow import, which does not undo --for-spreadsheets: give --type and a file."
+                "skyrow import cannot read a directory that was written with --for-spreadsheets: use --type and a file."
             )
         }
     }
@@ -78,7 +78,7 @@ package struct ExportSettings: Hashable, Sendable {
         }
         guard case .file(let path) = destination else { return .csv }
         guard let format = FileFormat(fileName: path) else {
-            throw .usage("The name of \(path) does not tell its format: give --format with one of \(formats).")
+            throw .usage("The format of \(path) is not clear from its name: specify --format with one of \(formats).")
         }
         return format
     }

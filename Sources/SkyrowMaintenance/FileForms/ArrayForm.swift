@@ -26,7 +26,7 @@ struct ArrayForm: FileForm {
     func element(_ json: JSONView) throws(FieldFault) -> RecordValue {
         let value: RecordValue?
         do throws(SkyrowError) { value = try RecordValue(json, field: "") } catch { throw FieldFault(error.message) }
-        guard let value else { throw FieldFault("has an element of an unknown type") }
+        guard let value else { throw FieldFault("has an element with an unknown type") }
         return value == .null ? .null : try element.fieldType.value(value)
     }
 
@@ -35,9 +35,9 @@ struct ArrayForm: FileForm {
         of text: JSONText,
         _ read: (JSONView) throws(FieldFault) -> RecordValue
     ) throws(FieldFault) -> [RecordValue] {
-        guard let document = try? JSONDocument(text.utf8, depthLimit: .max) else { throw FieldFault("is no JSON") }
+        guard let document = try? JSONDocument(text.utf8, depthLimit: .max) else { throw FieldFault("is not valid JSON") }
         return try document.withRoot { root throws(FieldFault) -> [RecordValue] in
-            guard root.isArray else { throw FieldFault("is no array") }
+            guard root.isArray else { throw FieldFault("is not an array") }
             var elements: [RecordValue] = []
             elements.reserveCapacity(root.count)
             for json in root.elements { elements.append(try read(json)) }
@@ -68,7 +68,7 @@ extension CSVText {
     static func elements(_ text: String) throws(FieldFault) -> [String?] {
         var reader = ArrayReader(rest: Array(text.utf8)[...])
         guard let elements = reader.elements() else {
-            throw FieldFault("is no array: that is {a,b} with quotes around texts")
+            throw FieldFault("is not an array, such as {a,b} with quotes around texts")
         }
         return elements
     }

@@ -3,7 +3,7 @@ import SkyrowModel
 
 struct BytesForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let value = CSVText.bytes(text) else { throw FieldFault("is not \\x and hexadecimal digits") }
+        guard let value = CSVText.bytes(text) else { throw FieldFault("is not \\x followed by hexadecimal digits") }
         return .bytes(value)
     }
 }

@@ -5,7 +5,7 @@ struct DatetimeForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         // Years before 1 and after 9999 have a sign, and two values are infinite.
         guard let value = CSVText.instant(text) ?? (try? Timestamp(rfc3339: text)) else {
-            throw FieldFault("is no date or instant of ISO 8601")
+            throw FieldFault("is not an ISO 8601 date or time")
         }
         return .datetime(value)
     }

@@ -50,14 +50,14 @@ extension FieldType {
 
     /// Parses a text for a column of this type, or throws the reason for failure.
     package func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let form else { throw FieldFault("goes to a column whose SQL type Skyrow does not write") }
+        guard let form else { throw FieldFault("is for a column with an SQL type that Skyrow cannot write") }
         return try form.value(inText: text)
     }
 
     /// Converts a JSON value other than null for a column of this type, or throws the reason for failure.
     func value(_ value: RecordValue) throws(FieldFault) -> RecordValue {
         if value.fieldType == self { return value }
-        guard let value = try form?.value(of: value) else { throw FieldFault("is not of the field's type, \(name)") }
+        guard let value = try form?.value(of: value) else { throw FieldFault("does not have the field's type, \(name)") }
         return value
     }
 }

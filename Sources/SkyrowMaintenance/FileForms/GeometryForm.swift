@@ -7,17 +7,17 @@ struct GeometryForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         if let bytes = Hexadecimal.bytes(text.utf8[...]), !bytes.isEmpty {
             guard let geometry = bytes.withUnsafeBytes({ Geometry(ewkb: $0) }), geometry.fault == nil else {
-                throw FieldFault("is no geometry of GeoJSON")
+                throw FieldFault("is not a GeoJSON geometry")
             }
             return .geometry(geometry)
         }
         guard let document = try? JSONDocument(Array(text.utf8)) else {
-            throw FieldFault("is no geometry: that is a geometry object of GeoJSON")
+            throw FieldFault("is not a GeoJSON geometry object")
         }
         do throws(GeometryFault) {
             return .geometry(try document.withRoot { json throws(GeometryFault) in try Geometry(geoJSON: json) })
         } catch {
-            throw FieldFault("is no geometry: \(error.message)")
+            throw FieldFault("is not a geometry: \(error.message)")
         }
     }
 }

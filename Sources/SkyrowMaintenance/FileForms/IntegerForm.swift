@@ -2,7 +2,7 @@ import SkyrowModel
 
 struct IntegerForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let value = Int64(text) else { throw FieldFault("is no integer of 64 bits") }
+        guard let value = Int64(text) else { throw FieldFault("is not a 64-bit integer") }
         return .integer(value)
     }
 

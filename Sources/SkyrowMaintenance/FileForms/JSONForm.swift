@@ -4,12 +4,12 @@ import SkyrowWire
 
 struct JSONForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let value = CSVText.json(text) else { throw FieldFault("is no JSON array or object") }
+        guard let value = CSVText.json(text) else { throw FieldFault("is not a JSON array or object") }
         // A JSON column stores all digits of `1e131071`.
         guard let document = try? JSONDocument(value.utf8),
             document.withRoot({ root in root.descendants.allSatisfy { $0.plainLength <= WireLimits.numberLength } })
         else {
-            throw FieldFault("has a number of more than \(WireLimits.numberLength) characters")
+            throw FieldFault("has a number with more than \(WireLimits.numberLength) characters")
         }
         return .json(value)
     }

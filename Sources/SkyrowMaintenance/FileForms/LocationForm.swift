@@ -6,7 +6,7 @@ import SkyrowStore
 struct LocationForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         guard let value = CSVText.location(text) else {
-            throw FieldFault("is no location: that is POINT(longitude latitude) in degrees")
+            throw FieldFault("is not a location, such as POINT(longitude latitude) in degrees")
         }
         return .location(value)
     }

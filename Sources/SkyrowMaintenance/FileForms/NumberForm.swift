@@ -2,7 +2,7 @@ import SkyrowModel
 
 struct NumberForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else { throw FieldFault("is no number") }
+        guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else { throw FieldFault("is not a number") }
         return .number(value)
     }
 
@@ -12,7 +12,7 @@ struct NumberForm: FileForm {
         switch other {
         case .integer(let number):
             guard Int64(exactly: Double(number)) == number else {
-                throw FieldFault("has more digits than a number keeps")
+                throw FieldFault("has more digits than a number can store")
             }
             return .number(Double(number))
         case .string(let text):

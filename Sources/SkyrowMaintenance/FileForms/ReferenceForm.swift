@@ -9,7 +9,7 @@ struct ReferenceForm: FileForm {
         do {
             return .reference(try RecordID(type: target, id: id))
         } catch {
-            throw FieldFault("is no id of a record")
+            throw FieldFault("is not a record id")
         }
     }
 

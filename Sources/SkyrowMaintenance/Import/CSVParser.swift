@@ -66,7 +66,7 @@ struct CSVParser: Sendable {
     mutating func finish(into records: inout [Result<CSVLine, LineFault>]) {
         switch place {
         case .inQuotes:
-            let reason = "a quote is opened and never closed"
+            let reason = "a quote is never closed"
             records.append(.failure(LineFault(line: firstLine, reason: reason, endsFile: true)))
         case .startOfField where fields.isEmpty: break
         case .startOfField, .inField, .behindQuote, .inFaultyLine: endRecord(&records)
@@ -112,7 +112,7 @@ struct CSVParser: Sendable {
             if byte == delimiter {
                 endField()
             } else if place == .behindQuote {
-                fault = LineFault(line: line, reason: "there is text behind a closing quote")
+                fault = LineFault(line: line, reason: "there is text after a closing quote")
                 place = .inFaultyLine
             } else {
                 field.append(byte)
@@ -125,7 +125,7 @@ struct CSVParser: Sendable {
         if let text = String(validating: field, as: UTF8.self), !field.contains(0) {
             fields.append(CSVField(text, isQuoted: fieldIsQuoted))
         } else {
-            let reason = field.contains(0) ? "there is a NUL byte" : "the text is not UTF-8"
+            let reason = field.contains(0) ? "the text contains a NUL byte" : "the text is not UTF-8"
             fault = fault ?? LineFault(line: firstLine, reason: reason)
             fields.append(CSVField(""))
         }

@@ -24,7 +24,7 @@ package struct DirectoryImport: Sendable {
         self.progress = progress
         manifest = try ExportManifest(of: directory)
         let chosen = manifest.types.filter { type == nil || $0.type.rawValue == type }
-        guard !chosen.isEmpty || type == nil else { throw .failure("There is no type \(type ?? "") in \(directory).") }
+        guard !chosen.isEmpty || type == nil else { throw .failure("\(directory) has no type \(type ?? "").") }
         entries = DirectoryImport.order(chosen)
     }
 
@@ -139,7 +139,7 @@ package struct DirectoryImport: Sendable {
             throw .failure(
                 """
                 \(directory)/\(entry.file) has \(decimal(count)) records and \(ExportManifest.fileName) says \
-                \(decimal(entry.records)): it was changed or cut off. Nothing was imported.
+                \(decimal(entry.records)): it was changed or truncated. Nothing was imported.
                 """
             )
         }

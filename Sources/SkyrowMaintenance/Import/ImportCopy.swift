@@ -53,6 +53,6 @@ extension SkyrowError {
     /// PostgreSQL's detail, which names the value: "Key (_id)=(1) already exists."
     fileprivate init?(importClash error: PostgresError) {
         guard error.sqlState == .uniqueViolation, let detail = error.detail else { return nil }
-        self.init(.duplicated, "\(detail) An import adds records, and never changes one that is there.")
+        self.init(.duplicated, "\(detail) An import adds records, and never changes existing ones.")
     }
 }

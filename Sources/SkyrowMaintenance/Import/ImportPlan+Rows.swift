@@ -19,7 +19,7 @@ extension ImportPlan {
         for column in [ReservedColumn.createdAt, .updatedAt] { _ = try value(column) }
         guard case .string(let id)? = try value(.id), case .string(let database)? = try value(.database) else { return }
         guard StoredID.fits(id, database: database) else {
-            throw LineFault(line: row.line, reason: "_id is no id of the database '\(database)'")
+            throw LineFault(line: row.line, reason: "_id is not an id of the database '\(database)'")
         }
     }
 }
@@ -40,7 +40,7 @@ extension ReservedColumn {
         switch (self.type, cell) {
         case (.string, .value(.string(let text))) where self == .id:
             let prefix = "\(type)/"
-            guard text.hasPrefix(prefix) else { throw FieldFault("is no id of a \(type)") }
+            guard text.hasPrefix(prefix) else { throw FieldFault("is not the id of a \(type)") }
             return .string(String(text.dropFirst(prefix.count)))
         case (.string, .text(let field)): return .string(field.text)
         case (.string, .value(.string(let text))): return .string(text)
@@ -48,13 +48,13 @@ extension ReservedColumn {
         case (.datetime, .value(.string(let text))): return try FieldType.datetime.value(inText: text)
         case (.json, .text(let field)): return try accessList(CSVText.json(field.text))
         case (.json, .value(.json(let text))): return try accessList(text)
-        default: throw FieldFault("is not what this column holds")
+        default: throw FieldFault("is not valid for this column")
         }
     }
 
     private func accessList(_ text: JSONText?) throws(FieldFault) -> RecordValue {
         guard let list = text.flatMap({ $0.utf8.withUnsafeBytes { AccessList(exportedJSON: $0) } }) else {
-            throw FieldFault("is no list of access entries")
+            throw FieldFault("is not a list of access entries")
         }
         return .json(JSONText(validated: Array(list.storedJSON.utf8)))
     }
@@ -66,7 +66,7 @@ extension FieldType {
         switch (self, cell) {
         case (.reference, .text(let field)): return .string(field.text)
         case (.reference(let type), .privateReference(let target, let id)):
-            guard target == type else { throw FieldFault("is not of the field's type, \(name)") }
+            guard target == type else { throw FieldFault("does not have the field's type, \(name)") }
             return .string(id)
         case (.array(.reference), .text(let field)), (.relation, .text(let field)):
             return .array(try CSVText.elements(field.text).map { $0.map { .string($0) } ?? .null })
@@ -74,7 +74,7 @@ extension FieldType {
             return .array(
                 try ArrayForm.elements(of: text) { json throws(FieldFault) in
                     if case .privateReference(let target, let id)? = SourceReader.privateReference(json) {
-                        guard target == type else { throw FieldFault("is not of the field's type, \(name)") }
+                        guard target == type else { throw FieldFault("does not have the field's type, \(name)") }
                         return .string(id)
                     }
                     return try ArrayForm(element: .reference(type)).element(json)
@@ -82,7 +82,7 @@ extension FieldType {
             )
         case (.json, .text(let field)):
             guard let document = try? JSONDocument(Array(field.text.utf8), depthLimit: 10_000) else {
-                throw FieldFault("is no JSON")
+                throw FieldFault("is not valid JSON")
             }
             return .json(document.withRoot { $0.jsonText })
         default: return try value(of: cell)

@@ -56,11 +56,11 @@ package struct ImportPlan: Hashable, Sendable {
         self.type = type
         if let idColumn, !survey.columns.contains(idColumn) {
             let names = survey.columns.map { "'\($0)'" }.joined(separator: ", ")
-            throw .failure("There is no column '\(idColumn)' for the ids; the file has \(names).")
+            throw .failure("The file has no column '\(idColumn)' for the ids; its columns are \(names).")
         }
         let hasRows = survey.columns.contains(ReservedColumn.database.rawValue)
         if hasRows, idColumn ?? "_id" != "_id" || !survey.columns.contains("_id") {
-            throw .failure("A file with the column _database has its ids in _id; take the one away or add the other.")
+            throw .failure("A file with the column _database must have a column _id: remove the one or add the other.")
         }
         var columns: [Column] = []
         var sources: [String: String] = [:]
@@ -73,7 +73,7 @@ package struct ImportPlan: Hashable, Sendable {
             }
             if let name = target.name {
                 if let other = sources[name] {
-                    throw .failure("The columns '\(other)' and '\(source)' both become \(name): rename one.")
+                    throw .failure("The columns '\(other)' and '\(source)' both become the field \(name): rename one.")
                 }
                 sources[name] = source
             }
@@ -101,10 +101,10 @@ package struct ImportPlan: Hashable, Sendable {
     private static func rowTarget(of source: String, _ known: KnownFields) -> Target? {
         if let column = ReservedColumn(rawValue: source) ?? ReservedColumn(member: source) {
             return column == .revision
-                ? .leftOut("a revision belongs to the database that wrote it") : .reserved(column)
+                ? .leftOut("revisions are not imported") : .reserved(column)
         }
         guard let name = try? FieldName(source) else { return nil }
-        if known.readOnly.contains(name) { return .leftOut("this field can be read only") }
+        if known.readOnly.contains(name) { return .leftOut("the field is read-only") }
         return nil
     }
 
@@ -116,13 +116,13 @@ package struct ImportPlan: Hashable, Sendable {
     ) throws(ToolError) -> Target {
         if source == idColumn { return .id }
         if source.hasPrefix("_"), source != FieldName.parent.rawValue {
-            return .leftOut("its name begins with an underscore")
+            return .leftOut("the name begins with an underscore")
         }
         guard let name = source == FieldName.parent.rawValue ? .parent : fieldName(from: source) else {
-            throw .failure("The column '\(source)' has no letter or digit to make a field's name from: rename it.")
+            throw .failure("The column '\(source)' has no letter or digit for a field name: rename it.")
         }
         if let type = known.existing[name] { return .field(name, type, isNew: false) }
-        guard let type = known.declared[name] ?? inference.type else { return .leftOut("it has no value") }
+        guard let type = known.declared[name] ?? inference.type else { return .leftOut("the column has no values") }
         return .field(name, type, isNew: true)
     }
 
@@ -163,7 +163,7 @@ package struct ImportPlan: Hashable, Sendable {
         )
         for (index, cell) in source.cells {
             guard columns.indices.contains(index) else {
-                throw LineFault(line: source.line, reason: "there is a member that no other record has")
+                throw LineFault(line: source.line, reason: "a member is in no other record")
             }
             let column = columns[index]
             do throws(FieldFault) {
@@ -191,7 +191,7 @@ package struct ImportPlan: Hashable, Sendable {
         case .value(.string(let value)): text = value
         case .value(.integer(let value)): text = String(value)
         case .value(.reference(let id)): text = id.description
-        case .value, .privateReference: throw FieldFault("is neither text nor an integer, as an id must be")
+        case .value, .privateReference: throw FieldFault("must be text or an integer to be an id")
         }
         let prefix = "\(type)/"
         let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
@@ -200,7 +200,7 @@ package struct ImportPlan: Hashable, Sendable {
             guard !whole.isTemporary else { throw SkyrowError.invalidArgument("") }
             return whole.id
         } catch {
-            throw FieldFault("is no id: that is 1 to 255 bytes, holds no NUL and begins with neither '~' nor '$'")
+            throw FieldFault("is not an id: an id has 1 to 255 bytes, no NUL, and does not begin with '~' or '$'")
         }
     }
 }
@@ -222,7 +222,7 @@ extension FieldType {
     package func value(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
         switch cell {
         case .privateReference:
-            throw FieldFault("is no id of a record")
+            throw FieldFault("is not a record id")
         case .text(let field):
             if field.text.isEmpty { return self == .string ? .string("") : nil }
             return try value(inText: field.text)

@@ -32,7 +32,7 @@ package struct ImportRun: Sendable {
         if let fault = survey.faults.first(where: \.endsFile) { throw .failure("\(settings.path), \(fault).") }
         try settings.check(survey)
         guard survey.recordCount > 0 || !survey.faults.isEmpty else {
-            throw .failure("There are no records in \(settings.path).")
+            throw .failure("\(settings.path) has no records.")
         }
         return survey
     }
@@ -51,7 +51,7 @@ package struct ImportRun: Sendable {
             idColumn: settings.idColumn
         )
         guard TypeRules.builtIn(plan.type).origin == .saves || plan.hasRows else {
-            throw .usage("Accounts cannot be imported: their records in '\(plan.type)' are made by auth:signup.")
+            throw .usage("Accounts cannot be imported: auth:signup creates their records in '\(plan.type)'.")
         }
         report(.planned(plan, recordCount: survey.recordCount))
         var source = ImportSource(path: settings.path, reading: settings.reading)
@@ -59,7 +59,7 @@ package struct ImportRun: Sendable {
         let faults = try await source.faults(of: plan)
         report(.faults(faults.map { "\(settings.path), \($0)" }))
         if !faults.isEmpty, !continuesOnError {
-            throw .failure("Nothing was imported. Correct the file, or leave such lines out with --continue-on-error.")
+            throw .failure("Nothing was imported. Correct the file, or skip such lines with --continue-on-error.")
         }
         var result = ImportResult(path: settings.path, plan: plan, leftOut: faults.count)
         if !isDryRun {

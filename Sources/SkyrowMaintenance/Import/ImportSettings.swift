@@ -29,14 +29,14 @@ package struct ImportSettings: Hashable, Sendable {
         do {
             self.type = try RecordTypeName(type)
         } catch {
-            throw .usage("--type must be the name of a record type, letters, digits and underscores; it is '\(type)'.")
+            throw .usage("--type must be the name of a record type (letters, digits and underscores); it is '\(type)'.")
         }
         reading = ImportReading(format: try ImportSettings.format(format, path))
         reading.nullTexts = Set(nullTexts)
         if let delimiter {
             guard let byte = ImportSettings.delimiter(delimiter) else {
                 throw .usage(
-                    "--delimiter must be one character of ASCII other than a quote, or 'tab'; it is '\(delimiter)'."
+                    "--delimiter must be one ASCII character other than a quote, or 'tab'; it is '\(delimiter)'."
                 )
             }
             reading.delimiter = byte
@@ -56,8 +56,8 @@ package struct ImportSettings: Hashable, Sendable {
         {
             throw .usage(
                 """
-                The first line of \(path) is one column, '\(name)': give --delimiter \(other == "\t" ? "tab" : "'\(other)'") if that \
-                separates its fields, or --delimiter '\(Character(Unicode.Scalar(reading.delimiter)))' if it is one indeed.
+                The first line of \(path) is one column, '\(name)': add --delimiter \(other == "\t" ? "tab" : "'\(other)'") if \
+                that separates its fields, or --delimiter '\(Character(Unicode.Scalar(reading.delimiter)))' if it has only one.
                 """
             )
         }
@@ -65,8 +65,8 @@ package struct ImportSettings: Hashable, Sendable {
         if !keepsOwners, let first = found.first {
             let ways =
                 found.contains("_database")
-                ? "give --keep-owners to import them so, or take the column away" : "take the column away"
-            throw .usage("\(path) has a column \(first), which says whose records are and who may use them: \(ways).")
+                ? "add --keep-owners to import it, or remove the column" : "remove the column"
+            throw .usage("\(path) has a column \(first), which sets who owns the records and may use them: \(ways).")
         }
         if keepsOwners, !found.contains("_database") {
             throw .usage("--keep-owners is for a file that skyrow exported, and \(path) has no column _database.")
@@ -82,7 +82,7 @@ package struct ImportSettings: Hashable, Sendable {
             return format
         }
         guard let format = FileFormat(fileName: path) else {
-            throw .usage("The name of \(path) does not tell its format: give --format with one of \(formats).")
+            throw .usage("The format of \(path) is not clear from its name: specify --format with one of \(formats).")
         }
         return format
     }

@@ -34,7 +34,7 @@ struct ImportTarget {
         reserved = columns.reserved
         fields = try columns.fields.map { field throws(SkyrowError) in
             guard let column = table[field], column.isWritable else {
-                throw SkyrowError(.incompatibleSchema, "The type \(table.name) has no field \(field) to import to.")
+                throw SkyrowError(.incompatibleSchema, "The type \(table.name) has no field \(field).")
             }
             return column
         }

@@ -112,7 +112,7 @@ struct JSONElementParser: Sendable {
             element.text.append(byte)
             place = .inString
         case .behindArray:
-            if !isWhitespace(byte) { fail("there is text behind the array", &elements) }
+            if !isWhitespace(byte) { fail("there is text after the array", &elements) }
         }
     }
 

@@ -224,7 +224,7 @@ extension RecordStore {
             }
         } catch {
             logger.warning(
-                "What an import has made could not be deleted",
+                "The tables of a failed import could not be deleted",
                 metadata: ["type": "\(type)", "error": "\(error)"]
             )
         }
@@ -245,6 +245,6 @@ extension PostgresTransaction {
 
 extension SkyrowError {
     static func noType(_ type: RecordTypeName) -> SkyrowError {
-        SkyrowError(.incompatibleSchema, "There is no record type \(type).")
+        SkyrowError(.incompatibleSchema, "The record type \(type) does not exist.")
     }
 }

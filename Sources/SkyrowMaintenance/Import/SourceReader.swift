@@ -107,7 +107,7 @@ struct SourceReader: Sendable {
             hasHeader = true
             columns = line.fields.map(\.text)
             if let table = reading.table, table.map(\.name) != columns {
-                let reason = "the header is not the one that was exported"
+                let reason = "the header differs from the exported one"
                 return .failure(LineFault(line: line.number, reason: reason, endsFile: true))
             }
             return nil
@@ -137,7 +137,7 @@ struct SourceReader: Sendable {
             throw fault("\(error)")
         }
         let members = try document.withRoot { root throws(LineFault) -> [(String, SourceRecord.Cell)] in
-            guard root.isObject else { throw fault("there is no JSON object") }
+            guard root.isObject else { throw fault("the record is not a JSON object") }
             var members: [(String, SourceRecord.Cell)] = []
             for (name, json) in root.uniqueMembers {
                 do throws(SkyrowError) {

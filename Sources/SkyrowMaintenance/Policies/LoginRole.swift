@@ -9,10 +9,10 @@ package struct LoginRole: Hashable, Sendable {
     /// Why policies do not restrict the role; nil if they do.
     package var refusal: String? {
         guard exists else {
-            return "There is no role \(role) in PostgreSQL: make it with CREATE ROLE first, with LOGIN and a password."
+            return "PostgreSQL has no role \(role): create it with CREATE ROLE first, with LOGIN and a password."
         }
-        if let own = powers[role] { return "The role \(role) \(own): policies do not hold for it." }
+        if let own = powers[role] { return "The role \(role) \(own): policies do not apply to it." }
         guard let (other, reason) = powers.min(by: { $0.key < $1.key }) else { return nil }
-        return "The role \(role) is a member of \(other), which \(reason): policies do not hold for it."
+        return "The role \(role) is a member of \(other), which \(reason): policies do not apply to it."
     }
 }

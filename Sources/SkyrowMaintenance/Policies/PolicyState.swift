@@ -61,10 +61,10 @@ package struct PolicyState: Hashable, Sendable {
         }
         let types = Set(tables.map(\.type))
         for type in Set(made.keys.map(\.type)).subtracting(types).sorted() {
-            sentences.append("There are policies of the type \(type), which there is not any more.")
+            sentences.append("There are policies for the type \(type), which no longer exists.")
         }
         for object in present.keys.filter({ $0.kind == "view" && made[$0] == nil }).sorted() {
-            sentences.append("The view \(object.name) shows records, and skyrow did not make it.")
+            sentences.append("The view \(object.name) shows records, and was not created by skyrow.")
         }
         return sentences + differencesOfRights
     }
@@ -76,9 +76,9 @@ package struct PolicyState: Hashable, Sendable {
                 + strangers(of: type)
         }
         var sentences: [String] = []
-        if !table.isClosed { sentences.append("The table \(type) does not ask its policies: row security is off.") }
+        if !table.isClosed { sentences.append("The table \(type) does not apply its policies: row-level security is off.") }
         if table.isForced {
-            sentences.append("The table \(type) asks its policies of its owner too, which is the service.")
+            sentences.append("The table \(type) applies its policies also to its owner, the service.")
         }
         if rules.source != table.rules {
             sentences.append(
@@ -106,15 +106,15 @@ package struct PolicyState: Hashable, Sendable {
             switch left.removeValue(forKey: Object(type: type, kind: object.kind.rawValue, name: object.name)) {
             case nil: sentences.append("The \(object.kind.rawValue) \(object.name) of \(type) is missing.")
             case let made? where made.source != object.statement.text:
-                sentences.append("The \(object.kind.rawValue) \(object.name) of \(type) is to be another one.")
+                sentences.append("The \(object.kind.rawValue) \(object.name) of \(type) is outdated.")
             case .some: break
             }
         }
         for object in left.keys.sorted() {
-            sentences.append("The \(object.kind) \(object.name) of \(type) is to go.")
+            sentences.append("The \(object.kind) \(object.name) of \(type) is obsolete.")
         }
         if made[Object(type: type, kind: "rights")]?.source != policies.rights {
-            sentences.append("The columns of \(type) that database logins may name are to be others.")
+            sentences.append("The columns of \(type) that database logins may access are outdated.")
         }
         return sentences
     }
@@ -122,7 +122,7 @@ package struct PolicyState: Hashable, Sendable {
     /// Policies made in psql, each of which admits more or less than the rules do.
     private func strangers(of type: String) -> [String] {
         present.keys.filter { $0.type == type && $0.kind == "policy" && made[$0] == nil }.sorted().map {
-            "The table \(type) has the policy \($0.name), which skyrow did not make."
+            "The table \(type) has the policy \($0.name), which was not created by skyrow."
         }
     }
 
@@ -135,13 +135,13 @@ package struct PolicyState: Hashable, Sendable {
         for login in logins where login.exists {
             let held = rights[login.role] ?? []
             for right in held.subtracting(expected).sorted() {
-                sentences.append("The role \(login.role) may \(right), which no rule says.")
+                sentences.append("The role \(login.role) may \(right), which no rule allows.")
             }
             for right in expected.subtracting(held).sorted() {
-                sentences.append("The role \(login.role) may not \(right), which the rules say.")
+                sentences.append("The role \(login.role) may not \(right), which the rules allow.")
             }
             for function in (powers[login.role] ?? []).sorted() {
-                sentences.append("The role \(login.role) may call \(function), which has the rights of its owner.")
+                sentences.append("The role \(login.role) may call \(function), which runs with the rights of its owner.")
             }
         }
         return sentences

@@ -134,7 +134,7 @@ extension RecordStore {
                 ).map(\.text)
             )
             for role in roles where !known.contains(role.name) {
-                throw SkyrowError(.resourceNotFound, "The role \(role.name) stands for no user.")
+                throw SkyrowError(.resourceNotFound, "The role \(role.name) does not represent a user.")
             }
             let present = try await databaseRoles(in: transaction)
             for role in present where roles.isEmpty || roles.contains(role) {
@@ -176,7 +176,7 @@ extension RecordStore {
         }
         for login in logins {
             let account = try await transaction.query("SELECT FROM \(schema.internal)._user WHERE id = \(login.user)")
-            if account.isEmpty { throw SkyrowError(.invalidArgument, "There is no user '\(login.user)'.") }
+            if account.isEmpty { throw SkyrowError(.invalidArgument, "The user '\(login.user)' does not exist.") }
         }
     }
 
@@ -187,8 +187,8 @@ extension RecordStore {
         {
             throw SkyrowError(
                 .invalidArgument,
-                "The rules of the field \(field.rawValue) of \(type.rawValue) deny it to some, or are about compare or discover, which "
-                    + "policies cannot hold."
+                "The rules of the field \(field.rawValue) of \(type.rawValue) deny it to some subjects, or restrict compare or "
+                    + "discover, which policies cannot express."
             )
         }
         let visible = try SQLIdentifier(visible: schema)
@@ -197,7 +197,7 @@ extension RecordStore {
         if let stranger = state.present.keys.filter({ $0.kind == "view" && state.made[$0] == nil }).min() {
             throw SkyrowError(
                 .invalidArgument,
-                "The schema \(visible.name) holds \(stranger.name), which skyrow did not make."
+                "The schema \(visible.name) contains \(stranger.name), which was not created by skyrow."
             )
         }
         _ = try await transaction.query("CREATE SCHEMA IF NOT EXISTS \(visible)")

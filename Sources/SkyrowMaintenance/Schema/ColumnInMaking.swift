@@ -63,10 +63,10 @@ struct ColumnInMaking {
                 ELSIF (\(fits)) THEN
                     \(assignment)
                 ELSIF TG_OP = 'INSERT' THEN
-                    RAISE EXCEPTION 'The column %.% is becoming of another type, which this value does not fit.',
+                    RAISE EXCEPTION 'The type of the column %.% is changing, and this value does not fit the new type.',
                         TG_TABLE_NAME, \(literal: field.rawValue) USING ERRCODE = 'check_violation', TABLE = TG_TABLE_NAME;
                 ELSIF \(new) IS DISTINCT FROM OLD.\(column) THEN
-                    RAISE EXCEPTION 'The column %.% is becoming of another type, which this value does not fit.',
+                    RAISE EXCEPTION 'The type of the column %.% is changing, and this value does not fit the new type.',
                         TG_TABLE_NAME, \(literal: field.rawValue) USING ERRCODE = 'check_violation', TABLE = TG_TABLE_NAME;
                 END IF;
                 """
@@ -77,7 +77,7 @@ struct ColumnInMaking {
             "ALTER TABLE \(table) ADD COLUMN \(name) \(sqlType)",
             """
             COMMENT ON COLUMN \(table).\(name) IS \
-            \(literal: "What \"skyrow schema apply\" makes of \(field); it takes its place in the end.")
+            \(literal: "The converted values of \(field); replaces it when \"skyrow schema apply\" ends.")
             """,
             """
             CREATE FUNCTION \(schema).\(name)() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -154,7 +154,7 @@ struct ColumnInMaking {
         [
             "ALTER TABLE \(table) ADD COLUMN \(name) bigint",
             """
-            COMMENT ON COLUMN \(table).\(name) IS \(literal: "What \"skyrow schema apply\" makes \(field) of.")
+            COMMENT ON COLUMN \(table).\(name) IS \(literal: "The values from which \"skyrow schema apply\" builds \(field).")
             """,
             "CREATE SEQUENCE \(schema).\(name) OWNED BY \(table).\(name)",
             // Roles with write policies need no privilege on an identity column's sequence, which this becomes.

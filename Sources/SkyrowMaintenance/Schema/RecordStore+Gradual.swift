@@ -15,8 +15,8 @@ extension RecordStore {
         guard !schedule.later.isEmpty else { return obstacles }
         if !client.hasSessions {
             obstacles.append(
-                "Large tables are changed over a separate connection, and a pooler swaps those of this database. Connect to "
-                    + "PostgreSQL itself, or add --lock-tables while the service is not used."
+                "Changing large tables needs a connection without a pooler in transaction mode. Connect to PostgreSQL itself, "
+                    + "or add --lock-tables while the service is not used."
             )
         }
         for step in schedule.later {
@@ -25,8 +25,8 @@ extension RecordStore {
             let name = schedule.formerFields[type]?[field] ?? field
             for dependent in try await dependents(on: name, of: former, in: transaction) {
                 obstacles.append(
-                    "\(type).\(field): \(dependent) depends on the column, which gets another one in its place since \(type) is large. "
-                        + "Drop that first, or add --lock-tables while the service is not used."
+                    "\(type).\(field): \(dependent) depends on the column, which is replaced by a new one since \(type) is "
+                        + "large. Drop it first, or add --lock-tables while the service is not used."
                 )
             }
         }
@@ -50,7 +50,7 @@ extension RecordStore {
         guard isDone != nil else {
             throw SkyrowError(
                 .incompatibleSchema,
-                "Another 'skyrow schema apply' is changing large tables; wait for it."
+                "Another 'skyrow schema apply' is changing large tables; wait for it to finish."
             )
         }
     }
@@ -235,7 +235,7 @@ private struct GradualRun {
         guard lost == 0 else {
             throw SkyrowError(
                 .incompatibleSchema,
-                "\(type).\(field) has got \(lost) values meanwhile that would be lost; look at it again."
+                "\(type).\(field) now has \(lost) values that would be lost; review the changes again."
             )
         }
     }

@@ -105,7 +105,7 @@ extension RecordStore {
                                 guard SchemaDifference(document, inventory) == expected else {
                                     throw SkyrowError(
                                         .incompatibleSchema,
-                                        "The schema was changed meanwhile; look at it again."
+                                        "The schema has changed in the meantime; review the changes again."
                                     )
                                 }
                             }
@@ -183,7 +183,7 @@ extension RecordStore {
             guard lost == 0 else {
                 throw SkyrowError(
                     .incompatibleSchema,
-                    "\(type).\(field) has \(lost) values that would be lost; that takes --allow-data-loss."
+                    "\(type).\(field) has \(lost) values that would be lost; add --allow-data-loss to allow that."
                 )
             }
         }
@@ -216,7 +216,7 @@ extension SkyrowError {
     fileprivate func stopped(after done: Int, of all: Int) -> SkyrowError {
         SkyrowError(
             code,
-            "\(message) Before that, \(done) of \(all) steps were done; give the command again for the others.",
+            "\(message) Before that, \(done) of \(all) steps were done; run the command again for the others.",
             info: info
         )
     }
@@ -226,14 +226,14 @@ extension SkyrowError {
         let detail = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
         switch error.sqlState {
         case .some(.uniqueViolation):
-            return SkyrowError(.incompatibleSchema, "Records have the same value where it must be unique: \(detail)")
+            return SkyrowError(.incompatibleSchema, "Records have duplicate values in a unique field: \(detail)")
         case .some(.notNullViolation), .some(.checkViolation), .some(.foreignKeyViolation):
             return SkyrowError(
                 .incompatibleSchema,
-                "Rows break a rule that is to be put back; 'skyrow doctor' names them: \(detail)"
+                "Rows violate a constraint that would be restored; 'skyrow doctor' lists them: \(detail)"
             )
         case .some(.lockNotAvailable):
-            return SkyrowError(.incompatibleSchema, "Somebody keeps a table locked; try again when it is free.")
+            return SkyrowError(.incompatibleSchema, "Another session keeps a table locked; try again when it is free.")
         case .some(.undefinedTable)
         where ["_tombstone", "_class_rule", "_class_option", "_field_rule", "_index"].contains(where: {
             error.message?.contains($0) == true
@@ -241,10 +241,10 @@ extension SkyrowError {
             .some(.undefinedFunction):
             return SkyrowError(
                 .incompatibleSchema,
-                "The reserved tables are missing or old; run 'skyrow migrate' first."
+                "The reserved tables are missing or outdated; run 'skyrow migrate' first."
             )
         case .some(let state) where ["42", "0A", "2B", "55"].contains(state.conditionClass):
-            return schemaFailure(error) ?? SkyrowError(.incompatibleSchema, "PostgreSQL refuses: \(detail)")
+            return schemaFailure(error) ?? SkyrowError(.incompatibleSchema, "PostgreSQL rejected the change: \(detail)")
         default:
             return schemaFailure(error)
         }

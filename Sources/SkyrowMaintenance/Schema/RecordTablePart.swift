@@ -46,13 +46,13 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         switch self {
         case .databaseIndex: "queries sort the whole table"
         case .ownerIndex: "queries for one's own records read the whole table"
-        case .stamp: "rows updated in psql keep their old revision, and clients that catch up miss them"
-        case .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed: "clients that catch up miss deletions"
-        case .conceal: "clients that catch up keep records that they may no longer read"
-        case .relationEntries: "access lists that psql writes admit no friends and followers"
-        case .idFits: "rows that no client can name may be written"
-        case .databaseFits: "rows may be written in databases that no user has"
-        case .accessFits: "access lists may be written that admit no one"
+        case .stamp: "rows updated in psql keep their old revision, and clients that fetch changes miss them"
+        case .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed: "clients that fetch changes miss deletions"
+        case .conceal: "clients that fetch changes keep records that they may no longer read"
+        case .relationEntries: "access lists that psql writes do not admit friends and followers"
+        case .idFits: "rows that no client can address may be written"
+        case .databaseFits: "rows may be written in databases of no user"
+        case .accessFits: "access lists may be written that admit nobody"
         }
     }
 

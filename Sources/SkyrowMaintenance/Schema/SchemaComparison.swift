@@ -61,9 +61,9 @@ struct SchemaComparison {
             }
             guard let former = type.renamedFrom, inventory.tables[former] != nil else { continue }
             if TypeRules.builtIn(former).origin == .accounts {
-                refusals.append("The type user cannot be renamed: accounts need it.")
+                refusals.append("The type user cannot be renamed: accounts use it.")
             } else if document.types[former] != nil {
-                refusals.append("\(name) is renamed from \(former), which the file has as well: keep one of them.")
+                refusals.append("\(name) is renamed from \(former), which is also in the file: keep one of them.")
             } else if let other = kept[former] {
                 refusals.append("\(name) and \(other) are both renamed from \(former).")
             } else {
@@ -82,13 +82,13 @@ struct SchemaComparison {
     private mutating func refuseTakenName(_ name: RecordTypeName) {
         if name.isPostgreSQLs { refusals.append(RecordTypeName.refusal(ofPostgreSQLs: name)) }
         guard inventory.otherNames.contains(name.rawValue) else { return }
-        refusals.append("The database has a relation named \(name) that is no record type; choose another name.")
+        refusals.append("The database has a relation named \(name) that is not a record type; choose another name.")
     }
 
     private mutating func refuseLostReferences(of type: DocumentedType, named name: RecordTypeName) {
         for (field, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
             guard let target = wanted.type.target, target != .user, document.types[target] == nil else { continue }
-            refusals.append("\(name).\(field) refers to the type \(target), which the file does not have.")
+            refusals.append("\(name).\(field) refers to the type \(target), which is not in the file.")
         }
     }
 
@@ -113,7 +113,7 @@ struct SchemaComparison {
             if case .field(let field) = subject { field } else { nil }
         }
         for field in fields where type.fields[field].flatMap({ MemberField(field, of: $0.type) }) == nil {
-            refusals.append("A rule of \(name) names \(field), which is no field of strings or references to users.")
+            refusals.append("A rule of \(name) names \(field), which is not a field of strings or references to users.")
         }
         do throws(SkyrowError) {
             try access.defaultAccess?.requireDefault(maximumEntries: AccessList.utmostMaximum)

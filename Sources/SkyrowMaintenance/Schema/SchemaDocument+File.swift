@@ -13,7 +13,7 @@ extension SchemaDocument {
         do {
             document = try JSONDocument(bytes)
         } catch {
-            throw .failure("\(name) is no JSON. \(error).")
+            throw .failure("\(name) is not valid JSON. \(error).")
         }
         do throws(SkyrowError) {
             self = try document.withRoot { root throws(SkyrowError) in try SchemaDocument(schemaFile: root) }

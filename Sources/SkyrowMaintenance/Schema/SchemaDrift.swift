@@ -70,7 +70,7 @@ package struct SchemaDrift: Hashable, Sendable {
             "has no comment"
         case .reservedDefault(let column):
             "has \(column.rawValue) \(column.defaultValue.map { "without the default \($0)" } ?? "with a default"), so rows written "
-                + "in psql lack what records have"
+                + "in psql lack values that records have"
         case .reservedNull(let column):
             "lets \(column.rawValue) be NULL, and no client can use such a row"
         case .noPart(let part):
@@ -80,27 +80,27 @@ package struct SchemaDrift: Hashable, Sendable {
         case .immediateForeignKey(let name):
             "has the foreign key \(name), which is not deferrable, so records that refer to each other cannot be saved together"
         case .unvalidatedForeignKey(let name):
-            "has the foreign key \(name), which was never validated, so there may be references to nothing"
+            "has the foreign key \(name), which was never validated, so there may be dangling references"
         case .narrowColumn(let sqlType):
-            "is of the SQL type \(sqlType), which holds less than clients may save"
+            "has the SQL type \(sqlType), which cannot hold all values that clients may save"
         case .unsupportedType(let sqlType):
-            "is of the SQL type \(sqlType), which clients can read as text and not write"
+            "has the SQL type \(sqlType), which clients can read as text but not write"
         case .generated:
-            "is computed by PostgreSQL: clients can read it and not write it"
+            "is computed by PostgreSQL: clients can read it but not write it"
         case .required:
             "must not be NULL and has no default, so a save without it is refused, even of a record that has it"
         case .unreadableName(let name):
-            "has the column \"\(name)\", which no client sees, since a field's name is a letter followed by letters, digits "
-                + "or underscores"
+            "has the column \"\(name)\", which is hidden from clients, since a field's name is a letter followed by letters, "
+                + "digits or underscores"
         case .invalidIndex(let name):
-            "has the invalid index \(name), which is kept up and never used"
+            "has the invalid index \(name), which is maintained but never used"
         case .halfMade(let missing):
             missing.isEmpty
-                ? "is no record type, since its reserved columns have other types"
-                : "is no record type, since it lacks \(missing.map(\.rawValue).joined(separator: ", "))"
+                ? "is not a record type, since its reserved columns have other types"
+                : "is not a record type, since it lacks \(missing.map(\.rawValue).joined(separator: ", "))"
         case .textOrder(let columns):
-            "has text in another order than that of bytes (\(columns.joined(separator: ", "))), so queries that compare or sort "
-                + "it use no index"
+            "has text columns with another collation than \"C\" (\(columns.joined(separator: ", "))), so queries that compare or "
+                + "sort them use no index"
         case .noIdentity:
             "has no replica identity, so live queries cannot follow its changes"
         }

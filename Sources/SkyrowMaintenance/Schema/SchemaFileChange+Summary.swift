@@ -70,23 +70,23 @@ extension SchemaFileChange {
         case .common(.renameField(let former, _, _)), .common(.renameRelation(let former, _, _)):
             "renamed from \(former)"
         case .common(.deleteField): "deleted"
-        case .common(.deleteRelation): "deleted with what its members are"
+        case .common(.deleteRelation): "deleted with its members"
         case .renameType(let former, _): "renamed from \(former)"
         case .deleteType: "deleted with its records"
         case .convertField(_, let conversion, _): "\(conversion.from.name) becomes \(conversion.to.name)"
         case .setDeleteRule(let rule, _, let target, _, _): "on delete of its \(target): \(rule.rawValue)"
         case .setTextLanguage(let language, let isStored, _, _, _):
             "text \(language.rawValue)\(isStored ? ", stored" : "")"
-        case .setDefault(let value, _, _): value?.defaultText.map { "default '\($0)'" } ?? "no default any more"
+        case .setDefault(let value, _, _): value?.defaultText.map { "default '\($0)'" } ?? "default removed"
         case .setComment(let text, _, _): "comment '\(text)'"
         case .createIndex(let index, _): "new index \(index.text)"
         case .deleteIndex(let index, _): "index \(index.name) \(index.described?.text ?? "") deleted"
-        case .setAccess(let access, _): "rules of access: \(access.summary)"
-        case .setAccessOfAll(let access): "rules of fields of every type: \(access.summary)"
-        case .setLive(.full, _): "live full: the log has whole records before their changes"
-        case .setLive(.key, _): "live key: the log has only ids of records before their changes"
-        case .setSync(true, _): "sync: an index leads to its changes"
-        case .setSync(false, _): "no sync: the index that leads to its changes goes"
+        case .setAccess(let access, _): "access rules: \(access.summary)"
+        case .setAccessOfAll(let access): "field rules for every type: \(access.summary)"
+        case .setLive(.full, _): "live full: the WAL has whole records before their changes"
+        case .setLive(.key, _): "live key: the WAL has only ids of records before their changes"
+        case .setSync(true, _): "sync: an index finds its changes"
+        case .setSync(false, _): "no sync: the index that finds its changes is dropped"
         case .repair(let drift): drift.sentence
         }
     }

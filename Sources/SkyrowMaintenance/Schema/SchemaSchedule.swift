@@ -152,8 +152,8 @@ struct SchemaSchedule: Hashable, Sendable {
     private mutating func refuse(_ change: SchemaFileChange) {
         let place = change.field.map { "\(change.type).\($0)" } ?? change.type
         obstacles.append(
-            "\(place) (\(change.summary)): PostgreSQL writes or sorts all records for that, and \(change.type) has too many for others "
-                + "to wait. Add --lock-tables while the service is not used."
+            "\(place) (\(change.summary)): PostgreSQL has to write or sort all records, and \(change.type) has too many to block "
+                + "other users meanwhile. Add --lock-tables while the service is not used."
         )
     }
 }

@@ -29,11 +29,11 @@ extension TableComparison {
 
     private mutating func create(_ index: DocumentedIndex) {
         guard index != .ofFollowedType else {
-            return refuse("\(name) has the index that \"sync\": true stands for; take it out of the file.")
+            return refuse("\(name) has the index that \"sync\": true creates; remove it from the file.")
         }
         for column in index.columns where ReservedColumn(rawValue: column.name) == nil {
             guard let field = try? FieldName(column.name), isKnown(field) else {
-                return refuse("The index \(index.text) of \(name) names \(column.name), which is no field of the type.")
+                return refuse("The index \(index.text) of \(name) names \(column.name), which is not a field of the type.")
             }
         }
         add(.createIndex(index, of: name))

@@ -102,9 +102,9 @@ struct TableComparison {
 
     private mutating func rename(_ formerField: FieldName, to field: FieldName) {
         if isAccountField(formerField) {
-            refuse("The field \(formerField) of user cannot be renamed: accounts need it.")
+            refuse("The field \(formerField) of user cannot be renamed: accounts use it.")
         } else if type.fields[formerField] != nil {
-            refuse("\(name).\(field) is renamed from \(formerField), which the file has as well: keep one of them.")
+            refuse("\(name).\(field) is renamed from \(formerField), which is also in the file: keep one of them.")
         } else if let other = keptFields[formerField] {
             refuse("\(name).\(field) and \(name).\(other) are both renamed from \(formerField).")
         } else {
@@ -122,11 +122,11 @@ struct TableComparison {
 
     private mutating func create(_ wanted: DocumentedField, named field: FieldName) {
         if SchemaPlan.isSystemName(field) {
-            refuse("\(name).\(field) cannot be made: PostgreSQL keeps that name.")
+            refuse("\(name).\(field) cannot be created: PostgreSQL reserves that name.")
         } else if case .unknown(let sqlType) = wanted.type {
-            refuse("\(name).\(field) is of the SQL type \(sqlType), which can be made in psql only.")
+            refuse("\(name).\(field) has the SQL type \(sqlType), which can only be created in psql.")
         } else if wanted.isGenerated {
-            refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
+            refuse("\(name).\(field) is computed by PostgreSQL, which can only be created in psql.")
         } else {
             refuseCascade(wanted, field)
             let attributes = FieldAttributes(
@@ -198,7 +198,7 @@ struct TableComparison {
 
     private mutating func refuseCascade(_ wanted: DocumentedField, _ field: FieldName) {
         guard wanted.onDelete == .cascade, TypeRules.builtIn(name).origin == .accounts else { return }
-        refuse("\(name).\(field) cannot cascade: profiles go with their accounts alone.")
+        refuse("\(name).\(field) cannot cascade: profiles are deleted only with their accounts.")
     }
 
     /// Changes a column's type if the file has another one, and returns whether it does.
@@ -222,13 +222,13 @@ struct TableComparison {
         }
         guard known != wanted.type else { return false }
         guard !isAccountField(formerField) else {
-            refuse("The field \(formerField) of user keeps its type: accounts need it.")
+            refuse("The field \(formerField) of user must keep its type: accounts use it.")
             return false
         }
         guard var conversion = FieldConversion(from: known, to: wanted.type), !column.isGenerated else {
             refuse(
-                "\(name).\(field) is of the type \(known.name) and cannot become \(wanted.type.name) in place: add a field "
-                    + "of another name, copy what is to be kept in psql, and delete this one."
+                "\(name).\(field) has the type \(known.name) and cannot become \(wanted.type.name) in place: add a field "
+                    + "with another name, copy the values to keep in psql, and delete this one."
             )
             return false
         }

@@ -58,10 +58,10 @@ import Testing
             #expect(try await run("check").status == .exited(0))
             for (words, reason) in [
                 (["apply", "--login", "ann"], "--login must be a role and a user"),
-                (["apply", "--login", "no_such_role=ann"], "There is no role no_such_role"),
+                (["apply", "--login", "no_such_role=ann"], "PostgreSQL has no role no_such_role"),
                 (["apply", "--login", "postgres=ann"], "The role postgres is a superuser"),
                 (["apply", "--login", "\(role)=gone"], "There is no account 'gone'."),
-                (["drop", "--login", "postgres"], "The role postgres stands for no user."),
+                (["drop", "--login", "postgres"], "The role postgres does not represent a user."),
             ] {
                 let failed = try await Tool.run(
                     words: [Tool.path, "policies"] + words + ["--database-url", database.url]

@@ -286,7 +286,7 @@ import Testing
             #expect(refused.status == .exited(1))
             #expect(
                 refused.errors
-                    == "skyrow: Nothing was changed. note.a refers to the type nothing, which the file does not have."
+                    == "skyrow: Nothing was changed. note.a refers to the type nothing, which is not in the file."
             )
             #expect(try await bench.database.psql(Self.contents) == before)
         }

@@ -284,7 +284,7 @@ import Testing
             )
             let path = folder + "/b.tar"
             try await ExportTests.run("backup", path, on: source)
-            try await Self.refuse(path, on: target, because: "PostgreSQL refused what is in")
+            try await Self.refuse(path, on: target, because: "PostgreSQL rejected the contents of")
             try await ExportTests.run("migrate", on: target)
             try await target.psql("SELECT app._create_type('film'); INSERT INTO app.film (_id) VALUES ('1')")
             try await Self.refuse(path, on: target, because: "(film)")
@@ -307,7 +307,7 @@ import Testing
                             path,
                             "--replace",
                             on: target,
-                            because: "A service works on the schema app"
+                            because: "A service is using the schema app"
                         )
                     } else {
                         try await ExportTests.run("restore", path, "--replace", on: target)
@@ -332,9 +332,9 @@ import Testing
             }
             var flipped = whole
             flipped[whole.count / 2] ^= 4
-            try await refuse(flipped, "is damaged: its checksums do not fit")
-            try await refuse(whole.prefix(whole.count / 2), "was cut off")
-            try await refuse(Data("no archive at all".utf8), "is no backup of skyrow")
+            try await refuse(flipped, "is damaged: its checksums do not match")
+            try await refuse(whole.prefix(whole.count / 2), "is truncated")
+            try await refuse(Data("no archive at all".utf8), "is not a backup of skyrow")
             try await Self.refuse(folder + "/none.tar", on: target, because: "No such file")
             let shown = try await Tool.run("restore", path, "--dry-run")
             #expect(shown.output.contains("is whole: taken 20"))
@@ -419,7 +419,7 @@ import Testing
         try await withTemporaryDatabase { url in
             let result = try await Tool.run("backup", folder.path + "/b.tar", "--database-url", url)
             #expect(result.status == .exited(1))
-            #expect(result.errors == "skyrow: There is no application in the schema app: start the service first.")
+            #expect(result.errors == "skyrow: The schema app has no application: start the service first.")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         }
     }

@@ -80,7 +80,7 @@ import Testing
             try await source.psql("DELETE FROM app.note")
             let unsaid = try await Tool.run("import", path, "--type", "note", "--database-url", source.url)
             #expect(unsaid.status == .exited(64))
-            #expect(unsaid.errors.contains("has a column _database, which says whose records are"))
+            #expect(unsaid.errors.contains("has a column _database, which sets who owns the records"))
             #expect(unsaid.errors.contains("--keep-owners"))
             #expect(try await source.psql("SELECT count(*) FROM app.note") == "0")
             let result = try await Self.run("import", path, "--type", "note", "--keep-owners", on: source)
@@ -164,7 +164,7 @@ import Testing
             try await refuse(String(whole.dropLast(20)), "note.ndjson, line 15: ")
             try await refuse(
                 whole.replacingOccurrences(of: "note/~bob/1", with: "note/~bo/1"),
-                "_id is no id of the database 'bob'"
+                "_id is not an id of the database 'bob'"
             )
             try await refuse(
                 whole.replacingOccurrences(of: #""$id":"author/writer""#, with: #""$id":"author/nobody""#),
@@ -172,12 +172,12 @@ import Testing
             )
             try await refuse(
                 whole.replacingOccurrences(of: #""done":true"#, with: #""done":"yes""#),
-                "done is not of the field's type"
+                "done does not have the field's type"
             )
 
             try FileManager.default.removeItem(atPath: path + "/export.json")
             let result = try await Tool.run("import", path, "--database-url", target.url)
-            #expect(result.errors.contains("is no complete export"))
+            #expect(result.errors.contains("is not a complete export"))
         }
     }
 

@@ -85,7 +85,7 @@ import Testing
             bytes.replaceSubrange(start..<start + 512, with: TarHeader(name: name, size: size, time: 0).block)
             try Data(bytes).write(to: URL(fileURLWithPath: path))
             let error = #expect(throws: ToolError.self) { try BackupReader(opening: path) }
-            #expect(error?.description.contains("was cut off") == true)
+            #expect(error?.description.contains("is truncated") == true)
         }
     }
 
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\"skyrow_backup\":3}", "is an archive of version 3"), ("{}", "is damaged"),
+        ("{\"skyrow_backup\":3}", "has archive version 3"), ("{}", "is damaged"),
         ("{\"skyrow_backup\":2}", "is damaged"), ("{\"skyrow_backup\":1}", "is from before the first release"),
     ])
     func aManifestThatIsNoneIsRefused(text: String, words: String) {
@@ -136,7 +136,7 @@ import Testing
         #expect(try BackupManifest(json: Self.manifest.json, path: "x") == Self.manifest)
     }
 
-    @Test(arguments: [(2, "app", "up to 2"), (3, "other", "give --schema app")])
+    @Test(arguments: [(2, "app", "up to 2"), (3, "other", "add --schema app")])
     func anArchiveForAnotherPlaceIsRefused(latest: Int, schema: String, words: String) async throws {
         let folder = try TemporaryDirectory()
         _ = try await write(folder.path + "/b.tar")

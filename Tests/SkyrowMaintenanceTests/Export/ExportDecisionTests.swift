@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         ([], nil, nil, "into a directory"), (["a", "b"], nil, nil, "into a directory"),
         (["a-b"], nil, nil, "--type must"),
-        (["a"], "xml", nil, "--format must be one of csv, json, ndjson"), (["a"], nil, "a.txt", "does not tell"),
+        (["a"], "xml", nil, "--format must be one of csv, json, ndjson"), (["a"], nil, "a.txt", "is not clear from its name"),
         (["a"], nil, "a.tsv", "commas"), (["a"], nil, "", "--output must"),
     ])
     func wrongFlagsAreToldApart(types: [String], format: String?, output: String?, words: String) {
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "damaged"), ("{", "damaged"), (#"{"skyrow_export":2}"#, "is of version 2"),
+        ("{}", "damaged"), ("{", "damaged"), (#"{"skyrow_export":2}"#, "has version 2"),
         (#"{"skyrow_export":1,"format":"xml","exported_at":"2020-01-01T00:00:00Z","types":[]}"#, "damaged"),
         (
             #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"../b","#
@@ -146,13 +146,13 @@ import Testing
     @Test(arguments: [
         ("_id,_database\n1,\n", "line 2: _database has no value"),
         ("_id,_database,_created_at\n1,_public,\n", "line 2: _created_at has no value"),
-        ("_id,_database,_access\n1,_public,{}\n", "line 2: _access is no list"),
-        ("_id,_database,_access\n1,_public,\"[{\"\"public\"\":true}]\"\n", "line 2: _access is no list"),
+        ("_id,_database,_access\n1,_public,{}\n", "line 2: _access is not a list"),
+        ("_id,_database,_access\n1,_public,\"[{\"\"public\"\":true}]\"\n", "line 2: _access is not a list"),
         (
             "_id,_database,_access\n1,_public,\"[{\"\"odd\"\":1,\"\"level\"\":\"\"read\"\"}]\"\n",
-            "line 2: _access is no list"
+            "line 2: _access is not a list"
         ),
-        ("_id,_database\n~ann/1,bob\n", "line 2: _id is no id of the database 'bob'"),
+        ("_id,_database\n~ann/1,bob\n", "line 2: _id is not an id of the database 'bob'"),
     ])
     func aRowThatIsNoneIsAFault(text: String, words: String) throws {
         let (plan, _, records) = try ImportPlanTests.plan(text)

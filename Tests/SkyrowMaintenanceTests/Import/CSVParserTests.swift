@@ -43,15 +43,15 @@ import Testing
         ("a,\n,\n", [line(1, "a", ""), line(2, "", "")]),
         ("a\n\n\r\nb\n", [line(1, "a"), line(4, "b")]),
         ("\u{feff}a\n", [line(1, "a")]),
-        ("\"a b\",\"c\"\"d\",\"\"\"", [fault(1, "a quote is opened and never closed", endsFile: true)]),
-        (#""a b","c""d","""" "#, [fault(1, "there is text behind a closing quote")]),
+        ("\"a b\",\"c\"\"d\",\"\"\"", [fault(1, "a quote is never closed", endsFile: true)]),
+        (#""a b","c""d","""" "#, [fault(1, "there is text after a closing quote")]),
         (#""a b","c""d","""""#, [line(1, "'a b'", "'c\"d'", "'\"'")]),
         ("\"a\nb\r\nc\",1\nd,2", [line(1, "'a\nb\r\nc'", "1"), line(4, "d", "2")]),
         ("\"\",x", [line(1, "''", "x")]),
         ("\"\"\nx", [line(1, "''"), line(2, "x")]),
         (#"a"b,c"#, [line(1, "a\"b", "c")]),
-        ("\"a\"b\nc", [fault(1, "there is text behind a closing quote"), line(2, "c")]),
-        ("a\n\"b\nc", [line(1, "a"), fault(2, "a quote is opened and never closed", endsFile: true)]),
+        ("\"a\"b\nc", [fault(1, "there is text after a closing quote"), line(2, "c")]),
+        ("a\n\"b\nc", [line(1, "a"), fault(2, "a quote is never closed", endsFile: true)]),
         ("Größe,日本\n", [line(1, "Größe", "日本")]),
     ])
     func aTextBecomesItsRecordsHoweverItIsCut(text: String, records: [Result<CSVLine, LineFault>]) {
@@ -73,7 +73,7 @@ import Testing
                 Self.line(1, "a"), Self.fault(2, "the text is not UTF-8"), Self.line(3, "b"),
             ]
         )
-        #expect(Self.parse([0x61, 0, 0x0a, 0x62]) == [Self.fault(1, "there is a NUL byte"), Self.line(2, "b")])
+        #expect(Self.parse([0x61, 0, 0x0a, 0x62]) == [Self.fault(1, "the text contains a NUL byte"), Self.line(2, "b")])
         let utf16 = Self.parse([0xff, 0xfe, 0x61, 0])
         #expect(utf16.first == Self.fault(1, "the file is UTF-16; convert it to UTF-8", endsFile: true))
     }

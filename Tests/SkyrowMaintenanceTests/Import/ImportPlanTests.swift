@@ -122,7 +122,7 @@ import Testing
         #expect(try plan.row(from: records[1].get()).id == "8")
         let fault = #expect(throws: LineFault.self) { try plan.row(from: records[2].get()) }
         #expect(fault?.line == 4)
-        #expect(fault?.reason.hasPrefix("code is no id") == true)
+        #expect(fault?.reason.hasPrefix("code is not an id") == true)
     }
 
     @Test(arguments: [
@@ -142,7 +142,7 @@ import Testing
             existing: [("year", .integer)]
         )
         let fault = #expect(throws: LineFault.self) { try plan.row(from: records[1].get()) }
-        #expect(fault?.description == "line 3: year is no integer of 64 bits")
+        #expect(fault?.description == "line 3: year is not a 64-bit integer")
         #expect(survey.faults.map(\.description) == ["line 5: fields: 3, columns in the header: 2"])
     }
 
@@ -161,6 +161,6 @@ import Testing
         #expect(first.id == "1")
         #expect(first.values[try #require(plan.fields.firstIndex { $0.rawValue == "year" })] == .number(1979))
         let fault = #expect(throws: LineFault.self) { try plan.row(from: records[2].get()) }
-        #expect(fault?.description == "line 3: title is not of the field's type, string")
+        #expect(fault?.description == "line 3: title does not have the field's type, string")
     }
 }

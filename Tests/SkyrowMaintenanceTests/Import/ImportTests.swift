@@ -133,7 +133,7 @@ import Testing
             #expect(fault?.line == 3 && fault?.error.code == .duplicated)
             #expect(
                 fault?.error.message
-                    == "Key (_id)=(b) already exists. An import adds records, and never changes one that is there."
+                    == "Key (_id)=(b) already exists. An import adds records, and never changes existing ones."
             )
             let summary = try await f.store.importRecords(stream(rows), to: columns, keepsGoing: true)
             #expect(summary.imported == 2 && summary.faults.map(\.line) == [3])

@@ -33,7 +33,7 @@ import Testing
         ("[1, \"x\", null]", [element(1, "1"), element(1, "\"x\""), element(1, "null")]),
         ("[\n\n{}\n", [element(3, "{}"), fault(4, "the array is not closed")]),
         ("[\n{\"a\": [", [fault(2, "the file ends inside the value that begins here")]),
-        ("[{}] x", [element(1, "{}"), fault(1, "there is text behind the array")]),
+        ("[{}] x", [element(1, "{}"), fault(1, "there is text after the array")]),
         ("}", [fault(1, "a bracket closes nothing")]),
         ("[}", [fault(1, "a bracket closes nothing")]),
         (",", [fault(1, "a comma stands where a value should")]),

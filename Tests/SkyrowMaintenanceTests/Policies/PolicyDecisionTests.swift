@@ -22,7 +22,7 @@ import Testing
     @Test(
         arguments: [
             (LoginRole(role: "r", user: "u"), nil),
-            (LoginRole(role: "r", user: "u", exists: false), "There is no role r in PostgreSQL"),
+            (LoginRole(role: "r", user: "u", exists: false), "PostgreSQL has no role r"),
             (LoginRole(role: "r", user: "u", powers: ["r": "is a superuser"]), "The role r is a superuser"),
             (
                 LoginRole(role: "r", user: "u", powers: ["a": "is a superuser", "r": "passes row security"]),

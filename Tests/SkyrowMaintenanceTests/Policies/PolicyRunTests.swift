@@ -19,7 +19,7 @@ import Testing
         ("CREATE ROLE %r LOGIN IN ROLE pg_read_all_data", "is a member of pg_read_all_data, which passes all rights"),
         ("CREATE ROLE %r LOGIN IN ROLE pg_execute_server_program", "is a member of pg_execute_server_program"),
         ("CREATE ROLE %r LOGIN; ALTER TABLE note OWNER TO %r", "owns tables of the application"),
-        ("SELECT 1", "There is no role"),
+        ("SELECT 1", "PostgreSQL has no role"),
     ]
 
     @Test func aRoleThatPoliciesDoNotHoldForIsRefused() async throws {
@@ -41,7 +41,7 @@ import Testing
             let error = await #expect(throws: SkyrowError.self) {
                 try await f.store.applyPolicies(for: [f.login("ann", as: "gone")])
             }
-            #expect(error?.message == "There is no user 'gone'.")
+            #expect(error?.message == "The user 'gone' does not exist.")
             // One that becomes too powerful later on is found.
             try await f.apply(["ann": "ann"])
             #expect(try await f.differences() == [])
@@ -91,14 +91,14 @@ import Testing
         ("ALTER POLICY _select ON note USING (true)", "The policy _select of note was changed.", true),
         ("ALTER POLICY _update ON note TO %ann", "The policy _update of note was changed.", true),
         (
-            "CREATE POLICY more ON note USING (true)", "The table note has the policy more, which skyrow did not make.",
+            "CREATE POLICY more ON note USING (true)", "The table note has the policy more, which was not created by skyrow.",
             false
         ),
         (
             "ALTER TABLE note DISABLE ROW LEVEL SECURITY",
-            "The table note does not ask its policies: row security is off.", true
+            "The table note does not apply its policies: row-level security is off.", true
         ),
-        ("ALTER TABLE note FORCE ROW LEVEL SECURITY", "The table note asks its policies of its owner too", true),
+        ("ALTER TABLE note FORCE ROW LEVEL SECURITY", "The table note applies its policies also to its owner", true),
         ("DROP TRIGGER _guard__access ON note", "The trigger _guard__access of note was dropped.", true),
         ("ALTER TABLE note DISABLE TRIGGER _sign_new", "The trigger _sign_new of note was changed.", true),
         (
@@ -111,27 +111,27 @@ import Testing
         ("DROP VIEW app_visible.note", "The view note of note was dropped.", true),
         (
             "CREATE TABLE app_visible.other AS SELECT * FROM note",
-            "The view other shows records, and skyrow did not make it.", false
+            "The view other shows records, and was not created by skyrow.", false
         ),
-        ("GRANT SELECT ON note TO %ann", "The role ann may SELECT note.stars, which no rule says.", true),
-        ("GRANT SELECT ON _user TO PUBLIC", "The role ann may SELECT _user.password_hash, which no rule says.", false),
-        ("GRANT TRUNCATE ON note TO %ann", "The role ann may TRUNCATE note, which no rule says.", true),
-        ("GRANT CREATE ON SCHEMA app TO %ann", "The role ann may CREATE in the schema, which no rule says.", true),
+        ("GRANT SELECT ON note TO %ann", "The role ann may SELECT note.stars, which no rule allows.", true),
+        ("GRANT SELECT ON _user TO PUBLIC", "The role ann may SELECT _user.password_hash, which no rule allows.", false),
+        ("GRANT TRUNCATE ON note TO %ann", "The role ann may TRUNCATE note, which no rule allows.", true),
+        ("GRANT CREATE ON SCHEMA app TO %ann", "The role ann may CREATE in the schema, which no rule allows.", true),
         (
-            "REVOKE SELECT (title) ON note FROM %ann", "The role ann may not SELECT note.title, which the rules say.",
+            "REVOKE SELECT (title) ON note FROM %ann", "The role ann may not SELECT note.title, which the rules allow.",
             true
         ),
         (
             "GRANT EXECUTE ON FUNCTION _sign() TO PUBLIC",
-            "The role ann may call _sign, which has the rights of its owner.", true
+            "The role ann may call _sign, which runs with the rights of its owner.", true
         ),
         (
             "ALTER TABLE note ADD COLUMN more text",
-            "The columns of note that database logins may name are to be others.", true
+            "The columns of note that database logins may access are outdated.", true
         ),
-        ("DROP TABLE category CASCADE", "There are policies of the type category, which there is not any more.", true),
+        ("DROP TABLE category CASCADE", "There are policies for the type category, which no longer exists.", true),
         (
-            "ALTER ROLE %ann BYPASSRLS", "The role ann passes row security (BYPASSRLS): policies do not hold for it.",
+            "ALTER ROLE %ann BYPASSRLS", "The role ann passes row security (BYPASSRLS): policies do not apply to it.",
             false
         ),
     ]
@@ -181,7 +181,7 @@ import Testing
                 #expect(found.contains { $0.hasPrefix(what) }, "\(statement): \(found)")
                 // The doctor finds what does not depend on the service's settings.
                 let examined = try await examine(f.records.database.url, [.policies])["policies"] ?? []
-                let isOfSettings = what.contains("are to be others")
+                let isOfSettings = what.contains("are outdated")
                 #expect(examined.isEmpty == isOfSettings, "\(statement): \(examined)")
                 guard heals else { return }
                 try await f.apply([:])

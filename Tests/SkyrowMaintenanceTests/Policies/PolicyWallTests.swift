@@ -240,7 +240,7 @@ import Testing
             #expect(
                 try await f.refusal("ann", "SELECT count(*) FROM _users").contains("permission denied for view _users")
             )
-            // A role for reports stands for no user.
+            // A role for reports does not represent a user.
             let reports = f.role("reports")
             try await f.psql(
                 """

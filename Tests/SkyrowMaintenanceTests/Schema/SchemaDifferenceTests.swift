@@ -332,17 +332,17 @@ import Testing
         )
         #expect(
             refusals { $0.types[type("category")] = nil }
-                == ["note.category refers to the type category, which the file does not have."]
+                == ["note.category refers to the type category, which is not in the file."]
         )
         #expect(
             refusals { $0.types[type("memo")] = DocumentedType(renamedFrom: type("note")) }
-                == ["memo is renamed from note, which the file has as well: keep one of them."]
+                == ["memo is renamed from note, which is also in the file: keep one of them."]
         )
         #expect(
             refusals {
                 $0.types[type("note")]?.fields[field("a")] = DocumentedField(.string, renamedFrom: field("title"))
                 $0.types[type("note")]?.fields[field("title")] = DocumentedField(.string)
-            } == ["note.a is renamed from title, which the file has as well: keep one of them."]
+            } == ["note.a is renamed from title, which is also in the file: keep one of them."]
         )
         #expect(
             refusals {
@@ -355,25 +355,25 @@ import Testing
         )
         #expect(
             refusals { $0.types[type("people")] = DocumentedType(renamedFrom: .user) }
-                == ["The type user cannot be renamed: accounts need it."]
+                == ["The type user cannot be renamed: accounts use it."]
         )
         #expect(
             refusals { $0.types[.user]?.fields[field("username")] = DocumentedField(.integer) }
-                == ["The field username of user keeps its type: accounts need it."]
+                == ["The field username of user must keep its type: accounts use it."]
         )
         #expect(
             refusals {
                 $0.types[.user]?.fields[field("username")] = nil
                 $0.types[.user]?.fields[field("login")] = DocumentedField(.string, renamedFrom: field("username"))
-            } == ["The field username of user cannot be renamed: accounts need it."]
+            } == ["The field username of user cannot be renamed: accounts use it."]
         )
         #expect(
             refusals { $0.types[type("note")]?.fields[field("xmin")] = DocumentedField(.string) }
-                == ["note.xmin cannot be made: PostgreSQL keeps that name."]
+                == ["note.xmin cannot be created: PostgreSQL reserves that name."]
         )
         #expect(
             refusals { $0.types[type("note")]?.fields[field("cost")] = DocumentedField(.unknown("money")) }
-                == ["note.cost is of the SQL type money, which can be made in psql only."]
+                == ["note.cost has the SQL type money, which can only be created in psql."]
         )
         #expect(
             refusals { $0.types[type("note")]?.fields[field("title")]?.isGenerated = true }
@@ -381,7 +381,7 @@ import Testing
         )
         #expect(
             refusals { $0.types[type("note")]?.indexes.insert(DocumentedIndex([.init("nothing")])) }
-                == ["The index (nothing) of note names nothing, which is no field of the type."]
+                == ["The index (nothing) of note names nothing, which is not a field of the type."]
         )
     }
 }

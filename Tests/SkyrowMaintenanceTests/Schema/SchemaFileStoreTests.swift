@@ -205,7 +205,7 @@ import Testing
                     allowingLoss: true
                 )
             }
-            #expect(error?.message == "The schema was changed meanwhile; look at it again.")
+            #expect(error?.message == "The schema has changed in the meantime; review the changes again.")
             #expect(try await fixture.psql("SELECT to_regclass('fresh') IS NULL") == "t")
         }
     }

@@ -110,7 +110,7 @@ import Testing
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
             document.types[type("movie")]?.access = ClassAccess()
             let removal = try await fixture.apply(document)
-            #expect(removal.difference.changes.map(\.change.summary) == ["rules of access: none"])
+            #expect(removal.difference.changes.map(\.change.summary) == ["access rules: none"])
             #expect(try await fixture.store.classAccess.access(of: type("movie")) == ClassAccess())
             #expect(try await fixture.psql("SELECT type FROM _class_option WHERE relations = '{friend}'") == "movie")
             // Of a field in which no users stand, and of a list that no record may have.
@@ -138,8 +138,8 @@ import Testing
             let report = try await fixture.apply(document)
             #expect(
                 Set(report.difference.changes.map(\.change.summary)) == [
-                    "rules of access: create * users",
-                    "rules of fields of every type: read title owner role:it's, update * none",
+                    "access rules: create * users",
+                    "field rules for every type: read title owner role:it's, update * none",
                 ]
             )
             let rules = try #require(fixture.store.cache.current[type("film")]).rules.fields
@@ -154,7 +154,7 @@ import Testing
             var without = written
             without.accessOfAll = ClassAccess()
             let removal = try await fixture.apply(without)
-            #expect(removal.difference.changes.map(\.change.summary) == ["rules of fields of every type: none"])
+            #expect(removal.difference.changes.map(\.change.summary) == ["field rules for every type: none"])
             #expect(try await fixture.store.schemaDocument().accessOfAll == nil)
         }
     }

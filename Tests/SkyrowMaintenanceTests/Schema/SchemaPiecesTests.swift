@@ -84,7 +84,7 @@ import Testing
             try await f.store.client.withTransaction { transaction in
                 try await transaction.execute("LOCK TABLE app.type139 IN SHARE MODE")
                 let error = await #expect(throws: SkyrowError.self) { try await apply() }
-                #expect(error?.message == "Somebody keeps a table locked; try again when it is free.")
+                #expect(error?.message == "Another session keeps a table locked; try again when it is free.")
             }
             #expect(try await f.store.compareSchema(with: document) == report)
             try await apply()
