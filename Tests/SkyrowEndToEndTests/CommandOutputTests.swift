@@ -108,7 +108,7 @@ import Testing
                 [], ["SKYROW_PORT": "http"], 78,
                 "skyrow: SKYROW_PORT must be a whole number from 0 to 65535; it is 'http'."
             ),
-            ([], ["SKYROW_PROT": "1"], 78, "skyrow: SKYROW_PROT is no setting; did you mean SKYROW_PORT?"),
+            ([], ["SKYROW_PROT": "1"], 78, "skyrow: SKYROW_PROT is not a setting; did you mean SKYROW_PORT?"),
             (["--config", "/nowhere.json"], [:], 78, "skyrow: Cannot open /nowhere.json: No such file or directory."),
         ] as [([String], [String: String], Int32, String)]
     )

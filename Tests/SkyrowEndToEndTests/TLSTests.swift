@@ -108,7 +108,7 @@ import Testing
                 ["--tls-certificate", "\(folder.path)/cert.pem", "--tls-key", "\(folder.path)/cert.pem"],
                 "not a PEM private key"
             ),
-            (["--tls-key", "\(folder.path)/key.pem"], "belong together"),
+            (["--tls-key", "\(folder.path)/key.pem"], "must be set together"),
         ]
         for (arguments, sentence) in rows {
             let result = try await Tool.run(

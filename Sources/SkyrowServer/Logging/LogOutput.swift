@@ -65,7 +65,7 @@ final class LogOutput: Sendable {
             state.isScheduled = false
             return taken
         }
-        if dropped > 0 { lines += Array("… \(dropped) log lines were dropped, because they were not read\n".utf8) }
+        if dropped > 0 { lines += Array("… \(dropped) log lines were dropped because they were not read\n".utf8) }
         lines.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {

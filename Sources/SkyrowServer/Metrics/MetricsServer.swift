@@ -22,7 +22,7 @@ struct MetricsServer: Service {
     }
 
     private static func refusal(_ error: ListenError, host: String, port: Int) -> ToolError {
-        .failure("Metrics cannot be served on port \(port) of \(host): \(error). Give another --metrics.")
+        .failure("Metrics cannot be served on port \(port) of \(host): \(error). Change --metrics.")
     }
 
     /// Throws ``ToolError`` if it cannot listen.
@@ -35,7 +35,7 @@ struct MetricsServer: Service {
             responder: responder,
             logger: logger
         ) { [host, logger] port in
-            logger.notice("Metrics are served", metadata: ["host": "\(host)", "port": "\(port)"])
+            logger.notice("Serving metrics", metadata: ["host": "\(host)", "port": "\(port)"])
         }
         do {
             try await server.run()

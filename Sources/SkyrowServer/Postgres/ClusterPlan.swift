@@ -47,25 +47,25 @@ enum ClusterStep: Hashable, Sendable {
         guard let newest = observation.installedVersions.max() else {
             throw .failure(
                 """
-                The PostgreSQL server is not installed: run scripts/setup, or 'apt-get install postgresql', or give \
+                The PostgreSQL server is not installed: run scripts/setup or 'apt-get install postgresql', or set \
                 --database-url.
                 """
             )
         }
         switch observation.contents {
         case .foreign:
-            throw .failure("\(path) holds something else than a PostgreSQL cluster: move it away.")
+            throw .failure("\(path) is not a PostgreSQL cluster: move it away.")
         case .nothing:
             return .initialize(majorVersion: newest)
         case .cluster(let version):
             guard observation.isOwn else {
-                throw .failure("\(path) belongs to another user: run skyrow as the user that it was made by.")
+                throw .failure("\(path) belongs to another user: run skyrow as the user that created it.")
             }
             guard observation.installedVersions.contains(version) else {
                 throw .failure(
                     """
                     The data in \(path) belongs to PostgreSQL \(version), which is not installed: run \
-                    'apt-get install postgresql-\(version)', or bring the data to PostgreSQL \(newest) with pg_upgrade.
+                    'apt-get install postgresql-\(version)', or upgrade the data to PostgreSQL \(newest) with pg_upgrade.
                     """
                 )
             }

@@ -136,7 +136,7 @@ extension ClusterRole {
         SET search_path = pg_catalog, pg_temp AS $postgis$
         BEGIN
             IF session_user NOT IN ('\(service.rawValue)', '\(administrator.rawValue)') THEN
-                RAISE EXCEPTION 'The role % may not make extensions.', session_user USING ERRCODE = 'insufficient_privilege';
+                RAISE EXCEPTION 'The role % may not create extensions.', session_user USING ERRCODE = 'insufficient_privilege';
             END IF;
             \(PostGIS.creation)
         END $postgis$;

@@ -30,7 +30,7 @@ package struct ClusterSettings: Hashable, Sendable {
     package var text: String {
         """
 
-        # Skyrow's choices for this machine, made once with the cluster; change them as you like.
+        # Skyrow's settings for this machine, written once when the cluster was created; change them as you like.
         # The service itself sets listen_addresses, port, unix_socket_*, wal_level, max_replication_slots and max_wal_senders
         # on the command line.
         shared_buffers = \(sharedBuffers)MB
@@ -43,7 +43,7 @@ package struct ClusterSettings: Hashable, Sendable {
         timezone = 'UTC'
         log_timezone = 'UTC'
         log_checkpoints = off
-        # No statement's text or error in the log: the service logs what concerns it.
+        # No text or error of statements in the log: the service logs its own errors.
         log_min_messages = log
         log_min_error_statement = panic
 

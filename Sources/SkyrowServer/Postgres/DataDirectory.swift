@@ -25,18 +25,20 @@ package struct DataDirectory: Hashable, Sendable {
     private func makePrivate() throws(ToolError) {
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         var status = stat()
-        guard fstat(folder.number, &status) == 0 else { throw .system("Cannot look at the data directory \(path)") }
+        guard fstat(folder.number, &status) == 0 else { throw .system("Cannot inspect the data directory \(path)") }
         guard status.st_mode & 0o077 != 0 else { return }
         // Directories with other uses, such as /tmp or a home, are left alone.
         let isOwn = contents.isEmpty || !contents.isDisjoint(with: DataDirectory.names)
         guard isOwn, status.st_mode & S_ISVTX == 0 else {
-            throw .failure("The data directory \(path) holds other things and is open to others: give one of its own.")
+            throw .failure(
+                "The data directory \(path) contains other files and is accessible to other users: use a separate directory."
+            )
         }
         guard fchmod(folder.number, 0o700) != 0 else { return }
         // The directory may be a volume of another user, shared with this user's group. The administrator decides about that.
         guard status.st_mode & 0o007 == 0 else {
             throw .failure(
-                "The data directory \(path) belongs to another user and is open to all: run 'chmod 700' on it."
+                "The data directory \(path) belongs to another user and is accessible to all users: run 'chmod 700' on it."
             )
         }
     }

@@ -34,7 +34,7 @@ package struct DatabaseAccess: Sendable {
         let path = settings.database.dataDirectory
         guard use == .alone || access(path, F_OK) == 0 else {
             throw .failure(
-                "There is no data directory \(path): start the service first, or give --data-directory."
+                "The data directory \(path) does not exist: start the service first, or set --data-directory."
             )
         }
         let directory = try use == .alone ? DataDirectory(creating: path) : DataDirectory(existing: path)
@@ -44,14 +44,14 @@ package struct DatabaseAccess: Sendable {
             self.embedded = embedded
         case .held(let process) where use == .alone:
             let holder = process.map { " (process \($0))" } ?? ""
-            throw .failure("A skyrow\(holder) runs on \(directory.path): end it first.")
+            throw .failure("A skyrow\(holder) is running on \(directory.path): stop it first.")
         case .held:
             // A service that has just started may still be making its cluster.
             let deadline = ContinuousClock.now + .seconds(30)
             while !directory.serverIsReady() {
                 guard ContinuousClock.now < deadline, !Task.isCancelled else {
                     throw .failure(
-                        "The service on \(directory.path) has no PostgreSQL running; its log is \(directory.log)."
+                        "The PostgreSQL of the service on \(directory.path) is not running; its log is \(directory.log)."
                     )
                 }
                 try? await ServiceTimer.sleep(for: .milliseconds(20))

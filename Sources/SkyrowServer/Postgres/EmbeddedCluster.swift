@@ -145,7 +145,7 @@ struct EmbeddedCluster: Sendable {
         guard isNamed || room.map({ $0 < clusterBytes }) == true else { return "" }
         let room = room.map { " (\($0 >> 20) MB were free)" } ?? ""
         return """
-            The disk of \(path) is full\(room), and a new cluster takes \(clusterBytes >> 20) MB: make room, or give another \
+            The disk of \(path) is full\(room), and a new cluster needs \(clusterBytes >> 20) MB: free space, or set another \
             --data-directory. \
 
             """

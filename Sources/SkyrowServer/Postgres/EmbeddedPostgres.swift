@@ -71,7 +71,7 @@ final class EmbeddedPostgres: Service, Sendable {
                 let server = state.withLock { $0.server }
                 let status = await server.exit
                 if state.withLock({ $0.isStopping }) { return }
-                logger.error("PostgreSQL ended by itself and is started again", metadata: ["status": "\(status)"])
+                logger.error("PostgreSQL stopped unexpectedly and is being restarted", metadata: ["status": "\(status)"])
                 await restartServer()
             }
         } onCancelOrGracefulShutdown: {
@@ -145,10 +145,10 @@ final class EmbeddedPostgres: Service, Sendable {
         while true {
             switch try cluster.nextStep() {
             case .initialize(let version):
-                logger.info("Making a PostgreSQL cluster", metadata: ["path": "\(cluster.directory.cluster)"])
+                logger.info("Creating a PostgreSQL cluster", metadata: ["path": "\(cluster.directory.cluster)"])
                 try await cluster.initialize(majorVersion: version)
             case .stopServer(let process):
-                logger.notice("An earlier service's PostgreSQL still runs: ending it", metadata: ["pid": "\(process)"])
+                logger.notice("Stopping the PostgreSQL of an earlier service", metadata: ["pid": "\(process)"])
                 await end([process], escalating: [(.zero, SIGINT), (.seconds(15), SIGQUIT), (.seconds(20), SIGKILL)])
             case .awaitProcesses(let processes):
                 await end(
@@ -165,7 +165,7 @@ final class EmbeddedPostgres: Service, Sendable {
                 }
             case .separateRoles(let version):
                 logger.notice(
-                    "Giving the service a role of its own",
+                    "Creating a separate role for the service",
                     metadata: ["path": "\(cluster.directory.cluster)"]
                 )
                 try await cluster.separateRoles(majorVersion: version)

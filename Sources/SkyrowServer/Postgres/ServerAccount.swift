@@ -14,8 +14,8 @@ enum ServerAccount: Hashable, Sendable {
         guard let entry = getpwnam("postgres") else {
             throw .failure(
                 """
-                PostgreSQL does not run as root and there is no user 'postgres': run 'apt-get install postgresql', or \
-                run skyrow as another user.
+                PostgreSQL does not run as root, and the user 'postgres' does not exist: run 'apt-get install postgresql', \
+                or run skyrow as another user.
                 """
             )
         }
@@ -42,11 +42,11 @@ enum ServerAccount: Hashable, Sendable {
 
     /// Makes an empty directory that only this account may access.
     func makePrivateDirectory(_ path: String) throws(ToolError) {
-        guard mkdir(path, 0o700) == 0 else { throw .system("Cannot make the directory \(path)") }
+        guard mkdir(path, 0o700) == 0 else { throw .system("Cannot create the directory \(path)") }
         switch self {
         case .oneself: break
         case .postgres(let uid, let gid):
-            guard chown(path, uid, gid) == 0 else { throw .system("Cannot give \(path) to the user postgres") }
+            guard chown(path, uid, gid) == 0 else { throw .system("Cannot change the owner of \(path) to postgres") }
         }
     }
 }

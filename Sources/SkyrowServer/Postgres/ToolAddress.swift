@@ -11,7 +11,7 @@ package enum ToolAddress {
         if let url = settings.database.url { return url }
         let directory = try DataDirectory(existing: settings.database.dataDirectory)
         guard directory.serverIsReady(), let port = directory.serverPort else {
-            throw .failure("No service runs on \(directory.path): start it with --embedded-port 5433.")
+            throw .failure("No service is running on \(directory.path): start it with --embedded-port 5433.")
         }
         guard port.isForTools, let password = contentsOfFile(directory.toolPassword) else {
             throw .failure(

@@ -16,27 +16,27 @@ package struct Announcement: Sendable {
         lines.append(
             settings.records.isDevelopment
                 ? "Development mode: types and fields appear when they are first saved."
-                : "The schema is frozen; it changes through schema:create and its like with the master key, and psql."
+                : "The schema is frozen; change it with the schema actions and the master key, or in psql."
         )
         if keys.areNew {
             lines += [
                 "",
                 isFirstStart
-                    ? "This is the first start. Two keys were made and are kept in \(directory.keys)\(showsKeys ? ":" : ".")"
-                    : "The keys of this database were missing. Two new ones were made and are kept in \(directory.keys); "
-                        + "applications with the former keys are refused\(showsKeys ? ":" : ".")",
+                    ? "This is the first start. Two keys were created and stored in \(directory.keys)\(showsKeys ? ":" : ".")"
+                    : "The keys of this database were missing. Two new ones were created and stored in \(directory.keys); "
+                        + "applications with the old keys are refused\(showsKeys ? ":" : ".")",
             ]
             if showsKeys {
                 lines += [
-                    "  API key     \(keys.apiKeys[0])  lets applications in",
-                    "  master key  \(keys.masterKeys[0])  passes every rule: keep it secret",
+                    "  API key     \(keys.apiKeys[0])  admits applications",
+                    "  master key  \(keys.masterKeys[0])  bypasses every rule: keep it secret",
                 ]
             }
         }
         if isFirstStart {
             lines += [
                 "",
-                settings.records.isDevelopment ? "Save a first record:" : "Make a first type:",
+                settings.records.isDevelopment ? "Save a first record:" : "Create a first type:",
                 "  \(firstCall)",
                 // The address may contain a password, so it is not repeated.
                 settings.database.url == nil

@@ -61,7 +61,7 @@ struct ApplicationFactory: Sendable {
             }
             guard isThere else {
                 throw ToolError.failure(
-                    "The schema \(schema.name) does not hold the tables of the application \(name)."
+                    "The schema \(schema.name) does not contain the tables of the application \(name)."
                 )
             }
             try await migration()

@@ -8,8 +8,8 @@ extension Settings {
         guard mode.isDevelopment, !mode.isPublicDevelopment, !MetricsAccess.isLoopback(host) else { return }
         throw .configuration(
             """
-            In development mode any client with the API key makes types and fields, and \(host) is reached from \
-            other machines: serve with --no-development, on --host 127.0.0.1, or say --public-development.
+            In development mode any client with the API key can create types and fields, and \(host) is reachable from \
+            other machines: add --no-development, --host 127.0.0.1 or --public-development.
             """
         )
     }

@@ -26,7 +26,7 @@ package struct ServiceKeys: Hashable, Sendable {
         guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept),
             let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
         else {
-            throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: correct it or move it away.")
+            throw .failure("\(file) does not contain SKYROW_API_KEY and SKYROW_MASTER_KEY: correct it or move it away.")
         }
         return ServiceKeys(
             apiKeys: apiKeys.isEmpty ? [keptAPIKey] : apiKeys,
@@ -64,7 +64,7 @@ package struct ServiceKeys: Hashable, Sendable {
         defer { unlink(draft) }
         try file.write(content.utf8)
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(draft)") }
-        guard link(draft, path) == 0 || errno == EEXIST else { throw .system("Cannot make \(path)") }
+        guard link(draft, path) == 0 || errno == EEXIST else { throw .system("Cannot create \(path)") }
     }
 
     /// Returns 256 random bits in hexadecimal.

@@ -172,7 +172,7 @@ package struct ServiceProcess: Sendable {
             guard settings.database.embeddedPort != nil else { return }
             try await ToolAccess.setPassword(try ToolAddress.password(in: ground.directory), client: client)
         } catch {
-            ground.logger.warning("Tools cannot use the database", metadata: ["reason": "\(error)"])
+            ground.logger.warning("The database is not available to tools", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -261,7 +261,7 @@ package struct ServiceProcess: Sendable {
         case .held(let process):
             let holder = process.map { " (process \($0))" } ?? ""
             throw .failure(
-                "The data directory \(directory.path) is in use by another skyrow\(holder): end that one, or give another "
+                "The data directory \(directory.path) is in use by another skyrow\(holder): stop that one, or specify another "
                     + "--data-directory."
             )
         }
@@ -272,7 +272,7 @@ package struct ServiceProcess: Sendable {
         let wanted = settings.listening.maximumConnections
         if limits.connections < wanted {
             logger.warning(
-                "Fewer clients can be connected than maximum-connections says: raise the limit of open files",
+                "The limit of open files allows fewer connections than maximum-connections: raise the limit",
                 metadata: ["connections": "\(limits.connections)", "maximum-connections": "\(wanted)"]
             )
         }
@@ -284,7 +284,7 @@ package struct ServiceProcess: Sendable {
         do {
             return try ServerCertificate(files, logger: logger)
         } catch {
-            throw .failure("TLS cannot be served: \(error)")
+            throw .failure("TLS cannot be configured: \(error)")
         }
     }
 

@@ -24,7 +24,7 @@ struct SettingsReload: Service {
         var current = settings
         for await _ in signals.cancelOnGracefulShutdown() {
             if hasTerminal, isatty(STDIN_FILENO) != 1 {
-                logger.notice("The terminal is gone")
+                logger.notice("The terminal was closed; shutting down")
                 return
             }
             certificate?.reload()

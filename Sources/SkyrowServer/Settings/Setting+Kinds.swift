@@ -141,7 +141,7 @@ extension Setting where Value == [AddressRange] {
         shown: String = "",
         valueName: String = "ranges",
         mustBe expectation: String =
-            "addresses and ranges such as 10.0.0.0/8,::1 with commas between them, with no bits beyond a length",
+            "addresses and ranges separated by commas, such as 10.0.0.0/8,::1, without bits beyond the prefix length",
         _ sentence: String
     ) -> Setting {
         Setting(name, defaultValue, shown: shown, .text(valueName), mustBe: expectation, sentence) { text in
@@ -192,7 +192,7 @@ extension Setting where Value == [String] {
             shown: "",
             .text("key"),
             mustBe:
-                "at least \(minimumLength) characters, all of them visible ASCII, or two such keys with a space between them",
+                "at least \(minimumLength) characters, all of them visible ASCII, or two such keys separated by a space",
             sentence
         ) { text in
             let keys = text.split { $0 == " " || $0 == "\n" || $0 == "\r\n" }.map(String.init)

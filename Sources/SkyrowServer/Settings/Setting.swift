@@ -115,7 +115,7 @@ package struct SettingRow: Hashable, Sendable {
             kind: .file,
             expectation: "the path of a file",
             defaultValue: "",
-            sentence: "A file that holds `\(name)` and nothing else, such as a secret of Docker or Kubernetes."
+            sentence: "A file that contains only `\(name)`, such as a secret of Docker or Kubernetes."
         )
         row.isOfApplications = isOfApplications
         row.isInherited = isInherited

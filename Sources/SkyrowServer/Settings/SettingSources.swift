@@ -49,7 +49,7 @@ package struct SettingSources: Sendable {
         if let plain {
             if plain.place == file.place {
                 throw file.found.origin.complaint(
-                    "\(plain.found.origin.description) and \(file.found.origin.description) are both set: keep one of them."
+                    "\(plain.found.origin.description) and \(file.found.origin.description) are both set: remove one of them."
                 )
             }
             if plain.place < file.place { return plain.found }
@@ -102,18 +102,18 @@ package struct SettingSources: Sendable {
         let variables = rows.map(\.variable)
         let known = SettingSources.foreignVariables.union(variables)
         for variable in environment.keys.sorted() where variable.hasPrefix("SKYROW_") && !known.contains(variable) {
-            throw .configuration("\(variable) is no setting\(hint(nearestName(to: variable, of: variables)))")
+            throw .configuration("\(variable) is not a setting\(hint(nearestName(to: variable, of: variables)))")
         }
         guard let file else { return }
         let keys = rows.filter(\.isInFile).map(\.name)
         for key in file.texts.keys.sorted() where !keys.contains(key) {
-            throw .configuration("'\(key)' in \(file.path) is no setting\(hint(nearestName(to: key, of: keys)))")
+            throw .configuration("'\(key)' in \(file.path) is not a setting\(hint(nearestName(to: key, of: keys)))")
         }
         let ofApplications = rows.filter(\.isOfApplications).map(\.name)
         for (name, texts) in file.applications.sorted(by: { $0.key < $1.key }) {
             for key in texts.keys.sorted() where !ofApplications.contains(key) {
                 throw .configuration(
-                    "'applications.\(name).\(key)' in \(file.path) is no setting of an application"
+                    "'applications.\(name).\(key)' in \(file.path) is not a setting of an application"
                         + hint(nearestName(to: key, of: ofApplications))
                 )
             }

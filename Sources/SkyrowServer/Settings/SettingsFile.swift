@@ -34,10 +34,10 @@ package struct SettingsFile: Hashable, Sendable {
         do {
             document = try JSONDocument(json)
         } catch {
-            throw .configuration("The settings file \(path) is no JSON. \(error).")
+            throw .configuration("The settings file \(path) is not valid JSON. \(error).")
         }
         (texts, applications) = try document.withRoot { root throws(ToolError) in
-            guard root.isObject else { throw .configuration("The settings file \(path) must hold one JSON object.") }
+            guard root.isObject else { throw .configuration("The settings file \(path) must contain one JSON object.") }
             var applications: [ApplicationName: [String: String]] = [:]
             let texts = try SettingsFile.texts(of: root, in: path) { key, value throws(ToolError) in
                 guard key == "applications" else { return false }
@@ -60,12 +60,12 @@ package struct SettingsFile: Hashable, Sendable {
         for (key, value) in object.members {
             let name = key.string ?? ""
             guard names.insert(name).inserted else {
-                throw .configuration("'\(prefix)\(name)' is in \(path) twice: keep one of them.")
+                throw .configuration("'\(prefix)\(name)' is in \(path) twice: remove one of them.")
             }
             if try special(name, value) || value.isNull { continue }
             guard let text = SettingsFile.text(value) else {
                 throw .configuration(
-                    "'\(prefix)\(name)' in \(path) must be a text, a number, true, false or a list of texts."
+                    "'\(prefix)\(name)' in \(path) must be a string, a number, true, false or a list of strings."
                 )
             }
             texts[name] = text
@@ -77,19 +77,19 @@ package struct SettingsFile: Hashable, Sendable {
         -> [ApplicationName: [String: String]]
     {
         guard value.isObject else {
-            throw .configuration("'applications' in \(path) must be an object with an object for each application.")
+            throw .configuration("'applications' in \(path) must be an object that contains an object for each application.")
         }
         var applications: [ApplicationName: [String: String]] = [:]
         for (key, settings) in value.members {
             let text = key.string ?? ""
             guard let name = try? ApplicationName(text), name != .default, settings.isObject else {
                 throw .configuration(
-                    "'applications.\(text)' in \(path) must be the name of an application other than app, with an object."
+                    "'applications.\(text)' in \(path) must be an object, and its name that of an application other than app."
                 )
             }
             let texts = try texts(of: settings, prefix: "applications.\(name).", in: path)
             guard applications.updateValue(texts, forKey: name) == nil else {
-                throw .configuration("'applications.\(name)' is in \(path) twice: keep one of them.")
+                throw .configuration("'applications.\(name)' is in \(path) twice: remove one of them.")
             }
         }
         return applications

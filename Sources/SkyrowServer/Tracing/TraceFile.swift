@@ -100,7 +100,7 @@ final class TraceFile: Sendable {
         fstat(descriptor.number, &status)
         let isOwnFile = status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
         guard isOwnFile || status.st_mode & S_IFMT == S_IFCHR else {
-            throw .failure("\(path) is not an ordinary file of the user who runs the service: give another trace-file.")
+            throw .failure("\(path) is not a regular file of the user that runs the service: set another trace-file.")
         }
         return OpenFile(descriptor: descriptor, size: Int(status.st_size))
     }

@@ -100,7 +100,7 @@ import Testing
                 // Neither values nor keys are for those who read logs.
                 #expect(!line.contains(note) && !line.contains(master))
                 let entry = try JSONDecoder().decode([String: LogValue].self, from: Data(line.utf8))
-                if entry["message"] == "Metrics are served" { port = entry["port"]?.text.flatMap { Int($0) } }
+                if entry["message"] == "Serving metrics" { port = entry["port"]?.text.flatMap { Int($0) } }
                 if entry["message"] == "A statement was slow", entry["request_id"] == "r-7" { slow = entry }
                 if entry["message"] == "Request" { requests.append(entry) }
                 if port != nil, requests.last?["request_id"] == "r-8" { break }

@@ -214,7 +214,7 @@ import Testing
                 (["key", "remove", "shop", "ffffffff"], "no key that begins with"),
                 (["key", "rotate", "shop", "--overlap", "never"], "--overlap must be"),
                 (["host", "remove", "shop", "b.example"], "has no host name"),
-                (["set", "shop", "port", "80"], "no setting of an application"),
+                (["set", "shop", "port", "80"], "is not a setting of an application"),
                 (["set", "shop", "development", "maybe"], "development must be"),
                 (["set", "app", "development", "true"], "are the service's"),
             ]
@@ -353,7 +353,7 @@ import Testing
             try await Self.waiting(for: #""code":10000"#, service, shop.key)
             #expect(try await service.psql("SELECT to_regnamespace('shop') IS NULL") == "t")
             try await service.complaints.line("the log says why") {
-                $0.contains("does not hold the tables of the application shop")
+                $0.contains("does not contain the tables of the application shop")
             }
         }
     }

@@ -48,7 +48,7 @@ import Testing
         (observation(.cluster(majorVersion: 15), installed: []), "apt-get install postgresql"),
         (observation(.cluster(majorVersion: 13), installed: [15]), "apt-get install postgresql-13"),
         (observation(.cluster(majorVersion: 15), isOwn: false), "belongs to another user"),
-        (observation(.foreign), "something else"),
+        (observation(.foreign), "is not a PostgreSQL cluster"),
     ])
     func whatCannotStartIsRefusedWithAWayOut(observation: ClusterObservation, words: String) {
         let error = #expect(throws: ToolError.self) {

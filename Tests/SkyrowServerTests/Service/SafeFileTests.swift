@@ -98,7 +98,7 @@ import Testing
         try "".write(toFile: "\(shared)/\(name)", atomically: false, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: shared)
         let error = #expect(throws: ToolError.self) { try DataDirectory(creating: shared) }
-        #expect(error?.description.contains("give one of its own") == true)
+        #expect(error?.description.contains("use a separate directory") == true)
         #expect(try Self.permissions(shared).map { $0 & 0o777 } == mode & 0o777)
     }
 

@@ -50,10 +50,10 @@ import Testing
         (["public-url": "https:///path"], "public-url must be"),
         (["mail-from": "Example"], "mail-from must be"), (["mail-from": "A\r\nB: c <a@b.org>"], "mail-from must be"),
         (["mail-tls": "maybe"], "mail-tls must be"), (["verification": "yes"], "verification must be"),
-        (["mail": "off", "verification": "required"], "verification takes mail"),
-        (["mail": "smtp://sender@mail.example", "mail-tls": "off"], "a password is sent over TLS alone"),
-        (["mail": "smtp://mail.example"], "belong together"),
-        (["mail": "off", "magic-link": "on"], "magic-link takes mail"), (["magic-link": "yes"], "magic-link must be"),
+        (["mail": "off", "verification": "required"], "verification requires mail"),
+        (["mail": "smtp://sender@mail.example", "mail-tls": "off"], "passwords are sent only over TLS"),
+        (["mail": "smtp://mail.example"], "must be set together"),
+        (["mail": "off", "magic-link": "on"], "magic-link requires mail"), (["magic-link": "yes"], "magic-link must be"),
         (["magic-link-url": "app.example.org/in"], "magic-link-url must be"),
         (["magic-link-url": "javascript:alert(1)"], "magic-link-url must be"),
         (["magic-link-url": "https://app.example.org/in#here"], "magic-link-url must be"),
@@ -70,7 +70,7 @@ import Testing
         var flags = Self.complete
         flags[missing] = nil
         let error = #expect(throws: ToolError.self) { try load(flags) }
-        #expect(error?.description.contains("mail needs \(missing)") == true)
+        #expect(error?.description.contains("mail requires \(missing)") == true)
     }
 
     @Test(arguments: ["https://app.example.org/in?from=mail", "org.example.app:/in", "http://localhost:8000/"])
@@ -82,7 +82,7 @@ import Testing
 
     @Test func aUserHasAPassword() {
         let error = #expect(throws: ToolError.self) { try load(Self.complete, password: nil) }
-        #expect(error?.description.contains("belong together") == true)
+        #expect(error?.description.contains("must be set together") == true)
     }
 
     @Test func theDirectoryOfTemplatesIsReadAtTheStart() throws {

@@ -83,7 +83,7 @@ import Testing
             let error = #expect(throws: ToolError.self) {
                 try settings.providers.configuration(ProviderSurroundings(isDevelopment: false))
             }
-            #expect(error?.description.contains("takes development mode") == true)
+            #expect(error?.description.contains("requires development mode") == true)
         }
     }
 
@@ -177,7 +177,7 @@ import Testing
     @Test(
         arguments: [
             ("google client-ids=a \(redirects)", nil, "provider-secrets"),
-            ("github client-ids=a", "github=x", "needs redirects"),
+            ("github client-ids=a", "github=x", "requires redirects"),
             ("apple client-ids=a \(redirects)", "apple=eA==", "team, key-id"),
             ("apple client-ids=a \(redirects) team=T key-id=K", "apple=eA==", "private key"),
             ("google client-ids=a", "other=x", "no provider other"),

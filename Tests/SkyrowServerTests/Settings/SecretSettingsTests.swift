@@ -76,7 +76,7 @@ import Testing
         let environment = ["SKYROW_MASTER_KEY": "a-long-master-key", "SKYROW_MASTER_KEY_FILE": "/nowhere"]
         let error = #expect(throws: ToolError.self) { try SettingsTests.settings([:], environment) }
         #expect(
-            error == .configuration("SKYROW_MASTER_KEY and SKYROW_MASTER_KEY_FILE are both set: keep one of them.")
+            error == .configuration("SKYROW_MASTER_KEY and SKYROW_MASTER_KEY_FILE are both set: remove one of them.")
         )
     }
 

@@ -19,19 +19,19 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "The settings file skyrow.json is no JSON."),
-        ("port: 1", "The settings file skyrow.json is no JSON."),
-        ("[]", "The settings file skyrow.json must hold one JSON object."),
+        ("", "The settings file skyrow.json is not valid JSON."),
+        ("port: 1", "The settings file skyrow.json is not valid JSON."),
+        ("[]", "The settings file skyrow.json must contain one JSON object."),
         (
             #"{"port": {"number": 1}}"#,
-            "'port' in skyrow.json must be a text, a number, true, false or a list of texts."
+            "'port' in skyrow.json must be a string, a number, true, false or a list of strings."
         ),
         (
             #"{"login-keys": [1]}"#,
-            "'login-keys' in skyrow.json must be a text, a number, true, false or a list of texts."
+            "'login-keys' in skyrow.json must be a string, a number, true, false or a list of strings."
         ),
         (#"{"login-keys": ["a,b"]}"#, "'login-keys' in skyrow.json must be"),
-        (#"{"port": 1, "port": 2}"#, "'port' is in skyrow.json twice: keep one of them."),
+        (#"{"port": 1, "port": 2}"#, "'port' is in skyrow.json twice: remove one of them."),
     ])
     func aWrongFileIsOneSentence(json: String, sentence: String) {
         let error = #expect(throws: ToolError.self) { try Self.file(json) }

@@ -201,9 +201,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["SKYROW_PROT": "1"], "SKYROW_PROT is no setting; did you mean SKYROW_PORT?"),
-        (["SKYROW_MAXIMUM_BODDY": "1"], "SKYROW_MAXIMUM_BODDY is no setting; did you mean SKYROW_MAXIMUM_BODY?"),
-        (["SKYROW_WHATEVER_IT_IS": "1"], "SKYROW_WHATEVER_IT_IS is no setting; `skyrow config` lists all."),
+        (["SKYROW_PROT": "1"], "SKYROW_PROT is not a setting; did you mean SKYROW_PORT?"),
+        (["SKYROW_MAXIMUM_BODDY": "1"], "SKYROW_MAXIMUM_BODDY is not a setting; did you mean SKYROW_MAXIMUM_BODY?"),
+        (["SKYROW_WHATEVER_IT_IS": "1"], "SKYROW_WHATEVER_IT_IS is not a setting; `skyrow config` lists all."),
     ])
     func anUnknownVariableIsRefusedWithTheNearestOne(environment: [String: String], sentence: String) {
         let error = #expect(throws: ToolError.self) { try Self.settings([:], environment) }
@@ -211,10 +211,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (["prot": "1"], "'prot' in skyrow.json is no setting; did you mean port?"),
-        (["data_directory": "d"], "'data_directory' in skyrow.json is no setting; did you mean data-directory?"),
+        (["prot": "1"], "'prot' in skyrow.json is not a setting; did you mean port?"),
+        (["data_directory": "d"], "'data_directory' in skyrow.json is not a setting; did you mean data-directory?"),
         // A file cannot say where the file is.
-        (["config": "other.json"], "'config' in skyrow.json is no setting; `skyrow config` lists all."),
+        (["config": "other.json"], "'config' in skyrow.json is not a setting; `skyrow config` lists all."),
     ])
     func anUnknownKeyIsRefusedWithTheNearestOne(file: [String: String], sentence: String) {
         let error = #expect(throws: ToolError.self) { try Self.settings(file: file) }
@@ -236,10 +236,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (["read-connections": "9"], "read-connections must not be above maximum-read-connections."),
+        (["read-connections": "9"], "read-connections must not exceed maximum-read-connections."),
         (
             ["maximum-body": "2000000", "maximum-body-memory": "1500000"],
-            "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+            "maximum-body must not exceed maximum-body-memory: no request of that size would fit."
         ),
     ])
     func whatDoesNotFitTogetherIsRefused(file: [String: String], sentence: String) {

@@ -14,8 +14,8 @@ package final class AccountSettings: SettingGroup {
         Compatibility.none,
         of: "what",
         """
-        What the application is written for: `skygear-v1` gives `password-minimum`, `login-key-readers` and `relation-audience` the \
-        defaults that an application of Skygear v1 needs.
+        The interface that the application uses: `skygear-v1` gives `password-minimum`, `login-key-readers` and \
+        `relation-audience` the defaults that an application of Skygear v1 needs.
         """
     ).ofApplications
 
@@ -24,7 +24,7 @@ package final class AccountSettings: SettingGroup {
         LoginKeys.default,
         shown: LoginKeys.default.map(\.rawValue).joined(separator: ","),
         .text("names"),
-        mustBe: "names of fields with commas between them, such as username,email",
+        mustBe: "names of fields separated by commas, such as username,email",
         "The fields of `user` that accounts log in with."
     ) { text in
         guard let keys = text.list({ try? FieldName($0) }) else { return nil }
@@ -36,10 +36,10 @@ package final class AccountSettings: SettingGroup {
         FieldRules.loginKeyReaders,
         shown: "username=users,email=owner",
         .text("readers"),
-        mustBe: "names of fields, each with =owner, =users or =everyone, with commas between them",
+        mustBe: "names of fields separated by commas, each with =owner, =users or =everyone",
         """
-        Who sees these fields of `user` where the profile may be read: its `owner`, all `users` who are logged in, or \
-        `everyone`. A login key that is not named is seen by its owner, and so is `_verified`.
+        Who can read these fields of `user` if the profile is readable: its `owner`, all logged-in `users`, or `everyone`. \
+        Login keys that are not listed, and `_verified`, are readable by the owner only.
         """
     ) { text in
         var readers: [FieldName: FieldRule.Readers] = [:]
@@ -58,15 +58,15 @@ package final class AccountSettings: SettingGroup {
         AccountPolicy.Scripts.single,
         of: "scripts",
         mustBe: "single or any",
-        "Whether a new login key has letters of one script (and those written with it), or of `any`."
+        "Whether a new login key must have letters of one script (and those written with it), or may have those of `any`."
     ).ofApplications
 
     package let passwordLogIn = Setting.choice(
         "password-login",
         true,
         """
-        Whether users have passwords. `off` refuses log-ins, sign-ups, resets and invitations that take one; users log in by mail \
-        (`magic-link`), by `providers` or by custom tokens.
+        Whether users have passwords. `off` refuses logins, signups, resets and invitations that use one; users log in by mail \
+        (`magic-link`), with `providers` or with custom tokens.
         """
     ).ofApplications
 
@@ -75,7 +75,7 @@ package final class AccountSettings: SettingGroup {
         8,
         in: 1...1000,
         unit: "count",
-        "The fewest characters of a new password; older ones go on."
+        "The minimum length of a new password, in characters; existing passwords stay valid."
     ).ofApplications
 
     package let passwordClasses = Setting<Set<PasswordClass>>(
@@ -83,10 +83,10 @@ package final class AccountSettings: SettingGroup {
         [],
         shown: "none",
         .text("classes"),
-        mustBe: "none, or some of upper, lower, digit and symbol with commas between them",
+        mustBe: "none, or some of upper, lower, digit and symbol, separated by commas",
         """
-        What a new password holds: a capital letter, a small one, a digit, a `symbol` that is neither letter nor number. Length \
-        makes passwords stronger than these do.
+        What a new password must contain: an upper-case letter, a lower-case letter, a digit, or a `symbol` that is neither \
+        letter nor number. A greater minimum length is more effective.
         """
     ) { text in
         text == "none" ? [] : text.list { PasswordClass(rawValue: $0) }.map(Set.init)
@@ -97,8 +97,8 @@ package final class AccountSettings: SettingGroup {
         [],
         shown: "none",
         .text("words"),
-        mustBe: "none, or words of 3 to 64 characters with commas between them, 100 at most",
-        "Words that no new password contains, in whatever letters, such as the name of the service."
+        mustBe: "none, or up to 100 words of 3 to 64 characters, separated by commas",
+        "Words that a new password must not contain, in upper or lower case, such as the name of the service."
     ) { text in
         if text == "none" { return [] }
         let words = text.list { (3...64).contains($0.unicodeScalars.count) ? $0 : nil }
@@ -110,8 +110,8 @@ package final class AccountSettings: SettingGroup {
         [],
         shown: "none",
         .text("names"),
-        mustBe: "none, or names of fields of user with commas between them",
-        "Fields of the user's record whose text no new password contains, such as `username,email`."
+        mustBe: "none, or names of fields of user, separated by commas",
+        "Fields of the user's record whose text a new password must not contain, such as `username,email`."
     ) { text in
         if text == "none" { return [] }
         return text.list { try? FieldName($0) }.flatMap { $0.count <= 50 ? $0 : nil }
@@ -123,8 +123,8 @@ package final class AccountSettings: SettingGroup {
         in: 0...4,
         unit: "score",
         """
-        How hard a new password must be to guess, by an estimate: 1 for what is not guessed at once, 2 against guesses through the \
-        service, 3 and 4 against guesses with a copy of the database; 0 for any.
+        The minimum estimated strength of a new password: 1 excludes the most common ones, 2 resists guesses through the \
+        service, 3 and 4 resist guesses with a copy of the database; 0 accepts any.
         """
     ).ofApplications
 
@@ -134,8 +134,8 @@ package final class AccountSettings: SettingGroup {
         in: 0...12,
         unit: "count",
         """
-        From how many of the last passwords of its account a new one differs, the present one included; each is a hash more to \
-        compute.
+        How many of the last passwords of the account, including the current one, a new password must differ from; each costs \
+        one more hash.
         """
     ).ofApplications
 
@@ -145,29 +145,29 @@ package final class AccountSettings: SettingGroup {
         in: .seconds(3600)...(.seconds(3650 * 86_400)),
         or: "never",
         """
-        After how long a password has to be changed: a login with it is refused then, and takes a new one. Guessed passwords are \
-        rarely old ones, so `never` is best where nothing prescribes it.
+        The age at which a password must be changed: a login with it is refused and needs a new password. Use `never` unless a \
+        policy requires this, since guessed passwords are rarely old ones.
         """
     ).ofApplications
 
     package let passwordBreached = Setting<String?>.file(
         "password-breached",
         """
-        A file of SHA-1 digests of passwords that have leaked, in hexadecimal digits, sorted, one a line, such as that of \
-        haveibeenpwned.com; no account gets one of them.
+        A sorted file of SHA-1 digests of leaked passwords, one per line, in hexadecimal digits, such as that of \
+        haveibeenpwned.com; new passwords must not be in it.
         """
     )
 
     package let selfSignUp = Setting.choice(
         "self-signup",
         true,
-        "Whether `auth:signup` and providers make accounts; `off` leaves that to the master key and to `skyrow user`."
+        "Whether `auth:signup` and providers can create accounts; with `off` only the master key and `skyrow user` can."
     ).ofApplications
 
     package let anonymous = Setting.choice(
         "anonymous",
         true,
-        "Whether `auth:signup` without parameters makes an anonymous account, which has nothing but its access token."
+        "Whether `auth:signup` without parameters creates an anonymous account, which has only its access token."
     ).ofApplications
 
     package let anonymousExpiry = Setting.duration(
@@ -175,7 +175,7 @@ package final class AccountSettings: SettingGroup {
         .seconds(90 * 86_400),
         in: .seconds(3600)...(.seconds(3650 * 86_400)),
         or: "never",
-        "After how long an anonymous account is deleted that is not used; `never` keeps them all."
+        "The time after which an unused anonymous account is deleted; `never` keeps all."
     ).ofApplications
 
     package let userDeletion = Setting(
@@ -183,10 +183,10 @@ package final class AccountSettings: SettingGroup {
         DeletedUserRules(),
         shown: "anonymise",
         .text("rules"),
-        mustBe: "delete, anonymise or transfer:<user id>, and types with = and one of these, with commas between them",
+        mustBe: "delete, anonymise or transfer:<user id>, and types with = and one of these, separated by commas",
         """
-        What becomes of a user's public records when the account is deleted: `anonymise,note=delete,order=transfer:u1` deletes \
-        notes, gives orders to the user `u1`, and takes the user's name from all others. Private records always go.
+        What happens to a user's public records when the account is deleted: `anonymise,note=delete,order=transfer:u1` deletes \
+        notes, transfers orders to the user `u1`, and removes the user from all others. Private records are always deleted.
         """
     ) {
         DeletedUserRules($0)
@@ -197,7 +197,7 @@ package final class AccountSettings: SettingGroup {
         .seconds(365 * 86_400),
         in: .seconds(60)...(.seconds(3650 * 86_400)),
         or: "never",
-        "How long a session lasts, whatever use is made of it; `never` lets it last until it is revoked."
+        "The maximum lifetime of a session, even if it is in use; with `never` it lasts until it is revoked."
     ).ofApplications
 
     package let sessionIdle = Setting.duration(
@@ -205,7 +205,7 @@ package final class AccountSettings: SettingGroup {
         .seconds(90 * 86_400),
         in: .seconds(300)...(.seconds(3650 * 86_400)),
         or: "never",
-        "How long a session may go unused before it ends, to the minute; `never` sets no such limit."
+        "The time after which an unused session ends, to the minute; `never` sets no limit."
     ).ofApplications
 
     package let sessionLimit = Setting.integer(
@@ -213,7 +213,7 @@ package final class AccountSettings: SettingGroup {
         50,
         in: 1...10_000,
         unit: "count",
-        "How many sessions a user may have; a further one ends the one that was not used for longest."
+        "The maximum number of sessions of a user; one more ends the least recently used one."
     ).ofApplications
 
     package let sessionRotate = Setting.duration(
@@ -222,8 +222,8 @@ package final class AccountSettings: SettingGroup {
         in: .seconds(300)...(.seconds(3650 * 86_400)),
         or: "off",
         """
-        After how long a session that is used gets another access token, which a response brings in \
-        `X-Skyrow-Access-Token`; the one before is accepted for 30 seconds more. `off` where clients do not read it.
+        The time after which a session in use gets a new access token, which a response carries in \
+        `X-Skyrow-Access-Token`; the previous one is accepted for 30 seconds more. Use `off` if clients do not read it.
         """
     ).ofApplications
 
@@ -233,10 +233,10 @@ package final class AccountSettings: SettingGroup {
         shown: "none",
         .text("actions"),
         mustBe:
-            "none, or names of actions with a user, such as record:transfer,relation:block, with commas between them",
+            "none, or names of actions that need a user, separated by commas, such as record:transfer,relation:block",
         """
-        What takes that its user has proved within ten minutes who it is (`auth:stepup`), besides what always does, such as a change \
-        of a login key.
+        Actions that require a step-up (`auth:stepup`) within the last ten minutes, in addition to those that always do, such as \
+        a change of a login key.
         """
     ) { text in
         if text == "none" { return [] }
@@ -251,7 +251,7 @@ package final class AccountSettings: SettingGroup {
         shown: "",
         .text("name"),
         mustBe: "a name of 1 to 64 bytes",
-        "What applications for codes by time call the service; without it, the name of the application."
+        "The name of the service in authenticator apps; by default the name of the application."
     ) { text in
         (1...64).contains(text.utf8.count) && !text.utf8.contains(0) ? .some(text) : nil
     }.ofApplications
@@ -261,7 +261,7 @@ package final class AccountSettings: SettingGroup {
         .seconds(400 * 86_400),
         in: .seconds(86_400)...(.seconds(3650 * 86_400)),
         or: "never",
-        "How long the audit log of accounts is kept; `never` removes nothing from it."
+        "How long entries of the audit log are kept; `never` keeps all."
     ).ofApplications
 
     package let sessionCache = Setting.integer(
@@ -269,7 +269,7 @@ package final class AccountSettings: SettingGroup {
         10_000,
         in: 2...10_000_000,
         unit: "count",
-        "How many sessions are remembered between requests."
+        "The maximum number of sessions in the cache."
     )
 
     package let groupRule = Setting(
@@ -277,9 +277,10 @@ package final class AccountSettings: SettingGroup {
         GroupRule(),
         shown: "administrators",
         .text("rule"),
-        mustBe: "administrators, or self: and names of groups with commas between them",
+        mustBe: "administrators, or self: and names of groups, separated by commas",
         """
-        Who changes the groups of users: `administrators` alone, or with `self:golf,chess` users themselves for these groups.
+        Who can change the groups of users: only `administrators`, or with `self:golf,chess` also users themselves for these \
+        groups.
         """
     ) {
         GroupRule($0)
@@ -289,7 +290,7 @@ package final class AccountSettings: SettingGroup {
         "relation-audience",
         RelationAudience.readable,
         of: "users",
-        "Whom users may add as friends and follow: those whose profile is `readable` to them, or `everyone`."
+        "Which users a user may add as friends or follow: those whose profile is `readable` to the user, or `everyone`."
     ).ofApplications
 
     package let passwordThreads = Setting<Int?>(
@@ -299,8 +300,8 @@ package final class AccountSettings: SettingGroup {
         .text("count"),
         mustBe: "a whole number from 1 to 64, or 'auto'",
         """
-        Threads that hash passwords, a quarter of a second and 32 MiB each; `auto` is one a processor, as far as they fit \
-        into an eighth of the memory.
+        The number of threads that hash passwords, with a quarter of a second and 32 MiB per hash; `auto` is one per \
+        processor, limited to an eighth of the memory.
         """
     ) { text in
         if text == "auto" { return .some(nil) }
@@ -312,7 +313,7 @@ package final class AccountSettings: SettingGroup {
         64,
         in: 1...10_000,
         unit: "count",
-        "How many logins may wait for their password to be hashed; of sign-ups half as many."
+        "How many logins may wait for their password to be hashed; half as many signups."
     )
 
     package let passwordQueueShare = Setting.integer(
@@ -320,14 +321,14 @@ package final class AccountSettings: SettingGroup {
         4,
         in: 1...10_000,
         unit: "count",
-        "How many of them one client may have waiting."
+        "How many of these may be of one client."
     )
 
     package let guessLimitClient = GuessLimitSetting.limit(
         "guess-limit-client",
         5,
         """
-        How many wrong passwords a client may try for an account before it must pause, for a second at first and twice as \
+        How many wrong passwords a client may try for an account before it must wait, one second at first and twice as \
         long each time, up to a quarter of an hour; 0 for no limit.
         """
     ).ofApplications
@@ -336,15 +337,15 @@ package final class AccountSettings: SettingGroup {
         "guess-limit-account",
         50,
         """
-        How many passwords an hour may be tried for an account by all clients that have not logged in to it within 30 \
-        days; 0 for no limit.
+        How many passwords per hour all clients that have not logged in to an account within 30 days may try for it; 0 for \
+        no limit.
         """
     ).ofApplications
 
     package let guessLimitTotal = GuessLimitSetting.limit(
         "guess-limit-total",
         100,
-        "How many wrong passwords a client may try in a quarter of an hour, for whatever accounts; 0 for no limit."
+        "How many wrong passwords a client may try in a quarter of an hour, for all accounts together; 0 for no limit."
     ).ofApplications
 }
 
@@ -371,7 +372,7 @@ extension SettingValues<AccountSettings> {
         do {
             return try BreachedPasswords(path: path)
         } catch {
-            throw .configuration("--password-breached names \(path), which is no list of passwords: \(error).")
+            throw .configuration("--password-breached names \(path), which is not a list of passwords: \(error).")
         }
     }
 }

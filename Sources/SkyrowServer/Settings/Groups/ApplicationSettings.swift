@@ -12,7 +12,7 @@ package final class ApplicationSettings: SettingGroup {
         shown: ApplicationName.default.rawValue,
         .text("name"),
         mustBe: "the name of an application, as `skyrow app list` shows it",
-        "The application that a command works on; `app` is the one of the setting `schema`."
+        "The application that a command works on; `app` is the application in the setting `schema`."
     ) {
         try? ApplicationName($0)
     }.outsideFiles

@@ -14,26 +14,26 @@ package final class DatabaseSettings: SettingGroup {
         shown: "data",
         .directory,
         mustBe: "the path of a directory",
-        "Where keys and the embedded PostgreSQL are kept."
+        "The directory for the keys and the embedded PostgreSQL."
     ) { text in
         text.isEmpty || text.utf8.contains(0) ? nil : text
     }
 
     package let url = address(
         "database-url",
-        "A PostgreSQL to use instead of the embedded one; libpq's options such as `sslmode` may follow."
+        "The address of a PostgreSQL to use instead of the embedded one, with libpq options such as `sslmode` if needed."
     )
 
     package let listenURL = address(
         "listen-database-url",
-        "Where to listen for notifications: PostgreSQL itself, where `database-url` leads to a pooler that swaps sessions."
+        "The address of PostgreSQL itself for notifications, if `database-url` is that of a pooler in transaction mode."
     )
 
     package let replicationURL = address(
         "replication-url",
         """
-        Where to stream changes from for live queries: PostgreSQL itself, with a role that has REPLICATION. `database-url` \
-        where it is not given.
+        The address of PostgreSQL itself for streaming changes to live queries, with a role that has REPLICATION; by default \
+        `database-url`.
         """
     )
 
@@ -44,8 +44,8 @@ package final class DatabaseSettings: SettingGroup {
         .text("port"),
         mustBe: "a port from 1024 to 65535",
         """
-        The port of 127.0.0.1 at which the embedded PostgreSQL takes tools, with a password: `skyrow psql --print-url` shows the \
-        address. Without it there is a socket in the data directory alone.
+        The port on 127.0.0.1 where the embedded PostgreSQL accepts tools, with a password: `skyrow psql --print-url` shows the \
+        address. Without it only a socket in the data directory is available.
         """
     ) { text in
         guard let port = Int(text), (1024...65535).contains(port) else { return nil }
@@ -58,8 +58,8 @@ package final class DatabaseSettings: SettingGroup {
         shown: "app",
         .text("name"),
         mustBe: """
-            a name of letters, digits and underscores that begins with a letter and not with 'pg_', and ends neither with '_internal' nor \
-            with '_visible'
+            a name of letters, digits and underscores that begins with a letter but not with 'pg_', and does not end with \
+            '_internal' or '_visible'
             """,
         "The PostgreSQL schema of the application."
     ) { text in
@@ -75,8 +75,8 @@ package final class DatabaseSettings: SettingGroup {
     package let preparedStatements = Setting<Bool?>.flag(
         "prepared-statements",
         """
-        Whether statements are prepared once a connection. Without it a connection finds out whether they are kept; `true` is for a \
-        pooler that swaps no sessions.
+        Whether each connection prepares statements once. By default a connection detects whether they persist; use `true` for a \
+        pooler in session mode.
         """
     )
 
@@ -106,7 +106,7 @@ package final class DatabaseSettings: SettingGroup {
         let variable = "SKYROW_" + name.uppercased().replacing("-", with: "_")
         throw .usage(
             """
-            --\(name) holds a password, which every user of this machine could read in the list of processes: put the \
+            --\(name) contains a password, which every user of this machine could read in the list of processes: put the \
             address into \(variable) or a file (--\(name)-file), or the password into PGPASSWORD or ~/.pgpass.
             """
         )

@@ -4,6 +4,6 @@ package final class GeneralSettings: SettingGroup {
 
     package init() {}
 
-    package let config = Setting.file("config", "A JSON file of settings, whose keys are the settings' names.")
+    package let config = Setting.file("config", "A JSON file of settings, whose keys are the names of the settings.")
         .outsideFiles
 }

@@ -12,8 +12,8 @@ package final class KeySettings: SettingGroup {
         "api-key",
         minimumLength: 8,
         """
-        Lets applications in; without it the one in the data directory holds, made at the first start. Two with a space or a \
-        line break between them both count, so that one replaces the other without an interruption.
+        The API key of applications; by default the one in the data directory, created at the first start. Two keys separated \
+        by a space or a line break are both valid, so that a key can be replaced without an interruption.
         """
     )
 
@@ -21,16 +21,16 @@ package final class KeySettings: SettingGroup {
         "master-key",
         minimumLength: 16,
         """
-        Passes every rule; without it the one in the data directory holds, made at the first start. Two with a space or a line \
-        break between them both count, so that one replaces the other without an interruption.
+        The key that bypasses every rule; by default the one in the data directory, created at the first start. Two keys \
+        separated by a space or a line break are both valid, so that a key can be replaced without an interruption.
         """
     )
 
     package let secretsKey = Setting<String?>.file(
         "secrets-key",
         """
-        A file with a line `k1:` and 32 bytes in Base64 for each key that secrets of users are sealed with; the first seals, all open. \
-        Without it they are sealed with a key that the database has itself.
+        A file with a line `k1:` and 32 bytes in Base64 for each key that seals secrets of users; the first key seals, and all \
+        keys open. By default they are sealed with a key that is stored in the database.
         """
     )
 
@@ -57,15 +57,16 @@ extension SettingValues<KeySettings> {
                 let key = SealingKey(name: String(parts[0]), bytes: bytes)
             else {
                 throw .configuration(
-                    "secrets-key: line \(number + 1) of \(path) is no name of small letters and digits with a colon and 32 bytes in Base64."
+                    "secrets-key: line \(number + 1) of \(path) must be a name of lower-case letters and digits, a colon and 32 "
+                        + "bytes in Base64."
                 )
             }
             guard !keys.contains(where: { $0.name == key.name }) else {
-                throw .configuration("secrets-key: line \(number + 1) of \(path) has a name that is there already.")
+                throw .configuration("secrets-key: line \(number + 1) of \(path) has a duplicate name.")
             }
             keys.append(key)
         }
-        guard !keys.isEmpty else { throw .configuration("secrets-key: \(path) has no key.") }
+        guard !keys.isEmpty else { throw .configuration("secrets-key: \(path) contains no key.") }
         return keys
     }
 }

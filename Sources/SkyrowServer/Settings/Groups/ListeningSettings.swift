@@ -14,20 +14,20 @@ package final class ListeningSettings: SettingGroup {
         shown: "127.0.0.1",
         .text("address"),
         mustBe: "a host name or an address",
-        "The address to listen on; 0.0.0.0 is every one of this machine."
+        "The address to listen on; 0.0.0.0 is every address of this machine."
     ) { text in
         text.isEmpty || text.contains(where: { $0.isWhitespace || $0 == "/" }) ? nil : text
     }
 
-    package let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
+    package let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 selects a free port.")
 
     package let corsOrigins = Setting(
         "cors-origins",
         CORSPolicy.anyOrigin,
         shown: "*",
         .text("origins"),
-        mustBe: "'*', 'none', or origins such as https://app.example with commas between them",
-        "The origins whose web pages may call: `*`, `none`, or a list.",
+        mustBe: "'*', 'none', or origins such as https://app.example, separated by commas",
+        "The origins whose web pages may call the service: `*`, `none`, or a list.",
         parse: ListeningSettings.corsPolicy
     )
 
@@ -36,7 +36,7 @@ package final class ListeningSettings: SettingGroup {
         8 << 20,
         in: 1024...1 << 30,
         unit: "bytes",
-        "The longest request, in bytes."
+        "The maximum size of a request body, in bytes."
     )
 
     package let maximumBodyMemory = Setting.integer(
@@ -44,7 +44,7 @@ package final class ListeningSettings: SettingGroup {
         256 << 20,
         in: 1 << 20...1 << 40,
         unit: "bytes",
-        "How many bytes of requests may wait in memory at once."
+        "The maximum total size of requests in memory, in bytes."
     )
 
     package let maximumUnreadMemory = Setting.integer(
@@ -52,7 +52,8 @@ package final class ListeningSettings: SettingGroup {
         256 << 20,
         in: 1 << 20...1 << 40,
         unit: "bytes",
-        "How many bytes of responses may wait for slow clients; beyond, a client that reads nothing for a second is disconnected."
+        "The maximum size of responses that wait for slow clients, in bytes; beyond it, a client that reads nothing for a second "
+            + "is disconnected."
     )
 
     package let maximumAnswer = Setting.integer(
@@ -60,7 +61,7 @@ package final class ListeningSettings: SettingGroup {
         32 << 20,
         in: 1 << 20...1 << 30,
         unit: "bytes",
-        "The longest response, in bytes: of one call, or of all calls of a batch together."
+        "The maximum size of a response, in bytes, for one call or for all calls of a batch."
     )
 
     package let maximumAnswerMemory = Setting.integer(
@@ -68,7 +69,7 @@ package final class ListeningSettings: SettingGroup {
         128 << 20,
         in: 1 << 20...1 << 40,
         unit: "bytes",
-        "How many bytes of results may be in the making or wait for clients at once; one client has half of it at most."
+        "The maximum total size of results that are being built or wait for clients, in bytes; one client has at most half of it."
     )
 
     package let maximumHeader = Setting.integer(
@@ -76,7 +77,7 @@ package final class ListeningSettings: SettingGroup {
         64 << 10,
         in: 4096...1 << 20,
         unit: "bytes",
-        "The longest head of a request, in bytes."
+        "The maximum size of a request head, in bytes."
     )
 
     package let maximumConnections = Setting.integer(
@@ -84,7 +85,7 @@ package final class ListeningSettings: SettingGroup {
         10_000,
         in: 1...1_000_000,
         unit: "count",
-        "How many connections clients may have open at once."
+        "The maximum number of open connections."
     )
 
     package let clientShare = Setting.integer(
@@ -92,7 +93,7 @@ package final class ListeningSettings: SettingGroup {
         ClientShare.usualPercent,
         in: 1...100,
         unit: "percent",
-        "The part of maximum-connections, maximum-body-memory and maximum-reads that one client may have; 100 is all."
+        "The percentage of maximum-connections, maximum-body-memory and maximum-reads that one client may use."
     )
 
     package let minimumBodyRate = Setting.integer(
@@ -100,7 +101,7 @@ package final class ListeningSettings: SettingGroup {
         1024,
         in: 0...1 << 30,
         unit: "bytes",
-        "How many bytes a second of a request's body must arrive, over ten seconds; 0 is no limit."
+        "The minimum rate at which a request body must arrive, in bytes per second over ten seconds; 0 sets no limit."
     )
 
     package let ipv6Prefix = Setting.integer(
@@ -108,19 +109,19 @@ package final class ListeningSettings: SettingGroup {
         ClientIdentification.usualPrefixLength,
         in: 32...128,
         unit: "bits",
-        "How many leading bits of an IPv6 address stand for one client, for limits and shares by client."
+        "The length of the IPv6 prefix that identifies one client, for limits and shares per client."
     )
 
     package static func check(_ settings: SettingValues<ListeningSettings>) throws(ToolError) {
         guard settings.maximumBody <= settings.maximumBodyMemory else {
             throw .configuration(
-                "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+                "maximum-body must not exceed maximum-body-memory: no request of that size would fit."
             )
         }
         guard settings.maximumAnswer <= settings.maximumAnswerMemory / 4 else {
             throw .configuration(
-                "maximum-answer-memory must be four times maximum-answer or more: a response of that length needs twice "
-                    + "its length while it is made, and one client has half of the memory."
+                "maximum-answer-memory must be at least four times maximum-answer: building a response takes twice its size, and "
+                    + "one client may use half of the memory."
             )
         }
     }

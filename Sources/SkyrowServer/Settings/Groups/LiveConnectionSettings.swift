@@ -3,7 +3,7 @@ package import SkyrowSystem
 
 /// Settings of WebSockets and event streams.
 package final class LiveConnectionSettings: SettingGroup {
-    package static let title = "Connections that stay"
+    package static let title = "Live connections"
 
     package init() {}
 
@@ -14,7 +14,7 @@ package final class LiveConnectionSettings: SettingGroup {
         10_000,
         in: 1...1_000_000,
         unit: "count",
-        "How many WebSockets and event streams may be open at once; they count among maximum-connections too."
+        "The maximum number of open WebSockets and event streams; they also count towards maximum-connections."
     )
 
     package let connectionsOfUser = Setting.integer(
@@ -22,7 +22,7 @@ package final class LiveConnectionSettings: SettingGroup {
         50,
         in: 1...1_000_000,
         unit: "count",
-        "How many of them one user may have."
+        "The maximum number of these per user."
     )
 
     package let connectionsOfClient = Setting.integer(
@@ -30,7 +30,7 @@ package final class LiveConnectionSettings: SettingGroup {
         200,
         in: 1...1_000_000,
         unit: "count",
-        "How many of them one client address may have."
+        "The maximum number of these per client address."
     )
 
     package let buffer = Setting.integer(
@@ -38,7 +38,8 @@ package final class LiveConnectionSettings: SettingGroup {
         1 << 20,
         in: 1 << 16...1 << 30,
         unit: "bytes",
-        "How many bytes of live messages may wait for one client; beyond, they are dropped and resumed when it has read."
+        "The maximum size of live messages that wait for one client, in bytes; beyond it, they are dropped and resumed when the "
+            + "client has read."
     )
 
     package let memory = Setting.integer(
@@ -46,12 +47,13 @@ package final class LiveConnectionSettings: SettingGroup {
         64 << 20,
         in: 1 << 20...1 << 40,
         unit: "bytes",
-        "How many bytes of live messages may wait for all clients; beyond, those of the client with most of them are dropped."
+        "The maximum size of live messages that wait for all clients, in bytes; beyond it, those of the client with the most are "
+            + "dropped."
     )
 
     package static func check(_ settings: SettingValues<LiveConnectionSettings>) throws(ToolError) {
         guard settings.buffer <= settings.memory else {
-            throw .configuration("live-buffer must not be above live-memory.")
+            throw .configuration("live-buffer must not exceed live-memory.")
         }
     }
 }

@@ -14,7 +14,7 @@ package final class LoggingSettings: SettingGroup {
         shown: "info",
         .choice("level", of: levels),
         mustBe: "one of \(levels.joined(separator: ", "))",
-        "The least important lines that are logged."
+        "The lowest level of log lines that are written."
     ) { Logger.Level(rawValue: $0.lowercased()) }.reloading
 
     package let format = Setting(
@@ -23,7 +23,7 @@ package final class LoggingSettings: SettingGroup {
         shown: "auto",
         .choice("format", of: LogFormat.allCases.map(\.rawValue)),
         mustBe: "one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))",
-        "How lines look: `json`, `text`, or `auto`, which is text on a terminal and JSON elsewhere."
+        "The format of log lines: `json`, `text`, or `auto`, which is text on a terminal and JSON elsewhere."
     ) { LogFormat(rawValue: $0.lowercased()) }
 }
 

@@ -20,9 +20,9 @@ package final class MailSettings: SettingGroup {
         Destination.off,
         shown: "off",
         .text("url"),
-        mustBe: "smtp://user@host:587, smtps://user@host:465, file:<directory> or off, and has no password",
+        mustBe: "smtp://user@host:587, smtps://user@host:465, file:<directory> or off, without a password",
         """
-        Where mail goes: to a server, by `smtp://` with STARTTLS and by `smtps://` with TLS from the start; for development \
+        How mail is sent: through a server, with `smtp://` by STARTTLS or with `smtps://` by TLS from the start; for development \
         into files of a directory, `file:/tmp/mail`; `off` sends none.
         """
     ) { text in
@@ -39,7 +39,7 @@ package final class MailSettings: SettingGroup {
         nil,
         shown: "",
         .text("password"),
-        mustBe: "1 to 1000 characters, none of them a control character",
+        mustBe: "1 to 1000 characters without control characters",
         "The password of the user that `mail` names."
     ) { text in
         let isFit = (1...1000).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
@@ -51,14 +51,14 @@ package final class MailSettings: SettingGroup {
         true,
         on: "required",
         """
-        Whether an `smtp://` server gets mail over TLS alone; `off` is for a server on the same machine that has no TLS, and \
-        takes no user.
+        Whether an `smtp://` server must use TLS; `off` is for a server on the same machine without TLS, and does not allow a \
+        user.
         """
     )
 
     package let certificates = Setting<String?>.file(
         "mail-ca",
-        "Certificates in PEM by which the mail server is known, in the place of the system's."
+        "PEM file of certificate authorities for the mail server, instead of the system's."
     )
 
     package let from = Setting<Mailbox?>(
@@ -67,7 +67,7 @@ package final class MailSettings: SettingGroup {
         shown: "",
         .text("address"),
         mustBe: "an address such as no-reply@example.org or Example <no-reply@example.org>",
-        "Who mail is from; needed unless `mail` is `off`."
+        "The sender of mail; required unless `mail` is `off`."
     ) { text in
         Mailbox(text).map { .some($0) }
     }.ofApplications
@@ -79,8 +79,8 @@ package final class MailSettings: SettingGroup {
         .directory,
         mustBe: "the path of a directory",
         """
-        A directory with texts of mails in the place of the service's, `<application>/<language>/<kind>.txt.mustache`, and \
-        with the looks of the pages.
+        A directory with mail templates that replace the service's, `<application>/<language>/<kind>.txt.mustache`, and with the \
+        style and logo of the pages.
         """
     ) { text in
         text.isEmpty ? nil : .some(text)
@@ -91,9 +91,9 @@ package final class MailSettings: SettingGroup {
         nil,
         shown: "",
         .text("url"),
-        mustBe: "https://host, with a port or a path if need be, or http:// for development",
-        "Where clients reach the service, which the links of mails and the addresses that providers send users back to begin with; "
-            + "needed unless `mail` is `off`, and for `providers` with `redirects`."
+        mustBe: "https://host, with an optional port and path, or http:// for development",
+        "The public address of the service, for links in mails and for redirects of providers; required unless `mail` is `off`, "
+            + "and for `providers` with `redirects`."
     ) { text in
         PublicURL.read(text).map { .some($0) }
     }.ofApplications
@@ -104,15 +104,15 @@ package final class MailSettings: SettingGroup {
         of: "when",
         mustBe: AddressVerification.allCases.map(\.rawValue).joined(separator: ", "),
         """
-        Whether addresses of accounts are verified: `optional` mails a code to who signs up, `required` lets such an account \
-        log in once the code has come back.
+        Whether mail addresses of accounts are verified: `optional` mails a code at signup, `required` allows a login only after \
+        the code was confirmed.
         """
     ).ofApplications
 
     package let linkLogIn = Setting.choice(
         "magic-link",
         false,
-        "Whether users log in by a code of a mail (`auth:link:request`), without a password."
+        "Whether users can log in with a code by mail (`auth:link:request`), without a password."
     ).ofApplications
 
     package let linkLogInURL = Setting<String?>(
@@ -123,8 +123,8 @@ package final class MailSettings: SettingGroup {
         mustBe:
             "an address of at most 500 characters with a scheme, without a fragment, such as https://app.example.org/login or org.example.app:/login",
         """
-        The page of the application that takes the `code` of a link that logs in, which is added to it; without it such mails \
-        have digits alone.
+        The page of the application that login links open, with the parameter `code` added; without it login mails contain only \
+        digits.
         """
     ) { text in
         LogInURL.isFit(text) ? .some(text) : nil
@@ -134,24 +134,24 @@ package final class MailSettings: SettingGroup {
         switch settings.destination {
         case .off:
             guard settings.verification == .off else {
-                throw .configuration("verification takes mail: set mail, or leave verification off.")
+                throw .configuration("verification requires mail: set mail, or leave verification off.")
             }
             guard !settings.linkLogIn else {
-                throw .configuration("magic-link takes mail: set mail, or leave magic-link off.")
+                throw .configuration("magic-link requires mail: set mail, or leave magic-link off.")
             }
             return
         case .file: break
         case .server(let server):
             guard settings.security || server.security == .implicit || server.user == nil else {
-                throw .configuration("mail-tls is off, and mail has a user: a password is sent over TLS alone.")
+                throw .configuration("mail-tls is off, and mail has a user: passwords are sent only over TLS.")
             }
             guard (server.user == nil) == (settings.password == nil) else {
-                throw .configuration("The user in mail and mail-password belong together: give both, or neither.")
+                throw .configuration("The user in mail and mail-password must be set together, or not at all.")
             }
         }
-        guard settings.from != nil else { throw .configuration("mail needs mail-from, who mail is from.") }
+        guard settings.from != nil else { throw .configuration("mail requires mail-from, the sender of mail.") }
         guard settings.publicURL != nil else {
-            throw .configuration("mail needs public-url, which the links in mails begin with.")
+            throw .configuration("mail requires public-url, for the links in mails.")
         }
     }
 }

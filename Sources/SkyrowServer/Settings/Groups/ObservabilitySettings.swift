@@ -14,8 +14,8 @@ package final class ObservabilitySettings: SettingGroup {
         .text("access"),
         mustBe: "'key', 'open', 'off', or an address with a port such as 127.0.0.1:9464",
         """
-        Who may read `/metrics`: holders of a `key`, all (`open`), none (`off`); or an address that it has to itself, \
-        where this machine alone needs no key, such as 127.0.0.1:9464.
+        Who may read `/metrics`: holders of a `key`, everyone (`open`) or nobody (`off`); or a separate address such as \
+        127.0.0.1:9464, where requests from this machine need no key.
         """,
         parse: MetricsAccess.init(text:)
     )
@@ -23,7 +23,7 @@ package final class ObservabilitySettings: SettingGroup {
     package let metricsKey = Setting.key(
         "metrics-key",
         minimumLength: 16,
-        "Opens `/metrics` and nothing else, so that monitoring needs no master key."
+        "A key for `/metrics` only, so that monitoring does not need the master key."
     )
 
     package let slowStatement = Setting(
@@ -32,13 +32,13 @@ package final class ObservabilitySettings: SettingGroup {
         shown: "1s",
         .text("duration"),
         mustBe: "a duration such as 500ms, 0 for every statement, or 'off'",
-        "Statements that run at least as long are logged, without their values; 0 logs all, `off` none.",
+        "Statements that run at least this long are logged, without their values; 0 logs all, `off` none.",
         parse: ObservabilitySettings.threshold
     )
 
     package let traceFile = Setting.file(
         "trace-file",
-        "Where spans are written, one JSON document of OpenTelemetry a line; without it nothing is traced."
+        "The file for spans, one OpenTelemetry JSON document per line; without it nothing is traced."
     )
 
     package let traceRatio = Setting(
@@ -47,7 +47,7 @@ package final class ObservabilitySettings: SettingGroup {
         shown: "1",
         .text("part"),
         mustBe: "a number from 0 to 1",
-        "Which part of the traces is written; one whose caller does not record it never is."
+        "The fraction of traces that are written; traces that the caller does not sample are not."
     ) { text in
         Double(text).flatMap { (0...1).contains($0) ? $0 : nil }
     }
@@ -57,7 +57,7 @@ package final class ObservabilitySettings: SettingGroup {
         256 << 20,
         in: 1 << 16...1 << 40,
         unit: "bytes",
-        "At which size, in bytes, the file of spans is renamed to `<path>.1` and begun anew."
+        "The size, in bytes, at which the file is renamed to `<path>.1` and a new one is started."
     )
 
     @Sendable private static func threshold(_ text: String) -> Duration?? {

@@ -12,7 +12,7 @@ package final class PoolSettings: SettingGroup {
         2,
         in: 1...256,
         unit: "count",
-        "Connections that send waiting reads in pipelines."
+        "The number of connections that send waiting reads in pipelines."
     )
 
     package let maximumReadConnections = Setting.integer(
@@ -20,7 +20,7 @@ package final class PoolSettings: SettingGroup {
         6,
         in: 1...256,
         unit: "count",
-        "How many of these there may be while slow reads hold others up."
+        "The maximum number of these connections while slow reads block others."
     )
 
     package let maximumWriteConnections = Setting.integer(
@@ -28,7 +28,7 @@ package final class PoolSettings: SettingGroup {
         16,
         in: 1...256,
         unit: "count",
-        "Connections for writes with a commit of their own, opened when needed."
+        "The maximum number of connections for writes with a separate commit, opened when needed."
     )
 
     package let maximumTransactionConnections = Setting.integer(
@@ -36,7 +36,7 @@ package final class PoolSettings: SettingGroup {
         8,
         in: 1...256,
         unit: "count",
-        "Connections for transactions, opened when needed."
+        "The maximum number of connections for transactions, opened when needed."
     )
 
     package let maximumReads = Setting.integer(
@@ -44,7 +44,7 @@ package final class PoolSettings: SettingGroup {
         256,
         in: 1...1_000_000,
         unit: "count",
-        "How many reads are performed at once, of one client its `client-share`; more wait for their turn."
+        "The maximum number of concurrent reads, of which one client has its `client-share`; more wait for their turn."
     )
 
     package let joinConcurrency = Setting.integer(
@@ -53,7 +53,7 @@ package final class PoolSettings: SettingGroup {
         in: 1...1_000_000,
         unit: "count",
         """
-        How many queries that lead through several records or more than four references are performed at once, beside \
+        The maximum number of concurrent queries that join several records or more than four references, in addition to \
         `maximum-reads`; more wait for their turn.
         """
     )
@@ -65,8 +65,8 @@ package final class PoolSettings: SettingGroup {
         .text("count"),
         mustBe: "a whole number from 1 to 1000000, or 'auto'",
         """
-        How many queries for which no index serves and more than 10,000 records are read are performed at once, beside \
-        `maximum-reads`; more wait for their turn. `auto` is one a processor, and two at least.
+        The maximum number of concurrent queries that read more than 10,000 records without an index, in addition to \
+        `maximum-reads`; more wait for their turn. `auto` is one per processor, at least two.
         """
     ) { text in
         if text == "auto" { return .some(nil) }
@@ -78,8 +78,8 @@ package final class PoolSettings: SettingGroup {
         ScanPolicy.allow,
         of: "scans",
         """
-        Whether queries for which no index serves are performed; with `large-refused` those over types of more than 100,000 \
-        records are refused with 120 to all but the master key.
+        Whether queries without a usable index are performed; with `large-refused`, those over types of more than 100,000 \
+        records fail with 120 for all but the master key.
         """
     )
 
@@ -88,12 +88,12 @@ package final class PoolSettings: SettingGroup {
         4096,
         in: 1...1_000_000,
         unit: "count",
-        "How many statements may wait for a connection, and reads for their turn; one more is refused with 135."
+        "How many statements may wait for a connection, and how many reads for their turn; one more fails with 135."
     )
 
     package static func check(_ settings: SettingValues<PoolSettings>) throws(ToolError) {
         guard settings.readConnections <= settings.maximumReadConnections else {
-            throw .configuration("read-connections must not be above maximum-read-connections.")
+            throw .configuration("read-connections must not exceed maximum-read-connections.")
         }
     }
 }

@@ -214,11 +214,12 @@ extension ProviderEntry {
         _ fetcher: WebFetcher
     ) throws(ToolError) -> ProviderConfiguration {
         guard surroundings.isDevelopment || !addresses.contains(where: \.isLoopback) else {
-            throw .configuration("providers: \(name) is reached without TLS, which takes development mode.")
+            throw .configuration("providers: \(name) has an address without TLS, which requires development mode.")
         }
         guard !trustsEmail || surroundings.verifiesAddresses else {
             throw .configuration(
-                "providers: \(name) has trust-email=on, which takes verification: without it no account has an address that is proved."
+                "providers: \(name) has trust-email=on, which requires verification: without it no account has a verified "
+                    + "address."
             )
         }
         let source = issuer.map {
@@ -257,12 +258,12 @@ extension ProviderEntry {
     ) throws(ToolError) -> ProviderFlow? {
         guard !redirects.isEmpty else {
             guard kind.hasIDTokens else {
-                throw .configuration("providers: \(name) has no id tokens, so it needs redirects.")
+                throw .configuration("providers: \(name) has no id tokens, and therefore requires redirects.")
             }
             return nil
         }
         guard let publicURL = surroundings.publicURL else {
-            throw .configuration("providers: \(name) has redirects, which take public-url.")
+            throw .configuration("providers: \(name) has redirects, which require public-url.")
         }
         let given = endpoints()
         let (user, emails) = (self.user, self.emails)
@@ -303,13 +304,13 @@ extension ProviderEntry {
                 let key = ES256SigningKey(pkcs8: der)
             else {
                 throw .configuration(
-                    "providers: \(name) needs team, key-id and in provider-secrets the private key of the file AuthKey_….p8."
+                    "providers: \(name) requires team, key-id, and the private key of the file AuthKey_….p8 in provider-secrets."
                 )
             }
             return .apple(AppleClientKey(team: team, keyID: keyID, key: key))
         case .facebook, .github, .google:
             guard let secret else {
-                throw .configuration("providers: \(name) has redirects, which take its secret in provider-secrets.")
+                throw .configuration("providers: \(name) has redirects, which require its secret in provider-secrets.")
             }
             return .secret(secret)
         case .openID, .twitter:

@@ -13,15 +13,15 @@ package final class ProviderSettings: SettingGroup {
         shown: "",
         .text("providers"),
         mustBe:
-            "providers with a semicolon between them, each a name with issuer=https://… (but google, apple, facebook, github and twitter) and "
-            + "client-ids=…, and if need be with the options that the section Providers of Operations.md has",
+            "providers separated by semicolons, each a name with issuer=https://… (except google, apple, facebook, github and "
+            + "twitter), client-ids=…, and options of the section Providers of Operations.md",
         """
-        The providers that users log in by: `google client-ids=123.apps.googleusercontent.com`, or any of OpenID Connect, \
-        `own issuer=https://id.example.org client-ids=web`. `google`, `apple`, `facebook`, `github` and `twitter` need no `issuer`. \
-        With `redirects=https://app.example.org/in` users sign in by way of their browsers. `algorithms` is RS256 unless \
-        others are named; `keys` is where the signing keys are, which the provider's own document says where it is not given. With \
-        `login=off` users do not log in by it, and with `sign-up=off` it makes no accounts. The section "Providers" of \
-        Operations.md has all options. Each application has its own; these are those of the default one.
+        The providers that users log in with: `google client-ids=123.apps.googleusercontent.com`, or any OpenID Connect \
+        provider, `own issuer=https://id.example.org client-ids=web`. `google`, `apple`, `facebook`, `github` and `twitter` need \
+        no `issuer`. With `redirects=https://app.example.org/in` users sign in through their browsers. `algorithms` is RS256 by \
+        default; `keys` is the address of the signing keys, by default that in the provider's document. With `login=off` users \
+        cannot log in with it, and with `sign-up=off` it does not create accounts. The section "Providers" of Operations.md has \
+        all options. Each application has its own; these are those of the default one.
         """
     ) {
         ProviderEntry.list($0)
@@ -32,11 +32,11 @@ package final class ProviderSettings: SettingGroup {
         [],
         shown: "",
         .text("secrets"),
-        mustBe: "up to 20 secrets with spaces or line breaks between them, each a name of providers, = and the secret",
+        mustBe: "up to 20 secrets separated by spaces or line breaks, each the name of a provider, = and the secret",
         """
-        The secrets of clients, which the exchange of a code takes: `google=GOCSPX-… github=…`. That of `apple` is the private key of a \
-        file AuthKey_….p8, in base64 without the first and the last line. Each application has its own; these are those of \
-        the default one.
+        The client secrets for the exchange of codes: `google=GOCSPX-… github=…`. That of `apple` is the private key of a file \
+        AuthKey_….p8, in base64 without the first and the last line. Each application has its own; these are those of the \
+        default one.
         """
     ) { text in
         let texts = text.split { $0.isWhitespace }
@@ -49,10 +49,9 @@ package final class ProviderSettings: SettingGroup {
         "provider-networks",
         [],
         valueName: "networks",
-        mustBe: "addresses and ranges such as 10.1.0.0/16 with commas between them",
+        mustBe: "addresses and ranges separated by commas, such as 10.1.0.0/16",
         """
-        The private networks that providers may be in. Their documents are fetched from nowhere else but public addresses, whatever \
-        their names say.
+        The private networks that providers may be in. Otherwise their documents are fetched only from public addresses.
         """
     )
 
@@ -62,11 +61,11 @@ package final class ProviderSettings: SettingGroup {
         shown: "",
         .text("keys"),
         mustBe:
-            "up to 10 keys with spaces or line breaks between them, HS256:<base64 of at least 32 bytes>, RS256:<key> or ES256:<key> with "
-            + "the base64 lines of a public key in PEM, each with a name and = before it if need be",
+            "up to 10 keys separated by spaces or line breaks, HS256:<base64 of at least 32 bytes>, RS256:<key> or ES256:<key> "
+            + "with the base64 lines of a PEM public key, each with an optional name and = before it",
         """
-        The keys by which a server of the application's own signs tokens for `sso:custom_token:login`: `HS256:` and a secret, or \
-        `RS256:` or `ES256:` and a public key, in base64. Several hold at once, so that one replaces the other without an \
+        The keys for tokens that the application's own server signs for `sso:custom_token:login`: `HS256:` and a secret, or \
+        `RS256:` or `ES256:` and a public key, in base64. Several are valid at once, so that a key can be replaced without an \
         interruption. Each application has its own; these are those of the default one.
         """
     ) { text in

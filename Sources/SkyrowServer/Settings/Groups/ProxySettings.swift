@@ -10,7 +10,7 @@ package final class ProxySettings: SettingGroup {
     package let trusted = Setting.ranges(
         "trusted-proxies",
         [],
-        "The proxies whose word about their clients is taken, as `10.0.0.0/8,::1`."
+        "The proxies whose headers about clients are trusted, such as `10.0.0.0/8,::1`."
     )
 
     package let masterNetworks = Setting.ranges(
@@ -18,8 +18,8 @@ package final class ProxySettings: SettingGroup {
         ClientIdentification.loopback,
         shown: "127.0.0.0/8,::1",
         """
-        From where the master key counts; from anywhere else it is refused like a wrong one. The client's address counts, behind \
-        proxies the one that they say; `0.0.0.0/0,::/0` is everywhere.
+        The client addresses from which the master key is accepted; from others it is refused like a wrong one. Behind proxies \
+        the address is the one that they report; `0.0.0.0/0,::/0` is everywhere.
         """
     )
 
@@ -29,6 +29,6 @@ package final class ProxySettings: SettingGroup {
         shown: TrustedProxies.Header.forwardedFor.rawValue,
         .choice("name", of: TrustedProxies.Header.allCases.map(\.rawValue)),
         mustBe: TrustedProxies.Header.allCases.map(\.rawValue).joined(separator: " or "),
-        "The header that they write; the other one is ignored."
+        "The header that the proxies write; the other one is ignored."
     ) { TrustedProxies.Header(rawValue: $0.lowercased()) }
 }

@@ -9,13 +9,13 @@ package final class RateLimitSettings: SettingGroup {
     package let client = rateLimit(
         "rate-limit-client",
         RateLimit(60_000, per: .seconds(60)),
-        "Calls of one client: an IPv4 address, or an IPv6 network of `client-prefix-ipv6` bits."
+        "The rate of calls of one client: an IPv4 address, or an IPv6 network of `client-prefix-ipv6` bits."
     )
-    package let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")
+    package let user = rateLimit("rate-limit-user", nil, "The rate of calls of one user, from all addresses.")
     package let login = rateLimit(
         "rate-limit-login",
         RateLimit(60, per: .seconds(60)),
-        "Signups, logins and changes of password of one client."
+        "The rate of signups, logins and password changes of one client."
     )
 
     private static func rateLimit(_ name: String, _ defaultValue: RateLimit?, _ sentence: String) -> Setting<RateLimit?>
@@ -25,7 +25,7 @@ package final class RateLimitSettings: SettingGroup {
             defaultValue,
             shown: defaultValue.map(RateLimitText.text) ?? "off",
             .text("rate"),
-            mustBe: "'off', or calls a second, minute or hour such as 100/s, 600/m or 1000/h",
+            mustBe: "'off', or calls per second, minute or hour, such as 100/s, 600/m or 1000/h",
             sentence
         ) { text in
             text == "off" ? .some(nil) : RateLimitText.limit(text).map { .some($0) }

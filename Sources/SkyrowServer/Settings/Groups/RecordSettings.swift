@@ -11,7 +11,7 @@ package final class RecordSettings: SettingGroup {
     package let isDevelopment = Setting.flag(
         "development",
         false,
-        "Whether types and fields appear when they are first saved."
+        "Whether types and fields are created when they are first saved."
     ).ofApplications
 
     package let maximumAccessEntries = Setting.integer(
@@ -20,8 +20,8 @@ package final class RecordSettings: SettingGroup {
         in: 1...AccessList.utmostMaximum,
         unit: "count",
         """
-        How many entries an `_access` list may have, and how many subjects a rule of a type or a field. Long lists make every query that \
-        meets them slower.
+        The maximum number of entries of an `_access` list, and of subjects of a rule of a type or field. Long lists slow \
+        down every query that meets them.
         """
     ).ofApplications
 
@@ -30,8 +30,8 @@ package final class RecordSettings: SettingGroup {
         [],
         shown: "",
         .text("types"),
-        mustBe: "names of record types with commas between them, such as note,album",
-        "The record types whose `_access` lists every writer of a record may change, and not only its owner."
+        mustBe: "names of record types separated by commas, such as note,album",
+        "The record types whose `_access` lists every writer of a record may change, not only its owner."
     ) { text in
         let names = text.split(separator: ",", omittingEmptySubsequences: true).map { try? RecordTypeName(String($0)) }
         let types = names.compactMap { $0 }
@@ -45,8 +45,8 @@ package final class RecordSettings: SettingGroup {
         .choice("readers", of: ["writers"] + ClassAccess.ListReaders.allCases.map(\.rawValue)),
         mustBe: "writers, owner, update or read",
         """
-        Who sees the whole `_access` list of a record, of those who may read it: who may change the list (`writers`), its owner alone, \
-        all who may update it, or all (`read`). Others see what the list says of everyone and of all users, and no names.
+        Who can read the whole `_access` list of a readable record: those who may change the list (`writers`), only its `owner`, \
+        all who may `update` it, or all (`read`). Others see only the entries for everyone and for all users.
         """
     ) { text in
         text == "writers" ? .some(nil) : ClassAccess.ListReaders(rawValue: text).map { .some($0) }
@@ -59,8 +59,8 @@ package final class RecordSettings: SettingGroup {
         .text("list"),
         mustBe: #"an access list, such as [{"public": true, "level": "read"}]"#,
         """
-        The `_access` list of a new public record that brings none, of types without a `default_access` of their own. The profiles of \
-        accounts take none from here.
+        The `_access` list of new public records that are saved without one, for types without `default_access`. It does not \
+        apply to profiles of accounts.
         """
     ) { text in
         if text.isEmpty { return .some(nil) }
@@ -76,14 +76,14 @@ package final class RecordSettings: SettingGroup {
     package let isPublicDevelopment = Setting.flag(
         "public-development",
         false,
-        "Whether development mode may be served on an address that other machines reach, where any client makes fields."
+        "Whether development mode, in which any client can create fields, is allowed on an address that other machines can reach."
     )
 
     package let feedRetention = Setting.duration(
         "feed-retention",
         .seconds(30 * 86_400),
         in: .seconds(3600)...(.seconds(3650 * 86_400)),
-        "For how long change tokens are good, and what was deleted is known to the change feed."
+        "How long change tokens are valid, and how long the change feed keeps deletions."
     ).ofApplications
 
     package let changeSource = Setting.choice(
@@ -92,8 +92,8 @@ package final class RecordSettings: SettingGroup {
         of: "source",
         mustBe: "auto, logical, polling or off",
         """
-        Where live queries have changes from: PostgreSQL's log where it can be decoded and else from questions (`auto`), one of \
-        both alone (`logical`, `polling`), or nowhere (`off`).
+        The source of changes for live queries: the WAL of PostgreSQL if it can be decoded, otherwise polling (`auto`), only one \
+        of both (`logical`, `polling`), or none (`off`).
         """
     ).ofApplications
 
@@ -102,7 +102,8 @@ package final class RecordSettings: SettingGroup {
         1_000,
         in: 0...100_000,
         unit: "count",
-        "How many live queries of a type every change may be compared with; those that ask for certain values are not counted."
+        "The maximum number of live queries of a type that every change is compared with; queries for specific values do not "
+            + "count."
     ).ofApplications
 
     package let liveMembers = Setting.integer(
@@ -110,7 +111,7 @@ package final class RecordSettings: SettingGroup {
         10_000,
         in: 1...1_000_000,
         unit: "count",
-        "How many records a live query may have whose changes come without the record before, as from questions."
+        "The maximum number of records of a live query whose changes come without the previous record, as with polling."
     ).ofApplications
 
     package let liveQueryMemory = Setting.integer(
@@ -119,8 +120,9 @@ package final class RecordSettings: SettingGroup {
         in: 1 << 20...1 << 40,
         unit: "bytes",
         """
-        How many bytes live queries may hold: conditions and their values, records that match where these are kept, and events that \
-        wait for a beginning; as many again those that are asked again. One client has `client-share` of it.
+        The maximum memory of live queries, in bytes: conditions and their values, matching records if these are kept, and \
+        events that wait for the first result; the same again for queries that are evaluated again. One client has \
+        `client-share` of it.
         """
     ).ofApplications
 
@@ -129,13 +131,13 @@ package final class RecordSettings: SettingGroup {
         10_000,
         in: 1...1_000_000,
         unit: "count",
-        "How many rows a transaction may change whose changes are sent one by one; after one with more, live queries begin anew."
+        "The maximum number of changed rows of a transaction that are sent one by one; after more, live queries start again."
     ).ofApplications
 
     package let livePollInterval = Setting.duration(
         "live-poll-interval",
         .milliseconds(20),
         in: .milliseconds(1)...(.seconds(60)),
-        "The pause between two questions for changes, where live queries ask for them."
+        "The pause between two polls for changes, if live queries poll."
     ).ofApplications
 }

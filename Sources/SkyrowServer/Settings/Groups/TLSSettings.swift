@@ -9,22 +9,23 @@ package final class TLSSettings: SettingGroup {
 
     package let certificate = Setting<String?>.file(
         "tls-certificate",
-        "The certificate to serve HTTPS and HTTP/2 with, PEM, and after it those that lead to one that clients know."
+        "The certificate for HTTPS and HTTP/2 in PEM, followed by its intermediate certificates."
     )
 
-    package let key = Setting<String?>.file("tls-key", "Its private key, PEM, without a passphrase.")
+    package let key = Setting<String?>.file("tls-key", "Its private key in PEM, without a passphrase.")
 
     package let strictTransport = Setting.duration(
         "hsts-max-age",
         .seconds(365 * 86_400),
         in: .zero...(.seconds(3650 * 86_400)),
         or: "none",
-        "How long browsers that came over TLS refuse to come without (HSTS); `0s` has them forget, `none` sends nothing."
+        "How long browsers that connected over TLS refuse connections without it (HSTS); `0s` makes them forget, `none` sends "
+            + "nothing."
     )
 
     package static func check(_ settings: SettingValues<TLSSettings>) throws(ToolError) {
         guard (settings.certificate == nil) == (settings.key == nil) else {
-            throw .configuration("tls-certificate and tls-key belong together: give both, or neither.")
+            throw .configuration("tls-certificate and tls-key must be set together, or not at all.")
         }
     }
 }

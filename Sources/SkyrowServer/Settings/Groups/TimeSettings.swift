@@ -22,19 +22,19 @@ package final class TimeSettings: SettingGroup {
     package let response = Setting.duration(
         "response-timeout",
         .seconds(60),
-        "From a request to its response; then its work is cancelled and it fails with 122."
+        "From a request to its response; after it the work is cancelled and the request fails with 122."
     )
     package let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its response.")
     package let drain = Setting.duration(
         "drain-time",
         .zero,
         in: .zero...(.seconds(3600)),
-        "From SIGTERM to the shutdown, in which requests are served and `/readyz` is false, for proxies to notice."
+        "From SIGTERM to the shutdown; meanwhile requests are served and `/readyz` is false, so that proxies notice."
     )
     package let shutdown = Setting.duration(
         "shutdown-timeout",
         .seconds(30),
-        "For requests that were accepted to finish when the service ends."
+        "For accepted requests to finish when the service shuts down."
     )
     package let connect = Setting.duration(
         "database-connect-timeout",
@@ -45,7 +45,7 @@ package final class TimeSettings: SettingGroup {
         "database-acquire-timeout",
         .seconds(10),
         in: .milliseconds(100)...(.seconds(3600)),
-        "For a statement to get a connection; then it is refused with 135."
+        "For a statement to get a connection; after it the statement fails with 135."
     )
     package let statement = Setting.duration(
         "statement-timeout",
@@ -57,11 +57,11 @@ package final class TimeSettings: SettingGroup {
         "read-statement-timeout",
         .seconds(10),
         in: .milliseconds(100)...(.seconds(86_400)),
-        "For one that only reads, if that is less."
+        "For a statement that only reads, if that is less."
     )
     package let idleTransaction = Setting.duration(
         "idle-transaction-timeout",
         .seconds(60),
-        "For a transaction without a statement; then PostgreSQL ends it."
+        "For a transaction without a statement; after it PostgreSQL terminates it."
     )
 }
